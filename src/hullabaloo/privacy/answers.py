@@ -1,0 +1,89 @@
+"""Private answers that more than one room works on: plain records of released numbers and of their known noise."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyMoments:
+    """One release of the moments of encoded rows, in mean form on the unit domain.
+
+    With rows `a = (x / scale_x, target_scale · y / scale_y)`, the curator releases `Σ a aᵀ + E`, where `E` is symmetric,
+    `E_ii ~ N(0, sigma²)` and `E_ij ~ N(0, sigma²/2)` for i ≠ j. The fields below are that release mapped back to x and y
+    and divided by the public number of records. `sigma = 0` means that no noise was drawn: not private.
+
+    Attributes:
+        gram: mean of `x xᵀ` plus noise, shape (p, p), symmetric, not repaired: it may be indefinite.
+        cross: mean of `x yᵀ` plus noise, shape (p, k).
+        square: mean of `y yᵀ` plus noise, shape (k, k).
+        sigma: standard deviation of one isometric coordinate of the normalised sum.
+        scale_x: the bound of ‖x‖₂ by which rows were normalised.
+        scale_y: the bound of ‖y‖₂ by which targets were normalised.
+        target_scale: κ, the weight of the target inside `a`.
+        records: the public number of records (declared, under add-or-remove).
+    """
+
+    gram: Array
+    cross: Array
+    square: Array
+    sigma: float
+    scale_x: float
+    scale_y: float
+    target_scale: float
+    records: int
+
+    @property
+    def gram_noise(self) -> float:
+        """Standard deviation of a diagonal entry of `gram`; an off-diagonal entry has this divided by √2."""
+        return self.scale_x**2 * self.sigma / self.records
+
+    @property
+    def cross_noise(self) -> float:
+        """Standard deviation of an entry of `cross`."""
+        return self.scale_x * self.scale_y / self.target_scale * self.sigma / math.sqrt(2.0) / self.records
+
+    @property
+    def square_noise(self) -> float:
+        """Standard deviation of a diagonal entry of `square`; an off-diagonal entry has this divided by √2."""
+        return (self.scale_y / self.target_scale) ** 2 * self.sigma / self.records
+
+    def subset(self, columns: list[int], targets: list[int] | None = None) -> "NoisyMoments":
+        """Moments of some columns and targets: a part of the same release, at no further cost."""
+        rows = np.asarray(columns, dtype=np.intp)
+        chosen = np.arange(self.square.shape[0]) if targets is None else np.asarray(targets, dtype=np.intp)
+        return NoisyMoments(
+            gram=self.gram[np.ix_(rows, rows)],
+            cross=self.cross[np.ix_(rows, chosen)],
+            square=self.square[np.ix_(chosen, chosen)],
+            sigma=self.sigma,
+            scale_x=self.scale_x,
+            scale_y=self.scale_y,
+            target_scale=self.target_scale,
+            records=self.records,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; floats survive a round trip exactly."""
+        return {
+            "gram": self.gram.tolist(),
+            "cross": self.cross.tolist(),
+            "square": self.square.tolist(),
+            "sigma": self.sigma,
+            "scale_x": self.scale_x,
+            "scale_y": self.scale_y,
+            "target_scale": self.target_scale,
+            "records": self.records,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "NoisyMoments":
+        """Read what `to_dict` wrote."""
+        arrays = {name: np.asarray(data[name], dtype=np.float64) for name in ("gram", "cross", "square")}
+        numbers = {name: float(data[name]) for name in ("sigma", "scale_x", "scale_y", "target_scale")}
+        return cls(**arrays, **numbers, records=int(data["records"]))

@@ -1,0 +1,156 @@
+"""What every solver is given, what it promises, and what it returns.
+
+A solver sees public facts (`Problem`), buys answers from a menu (`Menu`: names, sensitivities and prices, no data), and
+then works on the private answers of a curator (`Answers`). It never holds a row and never draws noise.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
+from hullabaloo.losses import Loss
+from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, compose
+from hullabaloo.privacy.answers import NoisyMoments
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The public facts of one fit: minimise `(1/n) Σ φ(⟨x_i, θ⟩, y_i) + ψ(θ)` over θ in C, on the unit domain.
+
+    Attributes:
+        loss: φ.
+        dimension: p, the number of encoded columns, the intercept column (the last) included.
+        intercept: whether the last column is the constant 1.
+        norm_l1: bound of ‖x‖₁ of an encoded row, the intercept column included.
+        norm_l2: bound of ‖x‖₂.
+        norm_linf: bound of ‖x‖_∞.
+        targets: k, the number of targets, each in [−1, 1].
+        records: n under replace-one, the declared nominal number n₀ under add-or-remove.
+        neighbours: the relation that the guarantee is about.
+        constraint: C without the intercept, or None.
+        penalty: ψ without the intercept.
+    """
+
+    loss: Loss
+    dimension: int
+    intercept: bool
+    norm_l1: float
+    norm_l2: float
+    norm_linf: float
+    targets: int
+    records: int
+    neighbours: Neighbours
+    constraint: ConvexSet | None = None
+    penalty: Penalty = field(default_factory=NoPenalty)
+
+    @property
+    def feasible(self) -> ConvexSet | None:
+        """C with the intercept: free of the set's radius, bounded by the target's range [−1, 1]."""
+        if self.constraint is None or not self.intercept:
+            return self.constraint
+        return with_intercept(self.constraint, -1.0, 1.0)
+
+    @property
+    def regulariser(self) -> Penalty:
+        """ψ with the intercept: never penalised."""
+        return with_free_intercept(self.penalty) if self.intercept else self.penalty
+
+
+class Quote(Protocol):
+    """One line of a plan: a query, how often it may be asked, its noise and the event that one answer is."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def count(self) -> int: ...  # noqa: D102
+    @property
+    def sigma(self) -> float: ...  # noqa: D102
+    @property
+    def event(self) -> Event: ...  # noqa: D102
+    def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
+
+
+class Menu(Protocol):
+    """What can be bought, priced from public facts. `mu` is the Gaussian-DP cost of one answer; ∞ means no noise."""
+
+    def gradient(self, loss: Loss, *, clip: float, mu: float, count: int) -> Quote: ...  # noqa: D102
+    def moments(self, *, mu: float, target_scale: float) -> Quote: ...  # noqa: D102
+
+
+class Answers(Protocol):
+    """The curator as a solver sees it: noisy answers, and only those that were paid for."""
+
+    def gradient(self, theta: Array) -> Array: ...  # noqa: D102
+    def moments(self) -> NoisyMoments: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a solver will do, fixed before any data is read: its queries, hence its price, and its public settings."""
+
+    solver: str
+    quotes: tuple[Quote, ...]
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    reason: str = ""
+
+    @property
+    def event(self) -> Event:
+        """The composition of all the noisy answers that this plan pays for."""
+        if any(math.isinf(quote.sigma) or quote.sigma == 0.0 for quote in self.quotes):
+            return NotPrivateEvent()
+        return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values."""
+        return {
+            "solver": self.solver,
+            "queries": [quote.to_dict() for quote in self.quotes],
+            "settings": dict(self.settings),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A solver's result on the unit domain: post-processing of private answers.
+
+    Attributes:
+        theta: coefficients, shape (p, k), the intercept last when there is one.
+        privacy_covariance: known covariance of the privacy noise in `theta[:, 0..k−1]`, shape (k, p, p), or None.
+        sampling_covariance: estimated sampling covariance, shape (k, p, p), or None where the release cannot tell.
+        moments: the noisy moments, when the release contains them.
+        trace: public record of the run, such as the norms of noisy gradients.
+    """
+
+    theta: Array
+    privacy_covariance: Array | None = None
+    sampling_covariance: Array | None = None
+    moments: NoisyMoments | None = None
+    trace: tuple[Mapping[str, Any], ...] = ()
+
+
+class Solver(ABC):
+    """A named algorithm: plans from public facts, then runs on private answers."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def plan(self, problem: Problem, menu: Menu, mu: float) -> Plan:
+        """Choose queries and settings whose Gaussian-DP costs compose to at most `mu` (∞: no noise)."""
+
+    @abstractmethod
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Carry the plan out; the number and kind of questions asked depend on the plan alone."""
+
+    @abstractmethod
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """Excess empirical risk expected of `plan`, on the unit domain, from public facts alone."""
