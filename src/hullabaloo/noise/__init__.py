@@ -1,0 +1,18 @@
+"""The only room that draws privacy noise: keys, exact samplers, Gaussian, Laplace and selection."""
+
+from .gaussian import gaussian
+from .keys import TestKey
+from .laplace import laplace
+from .lattice import Lattice, cells, gaussian_scale, inflated, inflated_l1, lattice
+
+__all__ = [
+    "Lattice",
+    "TestKey",
+    "cells",
+    "gaussian",
+    "gaussian_scale",
+    "inflated",
+    "inflated_l1",
+    "laplace",
+    "lattice",
+]

@@ -1,0 +1,128 @@
+"""Where randomness comes from: a fresh 256-bit key per release, expanded by AES-256 in counter mode.
+
+Nothing random outlives one call, so forked and threaded workers never repeat noise: a generator kept between calls is
+copied by `fork`, and every child then draws the same numbers.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.errors import InvalidParameter
+
+KEY_BYTES = 32
+CHUNK = 1 << 15  # words (256 KiB): large enough for AES at full speed, small enough for the second-level cache
+
+
+@dataclass(frozen=True, slots=True)
+class TestKey:
+    """A fixed key for tests: the same key gives the same noise, on every machine.
+
+    What is released under it is *not private* (whoever knows the key subtracts the noise): statements say so and
+    ledgers refuse it.
+
+    Parameters
+    ----------
+    secret : bytes
+        Exactly 32 bytes, for example ``TestKey(bytes(32))``.
+
+    Raises
+    ------
+    InvalidParameter
+        For anything but 32 bytes.
+
+    Examples
+    --------
+    >>> TestKey(bytes(32)).derive("first fit") == TestKey(bytes(32)).derive("second fit")
+    False
+    """
+
+    __test__: ClassVar[bool] = False  # pytest: not a class of tests
+
+    secret: bytes
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.secret, bytes) or len(self.secret) != KEY_BYTES:
+            found = f"{len(self.secret)} bytes" if isinstance(self.secret, bytes) else type(self.secret).__name__
+            raise InvalidParameter(
+                f"A test key was asked for, and {found} was given where exactly {KEY_BYTES} bytes are needed. The key"
+                " of AES-256 has that length and is not stretched from anything shorter. Write for example"
+                " TestKey(bytes(32)), and .derive(1), .derive(2), … for further independent keys."
+            )
+
+    def derive(self, index: int | str) -> "TestKey":
+        """Give an independent key for each index (SHA-256 of key, kind of index, and index; 1 and "1" differ)."""
+        if isinstance(index, bool) or not isinstance(index, int | str):
+            raise InvalidParameter(
+                f"A test key was asked to derive another by an index of type {type(index).__name__}. Only an integer"
+                " or a string names a derived key unambiguously. Pass one of those."
+            )
+        label = f"hullabaloo test key:{type(index).__name__}:{index}".encode()
+        return TestKey(hashlib.sha256(self.secret + label).digest())
+
+
+def secret_bytes(key: TestKey | None) -> bytes:
+    """Give the 32 bytes that drive one release: from the operating system unless a test fixes them."""
+    if key is None:
+        return os.urandom(KEY_BYTES)
+    if isinstance(key, TestKey):
+        return key.secret
+    raise InvalidParameter(
+        f"A release was asked to draw its noise from {type(key).__name__}. Seeds and numpy generators are predictable,"
+        " and a forked worker repeats them, so whoever holds two releases can subtract the noise. Leave key=None for"
+        " fresh randomness from the operating system; in tests pass a TestKey of 32 bytes."
+    )
+
+
+class Keystream:
+    """The words of one release, each handed out once: state that lives exactly as long as one call.
+
+    `words[position:]` are unread. Kernels read from there and say how far they came (`advance`), exact resolution takes
+    single words; the position only grows, and a refill continues the AES counter, so no word is ever read twice.
+    """
+
+    __slots__ = ("_buffer", "_encryptor", "position", "words")
+
+    def __init__(self, key: TestKey | None) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self._encryptor = Cipher(algorithms.AES(secret_bytes(key)), modes.CTR(bytes(16))).encryptor()
+        self._buffer = bytearray()
+        self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self.position = 0
+
+    @property
+    def unread(self) -> int:
+        """Number of words left before the next refill."""
+        return self.words.size - self.position
+
+    def refill(self, count: int) -> None:
+        """Replace what is unread by about `count` fresh words (16 at least, one chunk at most)."""
+        count = min(max(count, 16), CHUNK)
+        if len(self._buffer) < 8 * count + 16:  # the cipher asks for one block of room beyond the text
+            self._buffer = bytearray(8 * count + 16)
+        self._encryptor.update_into(memoryview(_ZEROS)[: 8 * count], self._buffer)
+        self.words = np.frombuffer(self._buffer, np.dtype("<u8"), count=count)
+        self.position = 0
+
+    def advance(self, position: int) -> None:
+        """Mark everything before `position` as read."""
+        if position < self.position:
+            raise AssertionError("a keystream never goes back")
+        self.position = position
+
+    def __iter__(self) -> Iterator[int]:
+        """Single words, for the few draws that are resolved exactly."""
+        while True:
+            if not self.unread:
+                self.refill(16)
+            self.position += 1
+            yield int(self.words[self.position - 1])
+
+
+_ZEROS = bytes(8 * CHUNK)
