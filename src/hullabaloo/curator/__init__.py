@@ -1,0 +1,11 @@
+"""The privacy boundary: the one room that reads rows, and answers queries with noise."""
+
+from hullabaloo.curator.count import CountQuery
+from hullabaloo.curator.curator import Curator
+from hullabaloo.curator.gradient import GradientQuery
+from hullabaloo.curator.menu import CuratorMenu
+from hullabaloo.curator.moments import MomentsQuery
+from hullabaloo.curator.query import Query
+from hullabaloo.curator.second_moments import SecondMomentsQuery
+
+__all__ = ["CountQuery", "Curator", "CuratorMenu", "GradientQuery", "MomentsQuery", "Query", "SecondMomentsQuery"]

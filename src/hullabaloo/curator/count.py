@@ -1,0 +1,50 @@
+"""The count query: how many records there are, where that is private."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hullabaloo.curator.query import Query
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.privacy import Neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class CountQuery(Query):
+    """The number of records that count (of positive weight, within their unit's share), with Gaussian noise.
+
+    **Guarantee.** Adding or removing a record changes the count by at most 1; so does replacing one whose weight is
+    positive by one whose weight is 0. A unit of at most m kept records changes it by at most m. Where every record
+    counts and replace-one is the relation, n is public and the query is refused: no budget need be spent on it.
+    """
+
+    name: ClassVar[str] = "count"
+
+    def __post_init__(self) -> None:
+        super(CountQuery, self).__post_init__()  # noqa: UP008  # slots dataclasses break the short form
+        alike = self.facts.records_per_unit == 1 and self.facts.max_weight == 1.0
+        if self.neighbours is Neighbours.REPLACE_ONE and alike:
+            raise InvalidParameter(
+                "A private count was asked, but under replace-one neighbours the number of records is public. Use the "
+                "length of the table, or choose add-or-remove neighbours if the number must stay hidden."
+            )
+
+    @property
+    def length(self) -> int:
+        """One number."""
+        return 1
+
+    @property
+    def contribution(self) -> float:
+        """1."""
+        return 1.0
+
+    @property
+    def record_sensitivity(self) -> float:
+        """1."""
+        return 1.0
+
+
+def exact_count(rows: Rows) -> int:
+    """The exact number of records that count; PRIVATE."""
+    return int(rows.Y.shape[0] if rows.weight is None else (rows.weight > 0.0).sum())

@@ -1,0 +1,97 @@
+"""The curator: the one object that holds rows. It answers what a plan has paid for, with noise, and nothing else."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.count import CountQuery, exact_count
+from hullabaloo.curator.gradient import GradientQuery, exact_gradient
+from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
+from hullabaloo.curator.query import Query
+from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import NotPaidFor
+from hullabaloo.noise import TestKey, gaussian
+from hullabaloo.privacy.answers import NoisyMoments
+
+Array = npt.NDArray[np.float64]
+Q = TypeVar("Q", bound=Query)
+
+
+class Curator:
+    """Holds encoded rows and answers queries.
+
+    **Guarantee.** Every answer is the Gaussian mechanism on one query, at the noise that the query's event states; each
+    query is answered at most `count` times. So everything that leaves is bounded by the composition of the plan's
+    events, however the questions depend on earlier answers (adaptive composition of Gaussian DP: Dong, Roth, Su 2022).
+    """
+
+    __slots__ = ("__answered", "__key", "__quotes", "__rows")
+
+    def __init__(self, rows: Rows, quotes: Sequence[Query], *, key: TestKey | None = None) -> None:
+        self.__rows = rows
+        self.__quotes = tuple(quotes)
+        self.__key = key
+        self.__answered: Counter[str] = Counter()
+
+    def __repr__(self) -> str:
+        return "Curator(<private rows>)"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A curator holds private rows and cannot be pickled or copied: that would take them outside.")
+
+    def gradient(self, theta: Array) -> Array:
+        """The noisy mean of clipped per-record gradients at θ, shape (p,)."""
+        query, index = self.__spend(GradientQuery)
+        return self.__noisy(query, exact_gradient(self.__rows, query, theta), index) / query.records
+
+    def moments(self) -> NoisyMoments:
+        """The joint noisy moments in mean form, on the unit domain."""
+        query, index = self.__spend(MomentsQuery)
+        sums = symmetric(self.__noisy(query, exact_moments(self.__rows, query), index), query.width)
+        scales, p = query.scales, query.facts.dimension
+        means = sums / (scales[:, None] * scales[None, :]) / query.records
+        return NoisyMoments(
+            gram=means[:p, :p],
+            cross=means[:p, p:],
+            square=means[p:, p:],
+            sigma=query.sigma,
+            scale_x=query.facts.norm_l2,
+            scale_y=query.scale_y,
+            target_scale=query.target_scale,
+            records=query.records,
+        )
+
+    def second_moments(self) -> Array:
+        """The noisy mean of squares of every column, shape (p,)."""
+        query, index = self.__spend(SecondMomentsQuery)
+        return self.__noisy(query, exact_second_moments(self.__rows, query), index) / query.records
+
+    def count(self) -> float:
+        """The noisy number of records."""
+        query, index = self.__spend(CountQuery)
+        return float(self.__noisy(query, np.array([float(exact_count(self.__rows))]), index)[0])
+
+    def __spend(self, kind: type[Q]) -> tuple[Q, int]:
+        for query in self.__quotes:
+            if isinstance(query, kind):
+                if self.__answered[query.name] >= query.count:
+                    raise NotPaidFor(
+                        f"The plan paid for {query.count} answers to {query.name!r} and all have been given. A further "
+                        "answer would be an uncharged release; plan and charge for it first."
+                    )
+                self.__answered[query.name] += 1
+                return query, self.__answered[query.name]
+        paid = ", ".join(repr(query.name) for query in self.__quotes) or "nothing"
+        raise NotPaidFor(
+            f"An answer to {kind.name!r} was asked, but the plan paid for {paid}. Plan and charge for it first."
+        )
+
+    def __noisy(self, query: Query, exact: Array, index: int) -> Array:
+        if query.sigma == 0.0:
+            return exact
+        key = None if self.__key is None else self.__key.derive(f"{query.name}/{index}")
+        return gaussian(exact, query.sigma, bound=query.bound, key=key)

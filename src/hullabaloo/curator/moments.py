@@ -1,0 +1,152 @@
+"""The moments query: one joint Gaussian release of `Σ xxᵀ`, `Σ xyᵀ` and `Σ yyᵀ`."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.exact import ExactSum
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
+from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.privacy import Neighbours
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsQuery(Query):
+    """`A = Σ_i w_i a_i a_iᵀ` with `a = (x/B, κ y/√k)`, so that `‖a‖² ≤ 1 + κ²`, in isometric coordinates.
+
+    Diagonal entries get N(0, σ²), each off-diagonal pair one draw N(0, σ²/2) used twice: the map that keeps diagonal
+    entries and multiplies off-diagonal ones by √2 is an isometry from symmetric matrices with the Frobenius norm.
+
+    **Guarantee.** Precondition: `‖x‖₂ ≤ B`, `|y_j| ≤ 1`, `0 ≤ w ≤ W` (enforced by the domain's encoding).
+    *Add-or-remove*: `‖w a aᵀ‖_F = w‖a‖² ≤ W(1+κ²)`. *Replace-one*: `‖w aaᵀ − v bbᵀ‖_F² = w²‖a‖⁴ + v²‖b‖⁴ − 2wv⟨a,b⟩²
+    ≤ 2W²(1+κ²)²`, hence `√2 W(1+κ²)`. With one target, no weights and κ > 1 this is loose. Write `s = ‖x‖², s' = ‖x'‖²,
+    q = (κy)², q' = (κy')²` with `s, s' ≤ 1` and `q, q' ≤ κ²`; `|⟨a,b⟩| ≥ (√(qq') − √(ss'))₊`, and for given s, s' the
+    value `(s+q)² + (s'+q')² − 2(√(qq') − √(ss'))₊²` is at most `max{8κ², (1+κ²)² + (1+κ⁻²)²}`: it is convex in each of
+    √q, √q' where the bracket vanishes and is largest at the ends or where the bracket starts. That gives
+    `max{2√2 κ, √((1+κ²)² + (1+κ⁻²)²)}`. Rows are rounded to a lattice first (quantised.py), which lengthens a by at most
+    a factor `1 + η`, charged as `(1+η)²`; products of lattice points are exact in doubles and summed exactly.
+    Source: ALGORITHMS §2.
+    """
+
+    target_scale: float
+
+    name: ClassVar[str] = "moments"
+
+    def __post_init__(self) -> None:
+        super(MomentsQuery, self).__post_init__()  # noqa: UP008  # slots dataclasses break the short form
+        if not (self.target_scale > 0.0 and math.isfinite(self.target_scale)):
+            raise InvalidParameter(
+                f"The weight of the target must be positive and finite, but target_scale = {self.target_scale!r} "
+                "was asked. A value near 1 treats features and target alike."
+            )
+
+    @property
+    def width(self) -> int:
+        """p + k."""
+        return self.facts.dimension + len(self.facts.targets)
+
+    @property
+    def length(self) -> int:
+        """`(p+k)(p+k+1)/2` isometric coordinates."""
+        return self.width * (self.width + 1) // 2
+
+    @property
+    def scale_y(self) -> float:
+        """√k, the bound of ‖y‖₂."""
+        return math.sqrt(len(self.facts.targets))
+
+    @property
+    def contribution(self) -> float:
+        """`1 + κ²` bounds every isometric coordinate."""
+        return 1.0 + self.target_scale**2
+
+    @property
+    def scales(self) -> Array:
+        """Factors that turn encoded columns (x, y) into a."""
+        x = np.full(self.facts.dimension, 1.0 / self.facts.norm_l2)
+        return np.append(x, np.full(len(self.facts.targets), self.target_scale / self.scale_y))
+
+    @property
+    def stretch(self) -> float:
+        """`1 + η`: how much longer `√w a` can be than `√(W(1+κ²))` for the rounding of rows and of their norm."""
+        moved = 2.0 ** (self.exponent - 1) * float(np.sqrt(np.sum(self.scales**2)))
+        longest = math.sqrt(self.facts.max_weight * self.contribution)
+        return 1.0 + moved / longest + (self.width + 16) * UNIT_ROUNDOFF
+
+    @property
+    def exponent(self) -> int:
+        """Exponent of the lattice that rows are rounded to."""
+        return cells_exponent(self.facts)
+
+    @property
+    def record_sensitivity(self) -> float:
+        """The bound of the guarantee, in normalised coordinates."""
+        kappa, weight = self.target_scale, self.facts.max_weight
+        stretch = self.stretch**2
+        if self.neighbours is Neighbours.ADD_OR_REMOVE:
+            return stretch * weight * (1.0 + kappa**2)
+        if kappa <= 1.0 or len(self.facts.targets) > 1 or self.weighted:
+            return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
+        ends = math.hypot(1.0 + kappa**2, 1.0 + kappa**-2)
+        return stretch * max(2.0 * math.sqrt(2.0) * kappa, ends)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether records can weigh differently (by a weight, or 0 beyond a unit's share)."""
+        return self.facts.max_weight != 1.0 or self.facts.records_per_unit != 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with κ."""
+        return {**super(MomentsQuery, self).to_dict(), "target_scale": self.target_scale}  # noqa: UP008
+
+
+def exact_moments(rows: Rows, query: MomentsQuery) -> Array:
+    """The exact isometric coordinates of A, diagonal first, then the upper triangle by rows; PRIVATE."""
+    noisy = math.isfinite(query.mu)
+    size = query.width
+    total = ExactSum((size, size), 2 * query.exponent)
+    plain = np.zeros((size, size))
+    step = PRODUCT_BLOCK if noisy else 4096
+    for start in range(0, rows.Y.shape[0], step):
+        block = _block_product(*quantised(rows, slice(start, start + step), query.exponent if noisy else None))
+        if noisy:
+            total.add(block)
+        else:
+            plain += block
+    raw = total.value(math.inf) if noisy else plain
+    scales = query.scales
+    return np.clip(_isometric(raw * scales[:, None] * scales[None, :]), -query.bound, query.bound)
+
+
+def _block_product(X: Any, Y: Array) -> Array:
+    """`[X Y]ᵀ[X Y]` of one block."""
+    p, k = X.shape[1], Y.shape[1]
+    out = np.empty((p + k, p + k))
+    gram = X.T @ X
+    out[:p, :p] = gram if isinstance(gram, np.ndarray) else gram.toarray()
+    out[:p, p:] = X.T @ Y
+    out[p:, :p] = out[:p, p:].T
+    out[p:, p:] = Y.T @ Y
+    return out
+
+
+def _isometric(matrix: Array) -> Array:
+    upper = np.triu_indices(matrix.shape[0], 1)
+    return np.concatenate([np.diagonal(matrix), math.sqrt(2.0) * matrix[upper]])
+
+
+def symmetric(coordinates: Array, size: int) -> Array:
+    """The symmetric matrix of given isometric coordinates."""
+    matrix = np.zeros((size, size))
+    upper = np.triu_indices(size, 1)
+    matrix[upper] = coordinates[size:] / math.sqrt(2.0)
+    matrix += matrix.T
+    matrix[np.diag_indices(size)] = coordinates[:size]
+    return matrix

@@ -1,0 +1,126 @@
+"""What a question to the curator is: its exact answer's sensitivity, its noise and its price, all public.
+
+A query never travels without its sensitivity: relation, norm, bound and numerical slack are one object, frozen before
+any data is read. The exact answer is a *sum* over records of contributions that are finite, bounded and rounded on a
+fixed lattice, so that it is computed exactly (in integers) in any order: no other record's rounding can move with the
+record that differs.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hullabaloo.data.source import RowFacts
+from hullabaloo.errors import CalibrationError, InvalidParameter
+from hullabaloo.noise import Lattice, lattice
+from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
+
+UNIT_ROUNDOFF = 2.0**-53
+# An answer is clipped to this many times what the declared number of records can contribute. Clipping is 1-Lipschitz,
+# so it costs no privacy; it costs accuracy only when the table is 64 times larger than was declared.
+CAPACITY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Query(ABC):
+    """A noisy sum, priced.
+
+    Attributes:
+        facts: the declared bounds of encoded rows.
+        neighbours: the relation that the sensitivity is stated for.
+        records: n under replace-one, the declared n₀ under add-or-remove.
+        mu: Gaussian-DP cost of one answer; ∞ means that no noise is drawn.
+        count: how many answers are bought.
+    """
+
+    facts: RowFacts
+    neighbours: Neighbours
+    records: int
+    mu: float
+    count: int
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if not self.mu > 0.0:
+            raise InvalidParameter(
+                f"A query needs a positive privacy price, but mu = {self.mu!r} was asked. Raise epsilon or delta."
+            )
+        if self.count < 1 or self.records < 1:
+            raise InvalidParameter(
+                f"A query needs at least one answer and one record, but count = {self.count} and "
+                f"records = {self.records}. Pass positive whole numbers."
+            )
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Number of real coordinates that receive noise."""
+
+    @property
+    @abstractmethod
+    def contribution(self) -> float:
+        """Bound of one coordinate of one record's contribution to the sum."""
+
+    @property
+    @abstractmethod
+    def record_sensitivity(self) -> float:
+        """l2 distance of the exact sums of two tables that differ in one record, in the relation in force."""
+
+    @property
+    def bound(self) -> float:
+        """Public bound to which the coordinates of the exact sum are clipped."""
+        return CAPACITY * self.records * self.facts.records_per_unit * self.facts.max_weight * self.contribution
+
+    @property
+    def sensitivity(self) -> float:
+        """l2 sensitivity of the number that noise is added to.
+
+        **Guarantee.** A unit of m records moves the sum by at most m times what one record does (triangle inequality
+        along a path that changes one record at a time). Turning the exact integer sum into a double, and mapping it to
+        other units, rounds each coordinate by at most `4 u · bound`; two tables differ by at most twice that.
+        """
+        exact = self.facts.records_per_unit * self.record_sensitivity
+        return exact + 8.0 * UNIT_ROUNDOFF * self.bound * math.sqrt(self.length)
+
+    @property
+    def sigma(self) -> float:
+        """Noise of each coordinate: `(Δ + g√d)/μ`, where the lattice pitch is `g ≤ σ 2^{-k}`; 0 when μ = ∞.
+
+        Solved from above: with `g ≤ σ 2^{-25}` for every admissible lattice, `σ = Δ/(μ − √d 2^{-k})` satisfies it.
+        """
+        if math.isinf(self.mu):
+            return 0.0
+        rounding = math.sqrt(self.length) * 2.0 ** -self._lattice(self.sensitivity / self.mu).k
+        if not rounding < self.mu:
+            raise CalibrationError(
+                f"The query {self.name!r} of {self.length} coordinates cannot be released at mu = {self.mu:.3g}: "
+                "rounding to the noise lattice alone would cost more. Ask for fewer columns or a larger budget."
+            )
+        return self.sensitivity / (self.mu - rounding) * (1.0 + 2.0**-40)
+
+    @property
+    def event(self) -> Event:
+        """What one answer costs: a Gaussian release at the sensitivity that includes lattice rounding."""
+        if math.isinf(self.mu):
+            return NotPrivateEvent()
+        sigma = self.sigma
+        moved = self.sensitivity + math.sqrt(self.length) * self._lattice(sigma).pitch
+        return GaussianEvent(noise_multiplier=sigma / moved, samples=self.length)
+
+    def _lattice(self, sigma: float) -> Lattice:
+        return lattice(sigma, self.bound)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Public description for plans, ledgers and cards."""
+        return {
+            "name": self.name,
+            "answers": self.count,
+            "neighbours": str(self.neighbours),
+            "records": self.records,
+            "coordinates": self.length,
+            "sensitivity_l2_of_sum": self.sensitivity,
+            "noise_std_of_sum": self.sigma,
+            "event": self.event.to_dict(),
+        }

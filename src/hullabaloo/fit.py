@@ -1,0 +1,192 @@
+"""The hinge: validate → plan → charge → read → draw noise → post-process → release, in this order, for every estimator.
+
+Nothing above this file touches a curator, nothing below it touches a ledger. What can fail before the charge depends on
+public arguments and on the table's declared schema; after the charge nothing fails because of a record's value, and a
+failure of the machine leaves the charge in place.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.data import Domain, Encoding, Rows, TableSchema, describe_table
+from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.losses import Loss
+from hullabaloo.noise import TestKey
+from hullabaloo.planning.choose import choose
+from hullabaloo.privacy import Budget, Neighbours, gaussian_mu
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.solvers import Plan, Problem, Solver
+
+# More lattice draws than any plan can ask for: their truncation costs δ · (1 + e^ε) · 2^-90, charged in advance.
+_DRAWS = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The public arguments of one fit."""
+
+    what: str
+    loss: Loss
+    domain: Domain
+    budget: Budget
+    neighbours: Neighbours
+    constraint: ConvexSet | None
+    penalty: Penalty
+    fit_intercept: bool
+    solver: str
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    key: TestKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that is fixed before data is read."""
+
+    task: Task
+    encoding: Encoding
+    problem: Problem
+    solver: Solver
+    plan: Plan
+
+
+def prepare(task: Task, *, names: list[str] | None, n_features: int | None, rows: int | None) -> Prepared:
+    """Plan a fit from public facts; draws nothing, reads nothing, charges nothing."""
+    if (task.ledger is None) != (task.dataset is None):
+        raise InvalidParameter(
+            "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
+            "they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
+        )
+    encoding = task.domain.encoding(feature_names=names, n_features=n_features, fit_intercept=task.fit_intercept)
+    records = _public_records(task, rows)
+    facts = encoding.facts
+    problem = Problem(
+        loss=task.loss,
+        dimension=facts.dimension,
+        intercept=facts.intercept,
+        norm_l1=facts.norm_l1,
+        norm_l2=facts.norm_l2,
+        norm_linf=facts.norm_linf,
+        targets=len(facts.targets),
+        records=records,
+        neighbours=task.neighbours,
+        constraint=task.constraint,
+        penalty=task.penalty,
+    )
+    menu = CuratorMenu(facts, task.neighbours, records)
+    solver, plan = choose(problem, menu, _allowance(task), task.solver)
+    _check_price(task, plan)
+    return Prepared(task, encoding, problem, solver, plan)
+
+
+def fit(task: Task, table: Any, target: Any = None, sample_weight: Any = None) -> tuple[Release, Prepared]:
+    """Carry a task out on a table."""
+    schema = describe_table(table)
+    prepared = prepare(task, names=schema.names, n_features=schema.n_features, rows=_rows(task, schema))
+    prepared.encoding.check_schema(table, target, sample_weight)
+    charge = _charge(prepared)
+    rows = prepared.encoding.encode(table, target, sample_weight)
+    return _answer(prepared, rows, charge), prepared
+
+
+def _answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
+    task, plan = prepared.task, prepared.plan
+    curator = Curator(rows, plan.quotes, key=task.key)  # type: ignore[arg-type]  # the menu made these quotes
+    solution = prepared.solver.run(prepared.problem, plan, curator)
+    return Release(
+        theta=solution.theta,
+        statement=_statement(prepared, charge),
+        plan=plan.to_dict(),
+        privacy_covariance=solution.privacy_covariance,
+        sampling_covariance=solution.sampling_covariance,
+        moments=solution.moments,
+        trace=solution.trace,
+    )
+
+
+def _rows(task: Task, schema: TableSchema) -> int | None:
+    """The number of rows where it is public, else None: it is then not even looked at."""
+    return schema.n_rows() if _count_is_public(task) else None
+
+
+def _count_is_public(task: Task) -> bool:
+    return task.neighbours is Neighbours.REPLACE_ONE and task.domain.unit == "record"
+
+
+def _public_records(task: Task, rows: int | None) -> int:
+    if _count_is_public(task):
+        count = rows if rows is not None else task.domain.records
+        if count is None:
+            raise InvalidParameter("The number of records is needed to plan a fit; pass n=… or declare records=….")
+    else:
+        count = task.domain.records
+        if count is None:
+            raise DomainError(
+                f"The number of records is private here (neighbours {str(task.neighbours)!r}, unit "
+                f"{task.domain.unit!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
+                "know without looking at the table: Domain(..., records=10_000)."
+            )
+    if count < 1:
+        raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")
+    return int(count)
+
+
+def _allowance(task: Task) -> float:
+    """The Gaussian-DP parameter that the budget allows, in the ledger's filter; ∞ when the budget is not private."""
+    if not task.budget.is_private:
+        return math.inf
+    rule = None if task.ledger is None or task.dataset is None else task.ledger.dataset(task.dataset).filter
+    return gaussian_mu(task.budget, samples=_DRAWS, filter=rule)
+
+
+def _check_price(task: Task, plan: Plan) -> None:
+    """Fail closed: what the plan will draw must be admitted by the budget, whatever the solver computed."""
+    if task.budget.is_private and not task.budget.admits(plan.event):
+        raise BudgetError(
+            f"The plan of solver {plan.solver!r} costs more than the budget {task.budget.describe()} allows. Nothing "
+            "was charged or read. This is a fault of the planner; please report it."
+        )
+
+
+def _charge(prepared: Prepared) -> Charge | None:
+    task = prepared.task
+    if task.ledger is None or task.dataset is None:
+        return None
+    return task.ledger.charge(
+        task.dataset,
+        prepared.plan.event,
+        budget=task.budget,
+        neighbours=task.neighbours,
+        unit=task.domain.unit,
+        records_per_unit=task.domain.records_per_unit,
+        what=task.what,
+        detail=_detail(prepared),
+        test_key=task.key is not None,
+    )
+
+
+def _detail(prepared: Prepared) -> Mapping[str, Any]:
+    return {"solver": prepared.plan.solver, "columns": list(prepared.encoding.facts.columns)}
+
+
+def _statement(prepared: Prepared, charge: Charge | None) -> PrivacyStatement:
+    task = prepared.task
+    not_private = "" if task.budget.is_private else "epsilon"
+    return PrivacyStatement(
+        event=prepared.plan.event,
+        budget=task.budget,
+        neighbours=task.neighbours,
+        unit=task.domain.unit,
+        records_per_unit=task.domain.records_per_unit,
+        records=prepared.problem.records,
+        not_private=not_private or ("test_key" if task.key is not None else ""),
+        ledger=None if task.ledger is None else task.ledger.address,
+        dataset=task.dataset,
+        charge=None if charge is None else charge.number,
+        query_noise=tuple(quote.to_dict() for quote in prepared.plan.quotes),
+    )

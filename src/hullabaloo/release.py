@@ -1,0 +1,198 @@
+"""What leaves a fit: the release, and the privacy statement that travels with it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo._version import __version__
+from hullabaloo.privacy import Budget, Event, Neighbours, delta_of, epsilon_of, event_from_dict, group_epsilon
+from hullabaloo.privacy.answers import NoisyMoments
+
+Array = npt.NDArray[np.float64]
+
+NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
+NOT_PRIVATE = {
+    "epsilon": "NOT PRIVATE: epsilon is infinite and no noise was drawn",
+    "test_key": "NOT PRIVATE: the noise came from a test key, which anyone who knows the key can subtract",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyStatement:
+    """What a release guarantees, to whom, and what it does not.
+
+    Attributes:
+        event: the composition of everything that was drawn.
+        budget: what the caller allowed.
+        neighbours: the relation between tables that cannot be told apart.
+        unit: what a table may differ in: a record, or all records of one person.
+        records_per_unit: at most so many records of a unit are used.
+        records: the public number of records (declared, under add-or-remove).
+        not_private: "" for a private release, else a key of `NOT_PRIVATE`.
+        ledger: where the charge is recorded, without credentials; None when it is not.
+        dataset: the ledger's name of the table.
+        charge: the ledger's number of the charge.
+        query_noise: per query, its name, number of answers, sensitivity and noise.
+        made: UTC time of the release.
+        version: the library that made it.
+    """
+
+    event: Event
+    budget: Budget
+    neighbours: Neighbours
+    unit: str
+    records_per_unit: int
+    records: int
+    not_private: str = ""
+    ledger: str | None = None
+    dataset: str | None = None
+    charge: int | None = None
+    query_noise: tuple[Mapping[str, Any], ...] = ()
+    made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    version: str = __version__
+
+    @property
+    def private(self) -> bool:
+        """Whether the release carries any guarantee at all."""
+        return not self.not_private
+
+    @property
+    def mu(self) -> float | None:
+        """The Gaussian-DP parameter of the release, where it has one."""
+        return self.event.gdp_mu() if self.private else None
+
+    @property
+    def delta(self) -> float:
+        """The δ at which ε is quoted: the budget's, or 1e-6 for budgets stated otherwise."""
+        return self.budget.delta if self.budget.kind == "dp" and self.budget.delta > 0.0 else 1e-6
+
+    def epsilon(self, delta: float | None = None, *, records: int = 1) -> float:
+        """ε at δ that the release really has, for a person with `records` units in the table."""
+        if not self.private:
+            return math.inf
+        chosen = self.delta if delta is None else delta
+        return epsilon_of(self.event, chosen) if records == 1 else group_epsilon(self.event, chosen, records)
+
+    def delta_at(self, epsilon: float) -> float:
+        """δ at ε that the release really has."""
+        return delta_of(self.event, epsilon) if self.private else 1.0
+
+    def lines(self) -> list[str]:
+        """The statement as sentences, most important first."""
+        if not self.private:
+            return [f"{NOT_PRIVATE[self.not_private]}. Do not release this model of sensitive records."]
+        opening = [] if self.ledger else [NOT_RECORDED]
+        unit = "one record" if self.unit == "record" else f"all records of one {self.unit} (at most {self.records_per_unit})"
+        change = "replaced by any other" if self.neighbours is Neighbours.REPLACE_ONE else "added or removed"
+        mu = self.mu
+        gaussian = "" if mu is None else f", and {mu:.4g}-Gaussian differential privacy"
+        lines = [
+            *opening,
+            f"({self.epsilon():.4g}, {self.delta:.3g})-differential privacy{gaussian}, for tables that differ in {unit}, "
+            f"{change}",
+            f"a person with k units in the table has {', '.join(self._groups())}",
+            "the guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key",
+            "not covered: elapsed time, memory traffic, the machine that holds the records, and other releases "
+            + ("outside the ledger" if self.ledger else "of the same records"),
+        ]
+        if self.neighbours is Neighbours.ADD_OR_REMOVE:
+            lines.insert(len(opening) + 1, f"the number of records is hidden; {self.records} is the declared nominal number")
+        if self.ledger:
+            lines.append(f"charged to dataset {self.dataset!r} in {self.ledger} (charge {self.charge})")
+        return lines
+
+    def _groups(self) -> list[str]:
+        return [f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5)]
+
+    def __str__(self) -> str:
+        text = ". ".join(self.lines())
+        return text + "."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values."""
+        return {
+            "event": self.event.to_dict(),
+            "budget": self.budget.to_dict(),
+            "neighbours": str(self.neighbours),
+            "unit": self.unit,
+            "records_per_unit": self.records_per_unit,
+            "records": self.records,
+            "not_private": self.not_private,
+            "ledger": self.ledger,
+            "dataset": self.dataset,
+            "charge": self.charge,
+            "query_noise": [dict(one) for one in self.query_noise],
+            "made": self.made,
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "PrivacyStatement":
+        """Read what `to_dict` wrote."""
+        return cls(
+            **{
+                **data,
+                "event": event_from_dict(data["event"]),
+                "budget": Budget.from_dict(data["budget"]),
+                "neighbours": Neighbours.parse(data["neighbours"]),
+                "query_noise": tuple(data["query_noise"]),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """Everything that a fit releases, on the unit domain: all of it is post-processing of private answers.
+
+    Attributes:
+        theta: coefficients, shape (p, k), the intercept last when there is one.
+        statement: the guarantee.
+        plan: the public plan as a dictionary.
+        privacy_covariance: covariance of the privacy noise in each target's coefficients, (k, p, p), where known.
+        sampling_covariance: estimated sampling covariance, (k, p, p), where the release contains enough to tell.
+        moments: the noisy moments, where the release contains them.
+        trace: public record of the run.
+    """
+
+    theta: Array
+    statement: PrivacyStatement
+    plan: Mapping[str, Any]
+    privacy_covariance: Array | None = None
+    sampling_covariance: Array | None = None
+    moments: NoisyMoments | None = None
+    trace: tuple[Mapping[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; floats survive a round trip exactly."""
+        return {
+            "theta": self.theta.tolist(),
+            "statement": self.statement.to_dict(),
+            "plan": dict(self.plan),
+            "privacy_covariance": None if self.privacy_covariance is None else self.privacy_covariance.tolist(),
+            "sampling_covariance": None if self.sampling_covariance is None else self.sampling_covariance.tolist(),
+            "moments": None if self.moments is None else self.moments.to_dict(),
+            "trace": [dict(one) for one in self.trace],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Release":
+        """Read what `to_dict` wrote."""
+
+        def array(name: str) -> Array | None:
+            return None if data[name] is None else np.asarray(data[name], dtype=np.float64)
+
+        return cls(
+            theta=np.asarray(data["theta"], dtype=np.float64),
+            statement=PrivacyStatement.from_dict(data["statement"]),
+            plan=MappingProxyType(dict(data["plan"])),
+            privacy_covariance=array("privacy_covariance"),
+            sampling_covariance=array("sampling_covariance"),
+            moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
+            trace=tuple(data["trace"]),
+        )
