@@ -4,15 +4,18 @@ from .gaussian import gaussian
 from .keys import TestKey
 from .laplace import laplace
 from .lattice import Lattice, cells, gaussian_scale, inflated, inflated_l1, lattice
+from .selection import exponential_mechanism, permute_and_flip
 
 __all__ = [
     "Lattice",
     "TestKey",
     "cells",
+    "exponential_mechanism",
     "gaussian",
     "gaussian_scale",
     "inflated",
     "inflated_l1",
     "laplace",
     "lattice",
+    "permute_and_flip",
 ]

@@ -5,6 +5,7 @@ intervals are disjoint: the decision is then exact, and takes one more word with
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 _GUARD = 32
@@ -13,11 +14,11 @@ _GUARD = 32
 def exp_minus(v: Fraction, bits: int) -> tuple[int, int]:
     """Enclose e^(−v), v ≥ 0, in integers: ``low ≤ 2^bits · e^(−v) ≤ high`` and ``high − low ≤ 3``.
 
-    **Guarantee.** For v ≥ bits, e^(−v) < 2^−bits. Else with y = v/2^r ≤ 2^−8 and P = bits + r + 32, all in units of 2^−P:
-    flooring y costs less than 1; each term of the alternating series is floored, and its error (≤ 1 + y·previous) stays
-    below 2; what follows the first term that floors to 0 is below 2: in total 2n + 3 for n ≤ P/8 + 2 terms. Each of the r
-    squarings of a number ≤ 1 at most doubles the error and adds 2: below 2^r (2n + 5) < 2^(r+32) = one unit of 2^−bits,
-    since 2n + 5 < 2^32. Flooring to `bits` costs one unit more on one side.
+    **Guarantee.** For v ≥ bits, e^(−v) < 2^−bits. Else with y = v/2^r ≤ 2^−8 and P = bits + r + 32, all in units of
+    2^−P: flooring y costs less than 1; each term of the alternating series is floored, and its error (≤ 1 + y·previous)
+    stays below 2; what follows the first term that floors to 0 is below 2: in total 2n + 3 for n ≤ P/8 + 2 terms. Each
+    of the r squarings of a number ≤ 1 at most doubles the error and adds 2: below 2^r (2n + 5) < 2^(r+32), one unit of
+    2^−bits. Flooring to `bits` costs one unit more on one side.
     """
     if v >= bits:
         return 0, 1
@@ -62,30 +63,42 @@ def below(n: int, words: Iterator[int]) -> int:
             return value
 
 
-def wedge_accepts(
-    box: int, core: int, height: int, power: int, cell: int, ratio: Fraction, first: int, words: Iterator[int]
-) -> bool:
-    """Accept the point X, uniform in [cell, cell + 1), iff ``core + (box − core)(1 − U) ≤ height · exp(−(X/ratio)^power/power)``.
+@dataclass(frozen=True, slots=True)
+class Wedge:
+    """One cell of one strip whose acceptance is to be decided: the point X = cell + V, V uniform in [0, 1).
 
-    `first` holds the 64 leading bits of U; the bits of X within its cell and further bits of U come from `words`.
-
-    **Guarantee.** The density falls in X ≥ 0, so its values at the ends of the known interval of X enclose it. This is the
-    textbook rejection step for the continuous variable X, hence exact for its floor, whatever the number of rounds.
+    `box`, `core` and `total` are the strip's integers; the density is ``total · exp(−(X/ratio)^power/power)``.
     """
-    u, u_bits, x, x_bits = first, 64, 0, 0
-    while True:
-        x = x << 64 | next(words)
-        x_bits += 64
-        bits = u_bits + 80
-        low = height * exp_minus(_exponent(cell + Fraction(x + 1, 1 << x_bits), ratio, power), bits)[0]
-        high = height * exp_minus(_exponent(cell + Fraction(x, 1 << x_bits), ratio, power), bits)[1]
-        if (box << bits) - ((box - core) * u << (bits - u_bits)) <= low:
-            return True
-        if (box << bits) - ((box - core) * (u + 1) << (bits - u_bits)) >= high:
-            return False
-        u = u << 64 | next(words)
-        u_bits += 64
 
+    box: int
+    core: int
+    total: int
+    power: int
+    ratio: Fraction
+    cell: int
 
-def _exponent(point: Fraction, ratio: Fraction, power: int) -> Fraction:
-    return (point / ratio) ** power / power
+    def density(self, point: Fraction, bits: int) -> tuple[int, int]:
+        """Enclose 2^bits times the density at a point."""
+        low, high = exp_minus((point / self.ratio) ** self.power / self.power, bits)
+        return self.total * low, self.total * high
+
+    def accepts(self, first: int, words: Iterator[int]) -> bool:
+        """Accept iff ``box − (box − core)·U ≤ density(X)``; `first` holds the 64 leading bits of U.
+
+        The bits of V, and further bits of U, come from `words`.
+
+        **Guarantee.** The density falls in X ≥ 0, so its values at the ends of the known interval of X enclose it. This
+        is the textbook rejection step for the continuous variable X, hence exact for its floor, however long it takes.
+        """
+        u, u_bits, x, x_bits = first, 64, 0, 0
+        while True:
+            x, x_bits = x << 64 | next(words), x_bits + 64
+            bits = u_bits + 80
+            low = self.density(self.cell + Fraction(x + 1, 1 << x_bits), bits)[0]
+            high = self.density(self.cell + Fraction(x, 1 << x_bits), bits)[1]
+            unit = self.box - self.core << bits - u_bits
+            if (self.box << bits) - unit * u <= low:
+                return True
+            if (self.box << bits) - unit * (u + 1) >= high:
+                return False
+            u, u_bits = u << 64 | next(words), u_bits + 64

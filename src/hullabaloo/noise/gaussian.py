@@ -43,13 +43,14 @@ def gaussian(x: ArrayLike, sigma: float, *, bound: float, key: TestKey | None = 
     included), and lie within ±bound (else they are clipped, which is 1-Lipschitz). *Claim*: with
     ``Δ' = inflated(Δ, sigma, x.size, bound) = Δ + g√p``, y is Δ'/σ-GDP, so every accounting of the Gaussian mechanism
     holds for it (Rényi, PLD, subsampling, adaptive composition), with ``(1 + e^ε)·p·2^-130`` added to δ; computational,
-    as randomness is AES-256. *Proof*: K is an integer, so ``K + floor(sZ) = floor(K + sZ)``: a function of the continuous
-    Gaussian mechanism applied to K. Rounding moves each coordinate's difference by at most one cell, so the l2
-    sensitivity of gK is Δ'. What follows (int64 addition, which cannot overflow, and one conversion to double) is a
+    as randomness is AES-256. *Proof*: K is an integer, so ``K + floor(sZ) = floor(K + sZ)``: a function of the
+    continuous Gaussian mechanism applied to K. Rounding moves each coordinate's difference by at most one cell, so the
+    l2 sensitivity of gK is Δ'. What follows (int64 addition, which cannot overflow, and one conversion to double) is a
     function of that integer. Z is cut at 13.25σ, of mass 2^-130 (erfc(13.25/√2) < 2^-130). The discrete Gaussian does
     not have this property. NaN → 0 is a guard that no query of this library reaches.
 
-    Source: Dong, Roth and Su (2019), Theorem 2.7 and Proposition 2.8 (post-processing); attacks: Mironov (2012), Haney et al. (2022).
+    Source: Dong, Roth and Su (2019), Theorem 2.7 and Proposition 2.8 (post-processing);
+    attacks that this withstands: Mironov (2012), Haney et al. (2022).
 
     Examples
     --------

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 from numba import boolean, float64, int64, njit, types, uint16, uint64
+from numpy.typing import NDArray
 
 WORDS_PER_DRAW = 3  # a draw reads one word, a tied threshold a second, a wedge a third
 
@@ -15,8 +16,12 @@ def _read(dtype: types.Type) -> types.Array:
     return types.Array(dtype, 1, "C", readonly=True)
 
 
+_DRAWN = types.Tuple((int64, int64, boolean))  # type: ignore[no-untyped-call]
+_TOSSED = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
+
+
 @njit(
-    types.Tuple((int64, int64, boolean))(
+    _DRAWN(
         uint64[::1],
         int64,
         _read(uint64),
@@ -37,24 +42,24 @@ def _read(dtype: types.Type) -> types.Array:
     cache=True,
     nogil=True,
 )
-def draw(
-    words,
-    position,
-    threshold,
-    alias,
-    strips,
-    width,
-    column_bits,
-    ratio,
-    curvature,
-    window,
-    value,
-    gap,
-    inverse,
-    out,
-    done,
-    undecided,
-):
+def draw(  # noqa: PLR0917 (the fields of a table, one by one: kernels take arrays, not classes)
+    words: NDArray[np.uint64],
+    position: int,
+    threshold: NDArray[np.uint64],
+    alias: NDArray[np.uint16],
+    strips: int,
+    width: int,
+    column_bits: int,
+    ratio: float,
+    curvature: float,
+    window: float,
+    value: NDArray[np.float64],
+    gap: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+    out: NDArray[np.int64],
+    done: int,
+    undecided: NDArray[np.int64],
+) -> tuple[int, int, bool]:
     """Fill `out[done:]` until it is full, the words run out, or a wedge is undecided: (done, position, undecided?)."""
     last = words.size - WORDS_PER_DRAW
     to_column = np.uint64(64 - column_bits)
@@ -99,22 +104,77 @@ def draw(
     return done, position, False
 
 
-@njit(int64[::1](_read(float64), float64, float64), cache=True, nogil=True)
-def to_lattice(x, scale, reach):
-    """Round x·scale (scale a power of two: exact) to integers within ±reach; NaN gives 0."""
-    cells = np.empty(x.size, np.int64)
-    for i in range(x.size):
-        v = x[i] * scale
-        v = v if v == v else 0.0  # noqa: PLR0124 (NaN differs from itself)
-        cells[i] = np.int64(np.rint(min(max(v, -reach), reach)))
-    return cells
-
-
 @njit((_read(float64), _read(int64), float64, float64, float64, float64[::1]), cache=True, nogil=True)
-def release(x, noise, scale, pitch, reach, out):
+def release(  # noqa: PLR0917
+    x: NDArray[np.float64],
+    noise: NDArray[np.int64],
+    scale: float,
+    pitch: float,
+    reach: float,
+    out: NDArray[np.float64],
+) -> None:
     """Write ``pitch·(float(K + N) + ½)`` with K = rint(x·scale) within ±reach; NaN counts as 0."""
+    for i in range(x.size):
+        v = x[i] * scale  # exact: scale is a power of two
+        v = v if v == v else 0.0  # noqa: PLR0124 (only NaN differs from itself)
+        cell = np.int64(np.rint(min(max(v, -reach), reach)))
+        out[i] = (np.float64(cell + noise[i]) + 0.5) * pitch
+
+
+@njit((_read(float64), float64, float64, int64[::1]), cache=True, nogil=True)
+def to_lattice(x: NDArray[np.float64], scale: float, reach: float, out: NDArray[np.int64]) -> None:
+    """Write rint(x·scale) within ±reach; NaN counts as 0."""
     for i in range(x.size):
         v = x[i] * scale
         v = v if v == v else 0.0  # noqa: PLR0124
-        cell = np.int64(np.rint(min(max(v, -reach), reach)))
-        out[i] = (np.float64(cell + noise[i]) + 0.5) * pitch
+        out[i] = np.int64(np.rint(min(max(v, -reach), reach)))
+
+
+@njit((_read(int64), float64, int64, uint16[::1], int64[::1]), cache=True, nogil=True)
+def octaves(
+    behind: NDArray[np.int64], rate: float, last: int, octave: NDArray[np.uint16], count: NDArray[np.int64]
+) -> None:
+    """Write min(floor(rate·behind), last) for each candidate, and how many have each value."""
+    for i in range(behind.size):
+        v = rate * np.float64(behind[i])
+        j = np.int64(v) if v < last else last
+        octave[i] = j
+        count[j] += 1
+
+
+@njit(
+    _TOSSED(_read(int64), float64, uint64[::1], int64[::1], int64[::1]),
+    cache=True,
+    nogil=True,
+)
+def coins(
+    behind: NDArray[np.int64],
+    rate: float,
+    words: NDArray[np.uint64],
+    heads: NDArray[np.int64],
+    unsure: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Toss a coin of probability exp(−rate·behind) for each: how many are heads, and how many a double cannot tell.
+
+    The double's error is below 2^−41·t + 2^−63: rate·behind ≤ 45 carries 2^−52·45, exp and the word's conversion a few
+    2^−53. Beyond 45 a coin is heads with probability below 2^−64 only, that is only if its word is 0: unsure.
+    """
+    n_heads = 0
+    n_unsure = 0
+    for i in range(behind.size):
+        gamma = rate * np.float64(behind[i])
+        if gamma >= 45.0:
+            if words[i] == 0:
+                unsure[n_unsure] = i
+                n_unsure += 1
+            continue
+        t = math.exp(-gamma)
+        error = t * 2.0**-40 + 2.0**-62
+        u = np.float64(words[i]) * 2.0**-64
+        if u < t - error:
+            heads[n_heads] = i
+            n_heads += 1
+        elif u <= t + error:
+            unsure[n_unsure] = i
+            n_unsure += 1
+    return n_heads, n_unsure

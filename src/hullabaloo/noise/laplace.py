@@ -12,7 +12,7 @@ from .release import add_noise
 def laplace(x: ArrayLike, scale: float, *, bound: float, key: TestKey | None = None) -> NDArray[np.float64]:
     """Release x with Laplace noise of scale b: density ``exp(−|t|/b)/2b``, standard deviation √2 b.
 
-    ``y = g·(K + floor(s·L) + ½)``, L standard Laplace, K = rint(x/g), with the pitch g and s = b/g of `lattice(scale, bound)`.
+    ``y = g·(K + floor(s·L) + ½)``, L standard Laplace, K = rint(x/g), pitch g and s = b/g of `lattice(scale, bound)`.
 
     Parameters, errors and result are those of `gaussian`, with `scale` for `sigma`.
 

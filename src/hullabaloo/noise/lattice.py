@@ -61,8 +61,8 @@ def lattice(scale: float, bound: float) -> Lattice:
 
     Notes
     -----
-    **Guarantee.** Every |x| ≤ bound satisfies |x|/pitch ≤ (bound/scale)·ratio < 2^(60−k)·2^(k+1) = 2^61: the clip of the
-    mechanisms at or beyond 2^61 never touches an honest value.
+    **Guarantee.** Every |x| ≤ bound satisfies |x|/pitch ≤ (bound/scale)·ratio < 2^(60−k)·2^(k+1) = 2^61: the clip of
+    the mechanisms at or beyond 2^61 never touches an honest value.
     """
     scale, bound = positive("scale", scale), positive("bound", bound)
     scale_mantissa, scale_exponent = math.frexp(scale)
@@ -71,9 +71,9 @@ def lattice(scale: float, bound: float) -> Lattice:
     k = min(FINEST, REACH - octaves)
     if k < COARSEST:
         raise CalibrationError(
-            f"Noise of scale {scale!r} was asked for on values as large as {bound!r}, 2^{octaves} times larger. A 64-bit"
-            f" lattice that holds such values is coarser than 2^-{COARSEST} of the noise, and rounding would then cost"
-            " more privacy than the guarantee allows for. Declare a smaller bound (narrower domain, smaller clip) or"
+            f"Noise of scale {scale!r} was asked for on values as large as {bound!r}, 2^{octaves} times larger. A"
+            f" 64-bit lattice that holds such values is coarser than 2^-{COARSEST} of the noise, and rounding would then"
+            " cost more privacy than the guarantee allows for. Declare a smaller bound (narrower domain, smaller clip) or"
             " ask for more noise (smaller epsilon)."
         )
     exponent = scale_exponent - 1 - k
@@ -83,9 +83,9 @@ def lattice(scale: float, bound: float) -> Lattice:
 def inflated(sensitivity: float, sigma: float, p: int, bound: float) -> float:
     """l2 sensitivity ``Δ + g√p`` of p values after rounding to the lattice of a Gaussian release, rounded upwards.
 
-    **Guarantee.** |rint(a) − rint(b)| ≤ |a − b| + 1 for each coordinate, so the rounded values of two neighbours differ,
-    in units of g, by at most ``‖x − x'‖/g + √p`` in l2 norm (triangle inequality). `sensitivity` must already contain
-    the numeric error of the query itself.
+    **Guarantee.** |rint(a) − rint(b)| ≤ |a − b| + 1 for each coordinate, so the rounded values of two neighbours
+    differ, in units of g, by at most ``‖x − x'‖/g + √p`` in l2 norm (triangle inequality). `sensitivity` must already
+    contain the numeric error of the query itself.
     """
     pitch = lattice(sigma, bound).pitch
     return _up(_real(sensitivity) + _up(pitch * _up(math.sqrt(_count(p)))))

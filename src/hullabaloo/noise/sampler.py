@@ -1,7 +1,7 @@
 """Exact integer noise ``N = floor(s·W)`` for a continuous symmetric W, by alias-of-strips rejection.
 
-The half-line is cut into strips of 2^width cells. Strip j is covered by an integer box ``box_j ≥ C f(left)`` that holds an
-integer core ``core_j ≤ C f(right)``; the boxes' heights and a rejection weight sum to exactly 2^64. One 64-bit word draws
+The half-line is cut into strips of 2^width cells. Strip j is covered by an integer box ``box_j ≥ C f(left)`` that holds
+an integer core ``core_j ≤ C f(right)``; the boxes and a rejection weight sum to exactly 2^64. One 64-bit word draws
 
     column of the alias table | leading bits of its threshold | sign | position within the strip (36 bits)
 
@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 from . import exact
 from .keys import Keystream
 
-POSITION_BITS = 36
+_T = TypeVar("_T", bound=np.generic)
+
 WINDOW = 2.0**-34
 _BITS = 192  # fixed point of the strip heights
 _SLACK = 1 << 26  # their error, see `_heights`
@@ -65,10 +67,10 @@ class Table:
     def window(self) -> float:
         """Half-width of the undecided window around the double that decides a wedge.
 
-        **Guarantee.** Within a cell the rejection probability moves by at most 2·2^−width (over a strip of width ≤ 1/16 the
-        steepest slope of f is at most 2.001 times the mean slope, and box − core ≥ C (f(left) − f(right))), so by 1.001·2^−width from the
-        cell's middle to any of its points. Evaluating it in doubles costs below 2^−44: each factor is within a few
-        2^−53 of its value, and none is larger than 2^7 (2^12 · expm1 of 2^−12 in the first strip).
+        **Guarantee.** Over a strip of width ≤ 1/16 the steepest slope of f is at most 2.001 times its mean slope, and
+        box − core ≥ C (f(left) − f(right)): so the rejection probability moves by at most 1.001·2^−width from the middle
+        of a cell to any of its points. Evaluating it in doubles costs below 2^−44: every factor is within a few 2^−53 of
+        its value, and value·inverse·expm1(…) ≤ 1.
         """
         return WINDOW + 2.0 ** (1 - self.width)
 
@@ -87,7 +89,7 @@ def build(density: Density, ratio: float) -> Table:
     if 2 * _strips(density, ratio, width) + 1 > columns:
         width += 1
     strips = _strips(density, ratio, width)
-    heights = _heights(density.power, Fraction(2**width) / Fraction(ratio), strips + 1)
+    heights = _heights(density.power, Fraction(1 << width) / Fraction(ratio), strips + 1)
     total = ((1 << 64) - (1 << 34) << _BITS) // sum(height + _SLACK for height in heights[:-1])
     box = tuple((total * (height + _SLACK) >> _BITS) + 1 for height in heights[:-1])
     core = tuple(total * height >> _BITS for height in heights[1:])
@@ -147,20 +149,19 @@ def fill(out: NDArray[np.int64], table: Table, stream: Keystream, start: int = 0
 def _settle(table: Table, undecided: NDArray[np.int64], stream: Keystream) -> bool:
     """Decide in integers the wedge that the kernel left open: (strip, position, sign mask, first word of U)."""
     strip, position, _, first = (int(v) for v in undecided)
-    return exact.wedge_accepts(
+    wedge = exact.Wedge(
         table.box[strip],
         table.core[strip],
         table.total,
         table.density.power,
-        strip << table.width | position,
         Fraction(table.ratio),
-        first & (1 << 64) - 1,
-        iter(stream),
+        strip << table.width | position,
     )
+    return wedge.accepts(first & (1 << 64) - 1, iter(stream))
 
 
 def _strips(density: Density, ratio: float, width: int) -> int:
-    return math.ceil(Fraction(density.cutoff) * Fraction(ratio) / 2**width)
+    return math.ceil(Fraction(density.cutoff) * Fraction(ratio) / (1 << width))
 
 
 def _heights(power: int, step: Fraction, count: int) -> list[int]:
@@ -194,6 +195,6 @@ def _alias(weights: list[int], bits: int) -> tuple[list[int], list[int]]:
     return threshold, alias
 
 
-def _frozen(array: NDArray) -> NDArray:  # type: ignore[type-arg]
+def _frozen(array: NDArray[_T]) -> NDArray[_T]:
     array.flags.writeable = False
     return array
