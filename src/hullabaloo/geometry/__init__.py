@@ -1,0 +1,47 @@
+"""Convex sets, penalties and what can be computed on them: pure mathematics, no data, no noise."""
+
+from hullabaloo.geometry.base import (
+    ConvexSet,
+    Face,
+    HasFaces,
+    HasGauge,
+    HasMirrorMap,
+    HasVertices,
+    MirrorMap,
+    Projectable,
+)
+from hullabaloo.geometry.box import Box
+from hullabaloo.geometry.l1_ball import L1Ball
+from hullabaloo.geometry.l2_ball import L2Ball
+from hullabaloo.geometry.penalty import (
+    ElasticNetPenalty,
+    HasElasticForm,
+    L1Penalty,
+    NoPenalty,
+    Penalty,
+    SquaredL2Penalty,
+)
+from hullabaloo.geometry.simplex import Simplex
+from hullabaloo.geometry.width import Width
+
+__all__ = [
+    "Box",
+    "ConvexSet",
+    "ElasticNetPenalty",
+    "Face",
+    "HasElasticForm",
+    "HasFaces",
+    "HasGauge",
+    "HasMirrorMap",
+    "HasVertices",
+    "L1Ball",
+    "L1Penalty",
+    "L2Ball",
+    "MirrorMap",
+    "NoPenalty",
+    "Penalty",
+    "Projectable",
+    "Simplex",
+    "SquaredL2Penalty",
+    "Width",
+]

@@ -1,0 +1,168 @@
+"""What a convex set can do: one abstract class for what every set has, one for each capability that only some have.
+
+Abstract or final: a class here holds no method body that a set could override, and solvers ask for a capability
+by its class (`capabilities.require`), never by trying an attribute. Sets are pure mathematics on R^p; p comes from
+the argument, so the same `L1Ball(2.0)` serves every number of coordinates. Matrices (nuclear ball) are passed
+flattened.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from hullabaloo.geometry.checks import Vector
+from hullabaloo.geometry.width import Width
+
+
+class ConvexSet(ABC):
+    """A nonempty closed bounded convex set C of R^p."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int | None:
+        """The p the set is made for, or None when it serves every p."""
+
+    @abstractmethod
+    def support(self, g: Vector) -> float:
+        """Support function h_C(g) = max over s in C of ⟨s, g⟩."""
+
+    @abstractmethod
+    def vertex(self, g: Vector) -> Vector:
+        """An extreme point of C that minimises ⟨s, g⟩ (linear minimisation oracle); for g = 0 a fixed one."""
+
+    @abstractmethod
+    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
+        """Whether θ is in C, up to `tolerance` relative to the size of C."""
+
+    @abstractmethod
+    def max_norm(self, q: float, p: int) -> float:
+        """max over C of ‖θ‖_q, attained, for q in {1, 2, inf}."""
+
+    @abstractmethod
+    def gaussian_width(self, p: int) -> Width:
+        """w(C) = E h_C(g) for g standard normal in R^p."""
+
+    @abstractmethod
+    def start(self, p: int) -> Vector:
+        """The point of C nearest to zero, argmin over C of ½‖θ‖²."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data from which `set_from_dict` makes an equal set; under "kind" its name."""
+
+
+class HasVertices(ABC):
+    """The convex hull of finitely many points, few enough to score each of them."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def vertex_count(self, p: int) -> int:
+        """How many vertices the set has in R^p."""
+
+    @abstractmethod
+    def vertex_at(self, index: int, p: int) -> Vector:
+        """The vertex of that number, 0 ≤ index < vertex_count(p)."""
+
+    @abstractmethod
+    def vertex_scores(self, g: Vector) -> Vector:
+        """⟨s, g⟩ for every vertex s, in the order of `vertex_at`."""
+
+
+class Projectable(ABC):
+    """Euclidean projection onto the set is cheap."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def project(self, theta: Vector) -> Vector:
+        """The point of the set nearest to θ, argmin over C of ½‖u − θ‖²: a new array."""
+
+
+class HasFaces(ABC):
+    """A polyhedron that names the face a point lies on, so that a quadratic can be minimised exactly on it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def face(self, theta: Vector) -> "Face":
+        """The smallest face of the set that holds θ, θ being an output of `project`."""
+
+
+class HasGauge(ABC):
+    """The gauge of the set is cheap."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def gauge(self, theta: Vector) -> float:
+        """‖θ‖_C = min{r ≥ 0 : θ ∈ rC}, infinity when no multiple of C holds θ."""
+
+
+class HasMirrorMap(ABC):
+    """A potential fitted to the shape of the set is known."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def mirror_map(self, p: int) -> "MirrorMap":
+        """The potential on C in R^p with its Bregman step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A face around a point: coordinates that may move, and at most one direction their sum must not leave.
+
+    `free` (p,) booleans; `normal` (p,) or None: moves δ obey ⟨normal, δ⟩ = 0 and δ_j = 0 where `free` is false.
+    """
+
+    free: Any
+    normal: Vector | None
+
+
+class MirrorMap(ABC):
+    """A potential Ψ on a set C, 1-strongly convex over C in the norm l_q (q = `exponent`).
+
+    Mirror descent of g_t with step η goes θ ← step(θ, η g_t) from `start()`; `range`, `unit_width` and `unit_radius`
+    are what its risk bound needs (Talwar, Thakurta, Zhang 2014, Algorithm 1).
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def exponent(self) -> float:
+        """The q of the norm l_q in which Ψ is 1-strongly convex."""
+
+    @property
+    @abstractmethod
+    def range(self) -> float:
+        """R² = max over C of Ψ − min over C of Ψ."""
+
+    @property
+    @abstractmethod
+    def unit_width(self) -> Width:
+        """Gaussian width of the unit ball Q of l_q: E of the dual norm of a standard normal vector."""
+
+    @property
+    @abstractmethod
+    def unit_radius(self) -> float:
+        """‖Q‖₂, the largest Euclidean norm in the unit ball Q of l_q."""
+
+    @abstractmethod
+    def start(self) -> Vector:
+        """The minimiser of Ψ over C, the only start for which `range` bounds the distance to go."""
+
+    @abstractmethod
+    def value(self, theta: Vector) -> float:
+        """Ψ(θ)."""
+
+    @abstractmethod
+    def divergence(self, theta: Vector, origin: Vector) -> float:
+        """B(θ, origin) = Ψ(θ) − Ψ(origin) − ⟨∇Ψ(origin), θ − origin⟩."""
+
+    @abstractmethod
+    def step(self, theta: Vector, g: Vector) -> Vector:
+        """The minimiser over u in C of ⟨g, u⟩ + B(u, θ)."""

@@ -1,0 +1,100 @@
+"""Validation shared by the sets and penalties: public numbers once, at construction; vectors at the door."""
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hullabaloo.errors import InvalidParameter
+
+Vector = NDArray[np.float64]
+
+
+def finite_number(value: object, what: str) -> float:
+    """Give `value` as a float; refuse booleans, text, NaN and infinities."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(float(value)):
+        raise InvalidParameter(f"{what} must be a finite number, but it is {value!r}; give a plain number such as 1.0.")
+    return float(value)
+
+
+def positive_number(value: object, what: str) -> float:
+    """Give `value` as a float above zero."""
+    number = finite_number(value, what)
+    if number <= 0.0:
+        raise InvalidParameter(f"{what} must be above 0, but it is {number!r}; give a positive number such as 1.0.")
+    return number
+
+
+def nonnegative_number(value: object, what: str) -> float:
+    """Give `value` as a float at or above zero."""
+    number = finite_number(value, what)
+    if number < 0.0:
+        raise InvalidParameter(f"{what} must not be negative, but it is {number!r}; give 0 or a positive number.")
+    return number
+
+
+def number_or_tuple(value: object, what: str) -> float | tuple[float, ...]:
+    """Give one number for every coordinate, or a tuple with a number for each."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if not value:
+            raise InvalidParameter(f"{what} is empty; give one number, or one number for each coordinate.")
+        return tuple(finite_number(entry, f"{what}, coordinate {i},") for i, entry in enumerate(value))
+    return finite_number(value, what)
+
+
+def vector(value: ArrayLike, what: str = "the vector", dimension: int | None = None) -> Vector:
+    """Give `value` as a one-dimensional float64 array of finite numbers (the same array when it is one already)."""
+    array: Vector = np.asarray(value, dtype=np.float64)
+    if array.ndim != 1:
+        raise InvalidParameter(
+            f"{what} must be one-dimensional, but its shape is {array.shape}; pass one vector at a time."
+        )
+    if dimension is not None and array.size != dimension:
+        raise InvalidParameter(
+            f"{what} has {array.size} coordinates, but the set was declared for {dimension}; use the same number."
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not np.isfinite(total) and not np.isfinite(array).all():  # the sum alone may overflow: then look at each
+        raise InvalidParameter(
+            f"{what} holds a NaN or an infinity, so no point of the set corresponds to it; check what produced it."
+        )
+    return array
+
+
+def dimension_number(p: int, dimension: int | None = None) -> int:
+    """Give the number of coordinates p, at least 1, and equal to the set's own when it has one."""
+    if p < 1 or (dimension is not None and p != dimension):
+        wanted = "at least 1" if dimension is None else f"{dimension}, as the set's bounds are"
+        raise InvalidParameter(f"The number of coordinates must be {wanted}, but it is {p}; pass the model's own.")
+    return int(p)
+
+
+def norm_exponent(q: float) -> float:
+    """Give q when it is 1, 2 or infinity, the norms in which a set's size is known."""
+    if q not in (1, 2, math.inf):
+        raise InvalidParameter(f"The size of a set is known in the norms 1, 2 and infinity, not {q!r}; ask for these.")
+    return float(q)
+
+
+def euclidean_norm(v: Vector) -> float:
+    """‖v‖₂ without overflow or underflow of the squares."""
+    with np.errstate(over="ignore", under="ignore"):
+        plain = math.sqrt(float(v @ v))
+    if 1e-140 < plain < 1e150:
+        return plain
+    largest = float(np.abs(v).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    scaled = v / largest
+    return largest * math.sqrt(float(scaled @ scaled))
+
+
+def absolute_sum(v: Vector) -> float:
+    """‖v‖₁; infinity when the sum leaves the range of floats."""
+    with np.errstate(over="ignore"):
+        return float(np.abs(v).sum())

@@ -1,0 +1,215 @@
+"""Potentials for mirror descent: Euclidean, powers of l_q norms for the l1 ball, negative entropy for the simplex."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hullabaloo.geometry.base import MirrorMap, Projectable
+from hullabaloo.geometry.checks import Vector
+from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.width import (
+    Width,
+    by_quadrature,
+    closed_form,
+    expected_largest_magnitude,
+    expected_norm,
+    expected_power_norm,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EuclideanMap(MirrorMap):
+    """Ψ(θ) = ½‖θ‖² on any set that can be projected onto: mirror descent is then projected gradient descent.
+
+    `spread` is max − min of Ψ over the set.
+    """
+
+    body: Projectable
+    p: int
+    spread: float
+
+    @property
+    def exponent(self) -> float:
+        """2."""
+        return 2.0
+
+    @property
+    def range(self) -> float:
+        """Half the difference of the largest and the smallest ‖θ‖² over the set."""
+        return self.spread
+
+    @property
+    def unit_width(self) -> Width:
+        """E‖g‖₂."""
+        return closed_form(expected_norm(self.p))
+
+    @property
+    def unit_radius(self) -> float:
+        """1."""
+        return 1.0
+
+    def start(self) -> Vector:
+        """The point of the set nearest to zero."""
+        return self.body.project(np.zeros(self.p))
+
+    def value(self, theta: Vector) -> float:
+        """½‖θ‖²."""
+        return 0.5 * float(theta @ theta)
+
+    def divergence(self, theta: Vector, origin: Vector) -> float:
+        """½‖θ − origin‖²."""
+        move = theta - origin
+        return 0.5 * float(move @ move)
+
+    def step(self, theta: Vector, g: Vector) -> Vector:
+        """The projection of θ − g."""
+        return self.body.project(theta - g)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PowerMap(MirrorMap):
+    """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on the l1 ball, q = k/(k−1), k = max(2, 2 ln p): 1-strongly convex in l_q.
+
+    Its conjugate is Ψ*(ζ) = (q−1)‖ζ‖_k²/2. The step maximises ⟨ζ, u⟩ − Ψ(u) over ‖u‖₁ ≤ r for ζ = ∇Ψ(θ) − g; by the
+    optimality condition ∇Ψ(u) = ζ − λ sign(u), u = ∇Ψ*(ζ softened by λ), λ = 0 or the root of ‖u‖₁ = r.
+    Strong convexity: Ball, Carlen, Lieb 1994; use in mirror descent: Ben-Tal, Margalit, Nemirovski 2001.
+    """
+
+    radius: float
+    p: int
+
+    @property
+    def dual_exponent(self) -> float:
+        """The k of the dual norm: max(2, 2 ln p)."""
+        return max(2.0, 2.0 * math.log(self.p))
+
+    @property
+    def exponent(self) -> float:
+        """The q of the norm: k/(k−1)."""
+        return self.dual_exponent / (self.dual_exponent - 1.0)
+
+    @property
+    def range(self) -> float:
+        """radius²(k−1)/2: the largest l_q norm in the l1 ball is the radius."""
+        return 0.5 * self.radius**2 * (self.dual_exponent - 1.0)
+
+    @property
+    def unit_width(self) -> Width:
+        """E‖g‖_k, by its moment bound."""
+        return expected_power_norm(self.p, self.dual_exponent)
+
+    @property
+    def unit_radius(self) -> float:
+        """1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2."""
+        return 1.0
+
+    def start(self) -> Vector:
+        """Zero."""
+        return np.zeros(self.p)
+
+    def value(self, theta: Vector) -> float:
+        """‖θ‖_q²/(2(q−1))."""
+        return 0.5 * (self.dual_exponent - 1.0) * _power_norm(theta, self.exponent) ** 2
+
+    def divergence(self, theta: Vector, origin: Vector) -> float:
+        """Ψ(θ) + Ψ(origin) − ⟨∇Ψ(origin), θ⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
+        slope = self._dual(origin)
+        return max(0.0, self.value(theta) + self.value(origin) - float(slope @ theta))
+
+    def step(self, theta: Vector, g: Vector) -> Vector:
+        """The Bregman step, its threshold by a one-dimensional root."""
+        zeta = self._dual(theta) - g
+        size = np.abs(zeta)
+        top = float(size.max())
+        if top == 0.0:
+            return np.zeros(self.p)
+        depth = top - size  # the softened ζ is t − depth with t = top − λ: no digits lost for large λ
+        level = top
+        if self._length(depth, top) > self.radius:
+            level = increasing_root(lambda t: self._length(depth, t) - self.radius, 0.0, top)
+        shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** (self.dual_exponent - 1.0)
+        length = min(self.radius, self._length(depth, level))
+        moved: Vector = np.sign(zeta) * shape * (length / float(shape.sum()))
+        return moved
+
+    def _length(self, depth: Vector, level: float) -> float:
+        """‖∇Ψ*(s)‖₁ for s = max(0, level − depth); ∇Ψ*(s) = (q−1)‖s‖_k^{2−k} s^{k−1}."""
+        if level <= 0.0:
+            return 0.0
+        k = self.dual_exponent
+        s = np.maximum(0.0, 1.0 - depth / level)
+        powers = s ** (k - 1.0)
+        norm = float(powers @ s) ** (1.0 / k)
+        return float(level / (k - 1.0) * norm ** (2.0 - k) * powers.sum())
+
+    def _dual(self, theta: Vector) -> Vector:
+        """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ."""
+        norm = _power_norm(theta, self.exponent)
+        if norm == 0.0:
+            return np.zeros(self.p)
+        scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
+        slope: Vector = np.copysign(scaled, theta)
+        return slope
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EntropyMap(MirrorMap):
+    """Ψ(θ) = r Σ θ_j ln(θ_j/r) on the simplex of radius r: 1-strongly convex in l1 (Pinsker's inequality)."""
+
+    radius: float
+    p: int
+
+    @property
+    def exponent(self) -> float:
+        """1."""
+        return 1.0
+
+    @property
+    def range(self) -> float:
+        """radius² ln p."""
+        return self.radius**2 * math.log(self.p)
+
+    @property
+    def unit_width(self) -> Width:
+        """E max|g_j|."""
+        return by_quadrature(expected_largest_magnitude(self.p))
+
+    @property
+    def unit_radius(self) -> float:
+        """1."""
+        return 1.0
+
+    def start(self) -> Vector:
+        """The centre of the simplex."""
+        return np.full(self.p, self.radius / self.p)
+
+    def value(self, theta: Vector) -> float:
+        """r Σ θ_j ln(θ_j/r), with 0 ln 0 = 0."""
+        inside = theta[theta > 0.0]
+        return self.radius * float(inside @ np.log(inside / self.radius))
+
+    def divergence(self, theta: Vector, origin: Vector) -> float:
+        """r Σ θ_j ln(θ_j/origin_j); infinity where θ_j > 0 = origin_j."""
+        inside = theta > 0.0
+        if np.any(origin[inside] <= 0.0):
+            return math.inf
+        return max(0.0, self.radius * float(theta[inside] @ np.log(theta[inside] / origin[inside])))
+
+    def step(self, theta: Vector, g: Vector) -> Vector:
+        """Multiplicative weights: u_j proportional to θ_j exp(−g_j/r)."""
+        with np.errstate(divide="ignore"):
+            exponent = np.log(theta) - g / self.radius
+        weight = np.exp(exponent - exponent.max())
+        return weight * (self.radius / float(weight.sum()))
+
+
+def _power_norm(v: Vector, q: float) -> float:
+    largest = float(np.abs(v).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    return largest * float(((np.abs(v) / largest) ** q).sum()) ** (1.0 / q)

@@ -1,0 +1,184 @@
+"""Penalties ψ(θ) added to a loss: none, l1, squared l2, and their sum as scikit-learn writes it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.checks import Vector, absolute_sum, nonnegative_number
+
+
+class Penalty(ABC):
+    """A closed convex function ψ of θ, finite everywhere, in the unit domain."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def strong_convexity(self) -> float:
+        """The largest known c ≥ 0 such that ψ − (c/2)‖θ‖² is convex."""
+
+    @abstractmethod
+    def value(self, theta: Vector) -> float:
+        """ψ(θ)."""
+
+    @abstractmethod
+    def prox(self, v: Vector, step: float) -> Vector:
+        """argmin over u of ψ(u) + ‖u − v‖²/(2 step): a new array."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data from which `penalty_from_dict` makes an equal penalty; under "kind" its name."""
+
+
+class HasElasticForm(ABC):
+    """A penalty of the form Σ a_j|θ_j| + (b_j/2)θ_j², for which coordinates can be solved one by one."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+        """The weights a and b, of length p each, at or above 0."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NoPenalty(Penalty, HasElasticForm):
+    """ψ = 0."""
+
+    @property
+    def strong_convexity(self) -> float:
+        """0."""
+        return 0.0
+
+    def value(self, theta: Vector) -> float:
+        """0."""
+        return 0.0
+
+    def prox(self, v: Vector, step: float) -> Vector:
+        """A copy of v."""
+        return np.array(v, dtype=np.float64)
+
+    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+        """Zeros."""
+        return np.zeros(p), np.zeros(p)
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "none"}."""
+        return {"kind": "none"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class L1Penalty(Penalty, HasElasticForm):
+    """ψ(θ) = strength·‖θ‖₁; strength ≥ 0 and finite, else `InvalidParameter`."""
+
+    strength: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an L1Penalty"))
+
+    @property
+    def strong_convexity(self) -> float:
+        """0."""
+        return 0.0
+
+    def value(self, theta: Vector) -> float:
+        """strength·‖θ‖₁."""
+        return self.strength * absolute_sum(theta)
+
+    def prox(self, v: Vector, step: float) -> Vector:
+        """Soft threshold: v_j moved towards 0 by step·strength, at most to 0."""
+        return soft_threshold(v, step * self.strength)
+
+    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+        """(strength, 0)."""
+        return np.full(p, self.strength), np.zeros(p)
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "l1", "strength": strength}."""
+        return {"kind": "l1", "strength": self.strength}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SquaredL2Penalty(Penalty, HasElasticForm):
+    """ψ(θ) = (strength/2)·‖θ‖₂²; strength ≥ 0 and finite, else `InvalidParameter`."""
+
+    strength: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SquaredL2Penalty"))
+
+    @property
+    def strong_convexity(self) -> float:
+        """The strength."""
+        return self.strength
+
+    def value(self, theta: Vector) -> float:
+        """(strength/2)·‖θ‖₂²."""
+        return 0.5 * self.strength * float(theta @ theta)
+
+    def prox(self, v: Vector, step: float) -> Vector:
+        """v/(1 + step·strength)."""
+        return np.asarray(v, dtype=np.float64) / (1.0 + step * self.strength)
+
+    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+        """(0, strength)."""
+        return np.zeros(p), np.full(p, self.strength)
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "squared-l2", "strength": strength}."""
+        return {"kind": "squared-l2", "strength": self.strength}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ElasticNetPenalty(Penalty, HasElasticForm):
+    """ψ(θ) = strength·l1_ratio·‖θ‖₁ + (strength·(1 − l1_ratio)/2)·‖θ‖₂², scikit-learn's parametrisation.
+
+    strength ≥ 0 and 0 ≤ l1_ratio ≤ 1, finite, else `InvalidParameter`.
+    """
+
+    strength: float
+    l1_ratio: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an ElasticNetPenalty"))
+        ratio = nonnegative_number(self.l1_ratio, "The l1_ratio of an ElasticNetPenalty")
+        if ratio > 1.0:
+            raise InvalidParameter(
+                f"The l1_ratio of an ElasticNetPenalty is the share of the l1 part and must be at most 1, "
+                f"but it is {ratio}; put the size of the penalty into strength."
+            )
+        object.__setattr__(self, "l1_ratio", ratio)
+
+    @property
+    def strong_convexity(self) -> float:
+        """strength·(1 − l1_ratio)."""
+        return self.strength * (1.0 - self.l1_ratio)
+
+    def value(self, theta: Vector) -> float:
+        """The l1 part plus the squared part."""
+        squared = 0.5 * self.strong_convexity * float(theta @ theta)
+        return self.strength * self.l1_ratio * absolute_sum(theta) + squared
+
+    def prox(self, v: Vector, step: float) -> Vector:
+        """Soft threshold, then shrink."""
+        return soft_threshold(v, step * self.strength * self.l1_ratio) / (1.0 + step * self.strong_convexity)
+
+    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+        """(strength·l1_ratio, strength·(1 − l1_ratio))."""
+        return np.full(p, self.strength * self.l1_ratio), np.full(p, self.strong_convexity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "elastic-net", "strength": strength, "l1_ratio": l1_ratio}."""
+        return {"kind": "elastic-net", "strength": self.strength, "l1_ratio": self.l1_ratio}
+
+
+def soft_threshold(v: Vector, threshold: float) -> Vector:
+    """sign(v_j) max(|v_j| − threshold, 0)."""
+    softened: Vector = np.maximum(v - threshold, 0.0) + np.minimum(v + threshold, 0.0)
+    return softened
