@@ -11,6 +11,13 @@ from hullabaloo.geometry.base import (
     Projectable,
 )
 from hullabaloo.geometry.box import Box
+from hullabaloo.geometry.capabilities import explain_missing, require
+from hullabaloo.geometry.intercept import (
+    PenaltyWithFreeIntercept,
+    WithIntercept,
+    with_free_intercept,
+    with_intercept,
+)
 from hullabaloo.geometry.l1_ball import L1Ball
 from hullabaloo.geometry.l2_ball import L2Ball
 from hullabaloo.geometry.penalty import (
@@ -21,6 +28,7 @@ from hullabaloo.geometry.penalty import (
     Penalty,
     SquaredL2Penalty,
 )
+from hullabaloo.geometry.serialise import penalty_from_dict, penalty_from_text, set_from_dict, set_from_text
 from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.width import Width
 
@@ -40,8 +48,18 @@ __all__ = [
     "MirrorMap",
     "NoPenalty",
     "Penalty",
+    "PenaltyWithFreeIntercept",
     "Projectable",
     "Simplex",
     "SquaredL2Penalty",
     "Width",
+    "WithIntercept",
+    "explain_missing",
+    "penalty_from_dict",
+    "penalty_from_text",
+    "require",
+    "set_from_dict",
+    "set_from_text",
+    "with_free_intercept",
+    "with_intercept",
 ]

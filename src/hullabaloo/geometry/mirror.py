@@ -204,7 +204,7 @@ class EntropyMap(MirrorMap):
         """Multiplicative weights: u_j proportional to θ_j exp(−g_j/r)."""
         with np.errstate(divide="ignore"):
             exponent = np.log(theta) - g / self.radius
-        weight = np.exp(exponent - exponent.max())
+        weight: Vector = np.exp(exponent - exponent.max())
         return weight * (self.radius / float(weight.sum()))
 
 
@@ -212,4 +212,4 @@ def _power_norm(v: Vector, q: float) -> float:
     largest = float(np.abs(v).max(initial=0.0))
     if largest == 0.0:
         return 0.0
-    return largest * float(((np.abs(v) / largest) ** q).sum()) ** (1.0 / q)
+    return largest * math.pow(float(((np.abs(v) / largest) ** q).sum()), 1.0 / q)
