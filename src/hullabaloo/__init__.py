@@ -1,0 +1,69 @@
+"""Hullabaloo: linear models learned from sensitive records, under differential privacy.
+
+Everything public is imported on first use (PEP 562), so that `import hullabaloo` takes a fraction of a second.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo._version import __version__
+
+_EXPORTS = {
+    "Box": "geometry",
+    "Budget": "privacy",
+    "Categorical": "data",
+    "Domain": "data",
+    "ElasticNet": "linear_model",
+    "ElasticNetPenalty": "geometry",
+    "L1Ball": "geometry",
+    "L1Penalty": "geometry",
+    "L2Ball": "geometry",
+    "Lasso": "linear_model",
+    "Ledger": "ledger",
+    "LinearRegression": "linear_model",
+    "NoPenalty": "geometry",
+    "Numeric": "data",
+    "Ridge": "linear_model",
+    "Simplex": "geometry",
+    "Squared": "losses",
+    "SquaredL2Penalty": "geometry",
+    "compare": "linear_model",
+    "load": "linear_model",
+    "private_pipeline": "linear_model",
+}
+_MODULES = ("report",)
+
+__all__ = ["__version__", *sorted(_EXPORTS), *_MODULES]  # noqa: PLE0604  # names are texts, from the table above
+
+if TYPE_CHECKING:
+    from hullabaloo import report
+    from hullabaloo.data import Categorical, Domain, Numeric
+    from hullabaloo.geometry import (
+        Box,
+        ElasticNetPenalty,
+        L1Ball,
+        L1Penalty,
+        L2Ball,
+        NoPenalty,
+        Simplex,
+        SquaredL2Penalty,
+    )
+    from hullabaloo.ledger import Ledger
+    from hullabaloo.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, compare, load, private_pipeline
+    from hullabaloo.losses import Squared
+    from hullabaloo.privacy import Budget
+
+
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        value = getattr(import_module(f"hullabaloo.{_EXPORTS[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"hullabaloo.{name}")
+    else:
+        raise AttributeError(f"module 'hullabaloo' has no attribute {name!r}; public names are {', '.join(__all__)}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

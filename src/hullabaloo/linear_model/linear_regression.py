@@ -1,0 +1,30 @@
+"""Private least squares."""
+
+from typing import ClassVar, final
+
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.linear_model.base import PrivateLinearModel
+
+
+@final
+class LinearRegression(PrivateLinearModel):
+    """Private least squares: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` on the unit domain.
+
+    Default: no constraint and no penalty. With finite ε the solvers still stabilise what noise would dominate: they
+    shrink from the *known* noise level, never from the records, and not at all at ε = ∞, where the result is the least
+    squares of the encoded table.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+
+    Example:
+        >>> import numpy as np, hullabaloo as hb
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(0, 10, size=(5000, 2)); y = X @ [0.3, -0.2] + rng.normal(0, 0.5, 5000)
+        >>> domain = hb.Domain(features={"a": (0, 10), "b": (0, 10)}, target=(-5, 5))
+        >>> model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X, y)
+        >>> model.coef_.shape
+        (2,)
+    """
+
+    default_constraint: ClassVar[ConvexSet | None] = None
+    default_penalty: ClassVar[Penalty] = NoPenalty()

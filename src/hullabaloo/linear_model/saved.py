@@ -1,0 +1,115 @@
+"""Saved models: versioned JSON that holds parameters, the release and its statement, and never a record."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo._version import __version__
+from hullabaloo.data import Domain
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import penalty_from_dict, set_from_dict
+from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.release import Release
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+FORMAT = "hullabaloo model"
+FORMAT_VERSION = 1
+
+
+def save(model: "PrivateLinearModel", path: Path) -> None:
+    """Write the model atomically: a reader sees the old file or the new one."""
+    encoding = model.encoding_
+    assert model.domain is not None and model.budget is not None
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "library_version": __version__,
+        "estimator": type(model).__name__,
+        "parameters": {
+            "budget": model.budget.to_dict(),
+            "domain": model.domain.to_dict(),
+            "constraint": None if model.constraint is None else model.constraint.to_dict(),
+            "penalty": None if model.penalty is None else model.penalty.to_dict(),
+            "solver": model.solver,
+            "neighbours": str(Neighbours.parse(model.neighbours)),
+            "fit_intercept": bool(model.fit_intercept),
+            "ledger": model.release_.statement.ledger,
+            "dataset": model.dataset,
+        },
+        "columns": {
+            "named": hasattr(model, "feature_names_in_"),
+            "names": list(encoding.feature_names_in),
+            "n_features": encoding.n_features_in,
+        },
+        "release": model.release_.to_dict(),
+    }
+    temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def load(path: Path, expected: type | None = None) -> "PrivateLinearModel":
+    """Read a saved model; refuses what it does not know rather than guessing."""
+    from hullabaloo import linear_model
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+    document = _read(path)
+    kinds = {name: getattr(linear_model, name) for name in linear_model.ESTIMATORS}
+    kind = kinds.get(document.get("estimator", ""))
+    if kind is None or (expected not in (None, PrivateLinearModel) and kind is not expected):
+        wanted = "a known estimator" if expected in (None, PrivateLinearModel) else f"a {getattr(expected, '__name__', '')}"
+        raise InvalidParameter(
+            f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with "
+            "hb.load(path), which gives the class that wrote it."
+        )
+    try:
+        return _build(kind, document)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidParameter(
+            f"{path} says it is a {FORMAT} file, but an entry is missing or malformed ({error}). It was changed or cut "
+            "off after it was written; restore the original file."
+        ) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidParameter(f"There is no saved model at {path}. Check the path, or save one with model.save(path).") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
+        raise InvalidParameter(f"{path} cannot be read as a saved model (it is not JSON: {error}).") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InvalidParameter(f"{path} is JSON but not a saved model of Hullabaloo; model.save(path) writes one.")
+    if document.get("format_version") != FORMAT_VERSION:
+        raise InvalidParameter(
+            f"{path} has format version {document.get('format_version')!r}, and this library reads version "
+            f"{FORMAT_VERSION}. Use the library version that wrote it ({document.get('library_version')!r}) or a newer one."
+        )
+    return document
+
+
+def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
+    given, columns = document["parameters"], document["columns"]
+    model: PrivateLinearModel = kind(
+        budget=Budget.from_dict(given["budget"]),
+        domain=Domain.from_dict(given["domain"]),
+        constraint=None if given["constraint"] is None else set_from_dict(given["constraint"]),
+        penalty=None if given["penalty"] is None else penalty_from_dict(given["penalty"]),
+        solver=given["solver"],
+        neighbours=given["neighbours"],
+        fit_intercept=given["fit_intercept"],
+        ledger=given["ledger"],
+        dataset=given["dataset"],
+    )
+    assert model.domain is not None
+    names = list(columns["names"])
+    encoding = model.domain.encoding(
+        feature_names=names if columns["named"] else None,
+        n_features=columns["n_features"],
+        fit_intercept=model.fit_intercept,
+    )
+    model._adopt(Release.from_dict(document["release"]), encoding, names if columns["named"] else None)
+    return model

@@ -1,0 +1,131 @@
+"""A fitted model as a table: coefficients, standard errors split into sampling and privacy noise, intervals."""
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from hullabaloo.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One coefficient, in the user's units; an error or bound that the release cannot tell is NaN."""
+
+    target: str
+    name: str
+    coefficient: float
+    sampling_error: float
+    privacy_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
+
+    Intervals are `coefficient ± z √(sampling² + privacy²)`: normal, first order in both noises, for the coefficient that
+    the (regularised) fit estimates. They are post-processing of the release and cost nothing.
+    """
+
+    rows: tuple[Row, ...]
+    confidence: float
+    statement: str
+    note: str
+
+    def to_dataframe(self) -> Any:
+        """The rows as a pandas dataframe, a row per coefficient."""
+        import pandas as pd
+
+        return pd.DataFrame([{name: getattr(row, name) for name in Row.__slots__} for row in self.rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows as JSON-ready values; what cannot be told is None."""
+
+        def plain(value: Any) -> Any:
+            return None if isinstance(value, float) and not math.isfinite(value) else value
+
+        rows = [{name: plain(getattr(row, name)) for name in Row.__slots__} for row in self.rows]
+        return {"confidence": self.confidence, "note": self.note, "rows": rows}
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        percent = f"{100 * self.confidence:g}%"
+        several = len({row.target for row in self.rows}) > 1
+        head = [*(["target"] if several else []), "", "coefficient", "sampling s.e.", "privacy s.e.", percent + " interval"]
+        body = []
+        for row in self.rows:
+            interval = "not available" if math.isnan(row.low) else f"[{row.low:.4g}, {row.high:.4g}]"
+            errors = ["n/a" if math.isnan(e) else f"{e:.3g}" for e in (row.sampling_error, row.privacy_error)]
+            body.append([*([row.target] if several else []), row.name, f"{row.coefficient:.4g}", *errors, interval])
+        return head, body
+
+    def __str__(self) -> str:
+        head, body = self._cells()
+        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+
+        def fill(line: list[str]) -> str:
+            cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))]
+            return "  ".join(cells).rstrip()
+
+        lines = [fill(head), "  ".join("-" * w for w in widths), *map(fill, body), "", self.note, self.statement]
+        return "\n".join(line for line in lines if line is not None)
+
+    def _repr_html_(self) -> str:
+        head, body = self._cells()
+        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
+        return (
+            f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+            f"<p>{html.escape(self.note)}</p><p>{html.escape(self.statement)}</p>"
+        )
+
+
+def summarise(model: "PrivateLinearModel", confidence: float) -> Summary:
+    """Build the table from the release alone."""
+    if not 0.0 < confidence < 1.0:
+        raise InvalidParameter(f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95.")
+    release, encoding = model.release_, model.encoding_
+    z = float(ndtri(0.5 + confidence / 2.0))
+    rows = []
+    for k, target in enumerate(encoding.facts.targets):
+        matrix, offset = encoding.user_map(k)
+        values = matrix @ release.theta[:, k] + offset
+        sampling = standard_errors(matrix, release.sampling_covariance, k)
+        privacy = standard_errors(matrix, release.privacy_covariance, k)
+        half = z * np.sqrt(sampling**2 + privacy**2)
+        names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
+        for j, name in enumerate(names):
+            numbers = (values[j], sampling[j], privacy[j], values[j] - half[j], values[j] + half[j])
+            rows.append(Row(target, name, *(float(number) for number in numbers)))
+    return Summary(tuple(rows), confidence, str(release.statement), _note(model))
+
+
+def standard_errors(matrix: Array, covariance: Array | None, k: int) -> Array:
+    """Standard deviations of `matrix @ θ`; NaN where the release does not know the covariance."""
+    if covariance is None:
+        return np.full(matrix.shape[0], np.nan)
+    variance = np.einsum("ij,jl,il->i", matrix, covariance[k], matrix)
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
+
+
+def _note(model: "PrivateLinearModel") -> str:
+    release = model.release_
+    if release.sampling_covariance is None:
+        return (
+            "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
+            "without another charge; fit with solver='moments' to have them."
+        )
+    regularised = model.penalty is not None or model.constraint is not None
+    shrunk = "Coefficients are shrunk towards zero from the known noise level" if release.statement.private else ""
+    tail = "; intervals are for the shrunk, regularised target." if regularised or shrunk else ""
+    return (shrunk + tail) or "Intervals are for the least-squares target."

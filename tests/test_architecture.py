@@ -1,0 +1,103 @@
+"""Imports go one way: the table of rooms in docs/architecture.md, checked on the code's syntax trees."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "hullabaloo"
+
+# room -> rooms it may import; `errors` and `_version` are open to all.
+BELOW_FIT = {"geometry", "losses", "privacy", "noise", "data", "curator", "solvers", "planning", "ledger", "release"}
+ALLOWED = {
+    "geometry": set(),
+    "losses": set(),
+    "privacy": set(),
+    "noise": {"privacy"},
+    "data": {"losses"},
+    "curator": {"data", "losses", "geometry", "privacy", "noise"},
+    "solvers": {"geometry", "losses", "privacy"},
+    "planning": {"solvers", "geometry", "losses", "privacy"},
+    "ledger": {"privacy"},
+    "release": {"privacy"},
+    "fit": BELOW_FIT,
+    "linear_model": BELOW_FIT | {"fit"},
+    "report": BELOW_FIT | {"fit", "linear_model"},
+    "cli": BELOW_FIT | {"fit", "linear_model", "report"},
+}
+OPEN = {"errors", "_version"}
+# Public keys are configuration: an estimator stores one, and only the curator draws with it.
+KEY_ONLY = {"fit", "linear_model", "report", "cli"}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[str, list[str]]]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, []) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide which room is used; write the full name"
+            found.append((node.module or "", [alias.name for alias in node.names]))
+    return [(name, names) for name, names in found if name.split(".")[0] == "hullabaloo"]
+
+
+FILES = sorted(path for path in SOURCE.rglob("*.py") if path.name not in {"__init__.py"} or path.parent != SOURCE)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_file_imports_only_rooms_below_its_own(path: Path) -> None:
+    room = room_of(path)
+    if room in OPEN:
+        assert not imports(path)
+        return
+    for module, names in imports(path):
+        rooms = [module.split(".")[1]] if "." in module else names
+        for other in rooms:
+            fine = other == room or other in OPEN or other in ALLOWED[room]
+            assert fine, f"{path.relative_to(SOURCE)} ({room}) imports {module}: {room} may use {sorted(ALLOWED[room])}"
+            if other == "noise" and room in KEY_ONLY:
+                assert names == ["TestKey"], f"{path.relative_to(SOURCE)} imports {names} from noise: only keys may leave"
+            if other == "curator" and room != "curator":
+                assert room == "fit", f"{path.relative_to(SOURCE)} imports the curator: only fit.py hands rows to it"
+
+
+def test_only_the_noise_room_draws_randomness() -> None:
+    for path in FILES:
+        if room_of(path) == "noise":
+            continue
+        text = path.read_text()
+        for word in ("os.urandom", "secrets.", "np.random.", "numpy.random", "import random"):
+            allowed = room_of(path) in {"geometry", "planning"} and "default_rng" in text
+            assert word not in text or allowed, f"{path.relative_to(SOURCE)} uses {word}: noise is drawn in one room"
+
+
+def test_files_stay_readable() -> None:
+    long = [str(path.relative_to(SOURCE)) for path in FILES if path.read_text().count("\n") > 400]
+    assert not long, f"files over 400 lines: {long}"
+
+
+def test_the_package_imports_quickly_and_lazily() -> None:
+    heavy = "sorted({'sklearn', 'scipy', 'numba', 'sqlalchemy', 'numpy'} & set(sys.modules))"
+    code = f"import sys, hullabaloo; print({heavy})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_the_public_names_are_those_that_users_rely_on() -> None:
+    import hullabaloo as hb
+
+    for name in hb.__all__:
+        assert getattr(hb, name) is not None
+    assert set(hb.__all__) == {
+        "__version__", "Box", "Budget", "Categorical", "Domain", "ElasticNet", "ElasticNetPenalty", "L1Ball", "L1Penalty",
+        "L2Ball", "Lasso", "Ledger", "LinearRegression", "NoPenalty", "Numeric", "Ridge", "Simplex", "Squared",
+        "SquaredL2Penalty", "compare", "load", "private_pipeline", "report",
+    }  # fmt: skip
+    with pytest.raises(AttributeError, match="public names are"):
+        _ = hb.nonsense
