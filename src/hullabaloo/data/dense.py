@@ -1,0 +1,129 @@
+"""NumPy arrays (plain, object, text, masked, structured) and nested lists as tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.numbers import numbers_of
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.errors import SchemaError
+
+_KINDS = {"f": NUMBER, "i": NUMBER, "u": NUMBER, "b": NUMBER, "O": CELLS, "U": CELLS, "S": CELLS, "T": CELLS}
+
+
+class ArrayTable(Table):
+    """A two-dimensional array, or a one-dimensional structured array whose fields are the columns."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        names = array.dtype.names
+        if array.ndim != (1 if names else 2):
+            raise SchemaError(
+                f"Expected 2D array, got {array.ndim}D array instead. A table has records as rows and columns "
+                f"as features. Reshape your data either using array.reshape(-1, 1) if it has a single feature or "
+                f"array.reshape(1, -1) if it is a single record."
+            )
+        self._array = array
+        self._names = names
+
+    @property
+    def schema(self) -> TableSchema:
+        if self._names:
+            dtypes = [self._array.dtype[name] for name in self._names]
+        else:
+            dtypes = [self._array.dtype] * self._array.shape[1]
+        kinds = tuple(REFUSED if d.subdtype or d.names else _KINDS.get(d.kind, REFUSED) for d in dtypes)
+        return TableSchema(self._names, tuple(str(d) for d in dtypes), kinds)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._array.shape[0])
+
+    def _column(self, column: int) -> NDArray[Any]:
+        return self._array[self._names[column]] if self._names else self._array[:, column]
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        if not self._names and self._array.dtype.kind in "fiub":
+            whole = list(columns) == list(range(self._array.shape[1]))
+            return _floats(self._array if whole else self._array[:, list(columns)])
+        out = np.empty((self.n_rows, len(columns)))
+        for j, column in enumerate(columns):
+            values = self._column(column)
+            out[:, j] = _floats(values) if values.dtype.kind in "fiub" else numbers_of(self.cells(column))
+        return out
+
+    def cells(self, column: int) -> list[Any]:
+        values = self._column(column).tolist()
+        return list(values)
+
+
+def _floats(values: NDArray[Any]) -> NDArray[np.float64]:
+    """As C-contiguous float64, masked cells NaN; a number too large for float64 becomes infinite without a warning."""
+    with np.errstate(all="ignore"):
+        if isinstance(values, np.ma.MaskedArray):
+            values = values.astype(np.float64).filled(np.nan)
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+
+class ListTable(Table):
+    """A list of rows, each a list. It declares no types, so cells are read one by one; a short row lacks cells."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        first = rows[0] if len(rows) else ()
+        if not isinstance(first, list | tuple | np.ndarray):
+            raise SchemaError(
+                "Expected 2D array, got 1D array instead. A table is a list of rows. Reshape your data either using "
+                "array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if it is a single record."
+            )
+        self._rows = rows
+        self._width = len(first)
+
+    @property
+    def schema(self) -> TableSchema:
+        return TableSchema(None, ("unknown",) * self._width, (CELLS,) * self._width)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self._rows)
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        out = np.empty((self.n_rows, len(columns)))
+        for j, column in enumerate(columns):
+            out[:, j] = numbers_of(self.cells(column))
+        return out
+
+    def cells(self, column: int) -> list[Any]:
+        return [_item(row, column) for row in self._rows]
+
+
+def _item(row: Any, column: int) -> Any:
+    try:
+        return row[column]
+    except Exception:
+        return None
+
+
+class ColumnTable(Table):
+    """One column of numbers or cells: a target, a weight or a unit given as an array."""
+
+    def __init__(self, values: NDArray[Any] | list[Any]) -> None:
+        if isinstance(values, list):
+            column: NDArray[Any] = np.empty(len(values), dtype=object)
+            column[:] = values
+            values = column
+        self._inner = ArrayTable(values[:, None])
+
+    @property
+    def schema(self) -> TableSchema:
+        return self._inner.schema
+
+    @property
+    def n_rows(self) -> int:
+        return self._inner.n_rows
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        return self._inner.numbers(columns)
+
+    def cells(self, column: int) -> list[Any]:
+        return self._inner.cells(column)

@@ -1,0 +1,300 @@
+"""`Domain`: what is declared about the rows without looking at them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from hullabaloo.data import transforms
+from hullabaloo.data.declarations import (
+    LARGEST,
+    PLACEHOLDER,
+    SMALLEST_WIDTH,
+    Declaration,
+    Numeric,
+    declaration,
+    finite,
+    flag,
+    is_number,
+    unfilled,
+)
+from hullabaloo.data.targets import Target, declared_targets, targets_to_dict
+from hullabaloo.errors import DomainError
+
+if TYPE_CHECKING:
+    from hullabaloo.data.encoding import Encoding
+
+NORMS = ("l1", "l2", "linf")
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Domain:
+    """Declared bounds of the records: the only source of every scale, norm and clipping threshold.
+
+    Parameters (all by keyword; nothing is ever read from records):
+
+    - ``features``: name → bounds ``(lo, hi)``, levels ``["a", "b"]``, ``Numeric(...)``, ``Categorical(...)`` or their
+      keywords as a mapping. Exactly two numbers are bounds. Columns of a nameless table (NumPy) are matched by position.
+    - ``row_norm``: r (l2), or ``("l1" | "l2" | "linf", r)``. Alone: prepared matrices of any width, rows
+      outside the ball rescaled onto it, then divided by r. With ``features``: the encoded row is clipped to that norm.
+    - ``target``: bounds ``(lo, hi)``, or ``{"column": (lo, hi), ...}`` for named or several targets;
+      ``classes``: the labels, or ``{"column": [labels]}``; ``target_fill``: what a missing target counts as
+      (default: the middle of the bounds, the first class).
+    - ``transforms``: feature → log1p, log, log10, sqrt, square, abs or asinh, after clipping to the declared bounds.
+    - ``interactions``: pairs of features whose encoded columns are multiplied.
+    - ``indicators``: whether missing values get a column of their own (default yes; each feature may say otherwise).
+    - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count (the first).
+    - ``weight``: ``(column, max)``: a weight per record, clipped to [0, max].
+    - ``records``: a public nominal number of records, needed under add-or-remove and with several records a unit.
+
+    Raises ``DomainError`` when a declaration is incomplete or contradicts itself.
+    """
+
+    features: tuple[tuple[str, Declaration], ...]
+    row_norm: tuple[str, float] | None
+    targets: tuple[Target, ...]
+    interactions: tuple[tuple[str, str], ...]
+    indicators: bool
+    unit: str | None
+    records_per_unit: int
+    weight: tuple[str, float] | None
+    records: int | None
+
+    def __init__(
+        self,
+        features: Mapping[str, Any] | None = None,
+        *,
+        row_norm: float | tuple[str, float] | None = None,
+        target: Any = None,
+        classes: Any = None,
+        target_fill: Any = None,
+        transforms: Mapping[str, str] | None = None,
+        interactions: Iterable[Sequence[str]] = (),
+        indicators: bool = True,
+        unit: str | None = None,
+        records_per_unit: int | None = None,
+        weight: tuple[str, float] | None = None,
+        records: int | None = None,
+    ) -> None:
+        declared = _features(features, transforms)
+        norm = _row_norm(row_norm)
+        if not declared and norm is None:
+            raise DomainError(
+                "A domain needs `features` (bounds or levels of each column) or, for a prepared matrix, `row_norm` (a "
+                "bound on the norm of a row). Without one no noise level protects a record, and bounds are never "
+                "read from the data: declare them from what is known beforehand."
+            )
+        if not isinstance(flag(indicators, "indicators"), bool):
+            raise DomainError("The option `indicators` is yes or no (true or false).")
+        values = {
+            "features": tuple(declared.items()),
+            "row_norm": norm,
+            "targets": declared_targets(target, classes, target_fill),
+            "interactions": _interactions(interactions, declared),
+            "indicators": indicators,
+            "unit": _column(unit, "unit"),
+            "records_per_unit": _count(records_per_unit, "records_per_unit", default=1),
+            "weight": _weight(weight),
+            "records": _count(records, "records"),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self._check_roles()
+
+    def _check_roles(self) -> None:
+        if self.unit is None and self.records_per_unit > 1:
+            raise DomainError(
+                "`records_per_unit` is declared without the `unit`, the column that says whose record it is. Declare "
+                "unit='patient_id' (the column's name), or leave `records_per_unit` out."
+            )
+        if self.records_per_unit > 1 and self.records is None:
+            raise DomainError(
+                "With several records a unit the number of records kept is private, so `records`, a nominal number that is "
+                "public, has to be declared: results are divided by it. Any rough size known beforehand will do."
+            )
+        roles = [t.column for t in self.targets if t.column is not None]
+        roles += [self.unit] if self.unit is not None else []
+        roles += [self.weight[0]] if self.weight is not None else []
+        doubled = [name for i, name in enumerate(roles) if name in roles[:i] or name in self.feature_names]
+        if doubled:
+            raise DomainError(
+                f"The column {doubled[0]!r} is declared in two roles (feature, target, unit or weight); a model would "
+                f"learn from its own answer or the unit would be released. Give each column one role."
+            )
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The declared features in their declared order; empty for prepared matrices."""
+        return tuple(name for name, _ in self.features)
+
+    @property
+    def targets_named(self) -> bool:
+        """Whether the target columns can be found in a table by their declared names."""
+        return bool(self.targets) and all(t.column is not None for t in self.targets)
+
+    def encoding(
+        self,
+        feature_names: Sequence[str] | None = None,
+        n_features: int | None = None,
+        *,
+        fit_intercept: bool = True,
+        targets: Sequence[str] | None = None,
+    ) -> "Encoding":
+        """The public map from a table to encoded rows; names or a number of columns are needed for prepared matrices."""
+        from hullabaloo.data.encoding import make_encoding
+
+        return make_encoding(self, feature_names, n_features, fit_intercept, targets)
+
+    def encoding_for(
+        self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None, fit_intercept: bool = True
+    ) -> "Encoding":
+        """The encoding for a table, from its declared schema alone; raises all that ``Encoding.encode`` could raise."""
+        from hullabaloo.data.schema import encoding_for
+
+        return encoding_for(self, table, y, fit_intercept, weight, unit)
+
+    def check_schema(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> None:
+        """Raise ``SchemaError`` when the table's declared schema does not match; reads no value."""
+        self.encoding_for(table, y, weight=weight, unit=unit)
+
+    def describe(self, *, fit_intercept: bool = True) -> str:
+        """A table of every scale factor, each column's share of the row norm, and what each choice costs in noise."""
+        from hullabaloo.data.describe import describe
+
+        return describe(self, fit_intercept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The declaration as JSON-ready values; ``Domain.from_dict`` reads it back."""
+        out: dict[str, Any] = {}
+        if self.features:
+            out["features"] = {name: declared.to_dict() for name, declared in self.features}
+        if self.row_norm is not None:
+            out["row_norm"] = list(self.row_norm)
+        out |= targets_to_dict(self.targets)
+        if self.interactions:
+            out["interactions"] = [list(pair) for pair in self.interactions]
+        if not self.indicators:
+            out["indicators"] = False
+        if self.unit is not None:
+            out |= {"unit": self.unit, "records_per_unit": self.records_per_unit}
+        if self.weight is not None:
+            out["weight"] = list(self.weight)
+        if self.records is not None:
+            out["records"] = self.records
+        return out
+
+    @classmethod
+    def from_dict(cls, declared: Mapping[str, Any]) -> Self:
+        """Read the keywords of a domain from a mapping; an unknown key is refused."""
+        from hullabaloo.data.files import check_keys
+
+        return cls(**check_keys(declared))
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Self:
+        """Read a domain from a TOML file, or from TOML text (a string with a line break or an equals sign)."""
+        from hullabaloo.data.files import read_toml
+
+        return cls.from_dict(read_toml(source))
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Self:
+        """Read a domain from a JSON file, or from JSON text (a string that starts with a brace)."""
+        from hullabaloo.data.files import read_json
+
+        return cls.from_dict(read_json(source))
+
+    def __repr__(self) -> str:
+        return f"Domain({', '.join(f'{key}={value!r}' for key, value in self.to_dict().items())})"
+
+
+def _features(features: object, functions: object) -> dict[str, Declaration]:
+    if features is None:
+        features = {}
+    if not isinstance(features, Mapping):
+        raise DomainError(
+            f"`features` is a mapping from column name to declaration, and {type(features).__name__} was found. "
+            f"Write features={{'age': (17, 90), 'job': ['clerk', 'nurse']}}."
+        )
+    declared = {str(name): declaration(str(name), spec) for name, spec in features.items()}
+    if functions is not None and not isinstance(functions, Mapping):
+        raise DomainError("`transforms` is a mapping from feature to function. Write transforms={'income': 'log1p'}.")
+    for name, function in (functions or {}).items():
+        one = declared.get(str(name))
+        if not isinstance(one, Numeric):
+            raise DomainError(
+                f"`transforms` names {name!r}, which is not a declared numeric feature. Declare its bounds."
+            )
+        if one.transform not in {"identity", function}:
+            raise DomainError(f"The feature {name!r} is declared with two transforms, {one.transform} and {function}.")
+        declared[str(name)] = Numeric(one.lo, one.hi, fill=one.fill, indicator=one.indicator, transform=function)
+    for name, one in declared.items():
+        if isinstance(one, Numeric):
+            transforms.image(name, one.transform, one.lo, one.hi)
+    return declared
+
+
+def _row_norm(value: object) -> tuple[str, float] | None:
+    if value is None:
+        return None
+    norm, radius = value if isinstance(value, list | tuple) and len(value) == 2 else ("l2", value)
+    if norm not in NORMS:
+        raise DomainError(
+            f"The row norm {norm!r} is not known. Write row_norm=1.0 (l2), ('l1', r), ('l2', r) or ('linf', r)."
+        )
+    r = finite(radius, "The row norm's bound")
+    if not SMALLEST_WIDTH <= r <= LARGEST:
+        raise DomainError(f"The row norm's bound must be positive, and {r:g} was found. Rows are divided by it.")
+    return str(norm), r
+
+
+def _interactions(pairs: Iterable[Sequence[str]], declared: Mapping[str, Declaration]) -> tuple[tuple[str, str], ...]:
+    out: list[tuple[str, str]] = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise DomainError(
+                f"An interaction is a pair of features, and {pair!r} was found. Write [('age', 'hours')]."
+            )
+        a, b = (str(name) for name in pair)
+        for name in (a, b):
+            if name not in declared:
+                raise DomainError(
+                    f"The interaction ({a!r}, {b!r}) names {name!r}, which is not a declared feature. Declare it."
+                )
+        if a == b and not isinstance(declared[a], Numeric):
+            raise DomainError(
+                f"The interaction of {a!r} with itself is {a!r} again: its columns are 0 or 1. Leave it out."
+            )
+        if (a, b) in out or (b, a) in out:
+            raise DomainError(f"The interaction ({a!r}, {b!r}) is declared twice. Every column costs noise: keep one.")
+        out.append((a, b))
+    return tuple(out)
+
+
+def _column(value: object, what: str) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value or value.startswith(PLACEHOLDER)):
+        raise DomainError(f"`{what}` is the name of a column, and {value!r} was found.")
+    return value
+
+
+def _count(value: object, what: str, default: int | None = None) -> int | None:
+    if value is None:
+        return default
+    if isinstance(value, str) and value.startswith(PLACEHOLDER):
+        raise DomainError(unfilled(what))
+    if not is_number(value) or not 1 <= float(value) < 2**53 or value != int(value):  # type: ignore[arg-type, call-overload]
+        raise DomainError(f"`{what}` is a whole number of at least 1, and {value!r} was found.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def _weight(value: object) -> tuple[str, float] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise DomainError(f"`weight` is a column and its largest value, ('weight', 10), and {value!r} was found.")
+    largest = finite(value[1], "The largest weight")
+    if largest <= 0:
+        raise DomainError(
+            f"The largest weight must be positive, and {largest:g} was found: every record would count nothing."
+        )
+    return str(_column(value[0], "weight")), largest

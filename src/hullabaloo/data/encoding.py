@@ -1,0 +1,205 @@
+"""`Encoding`: the public map from a table to encoded rows, and from encoded coefficients to the user's units."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.layout import Layout, make_layout, norm_bounds
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data.targets import BoundedTarget, Target
+from hullabaloo.errors import DomainError
+
+if TYPE_CHECKING:
+    from hullabaloo.data.domain import Domain
+
+Array = NDArray[np.float64]
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """Everything public about how a table becomes rows: columns, norms, scales. Made by ``Domain.encoding``.
+
+    Without an intercept nothing is centred, so that a prediction at zero is zero in the user's units as well.
+    """
+
+    domain: "Domain"
+    facts: RowFacts
+    feature_names_in: tuple[str, ...] | None
+    n_features_in: int
+    fit_intercept: bool
+    targets: tuple[Target, ...]
+    layout: Layout | None  # None for prepared matrices
+
+    @property
+    def feature_names_out(self) -> tuple[str, ...]:
+        """The encoded columns, without the intercept; the names of the user's coefficients too."""
+        return self.facts.columns[:-1] if self.fit_intercept else self.facts.columns
+
+    # ---- private: touches records ---------------------------------------------------------------------------------
+
+    def encode(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> Rows:
+        """Clip, encode and scale the records, one by one. PRIVATE: the result is for the curator only.
+
+        ``y``: an array, or the name of a column (or names), or None when the domain names the target's column.
+        ``weight``, ``unit``: arrays that stand for the declared columns. Raises ``SchemaError`` for faults of the declared
+        schema, which ``Domain.encoding_for`` raises beforehand, and for nothing else.
+
+        **Guarantee.** Claim: a row of the result is a function of its record alone (its weight, of its unit's records alone);
+        all numbers are finite and within ``facts``; no value of a cell raises, warns or drops a row. Proof:
+        every step is an elementwise or row-wise loop with a branch for each float64 value (``kernels.py``,
+        ``numbers.py``, ``labels.py``); tested bitwise under permutation and by fuzzing.
+        """
+        from hullabaloo.data import encode, schema
+        from hullabaloo.data.readers import open_table
+
+        source = open_table(table)
+        columns = schema.feature_columns(
+            source.schema, self.feature_names_in, self.n_features_in, schema.role_columns(self.domain, y)
+        )
+        schema.check_roles(self.domain, source, y, weight, unit)
+        X = self._encode_columns(source, columns)
+        if self.targets:
+            holder, places = schema.open_target(self.domain, source, y, len(self.domain.targets))
+            chosen = [places[self.domain.targets.index(target)] for target in self.targets]
+            Y = encode.encode_targets(self.targets, holder, chosen, self.fit_intercept)
+        else:
+            Y = np.zeros((X.shape[0], 0))
+        weights: Array | None = None
+        if self.domain.weight is not None:
+            name, largest = self.domain.weight
+            weights = encode.encode_weight(*schema.open_role(source, weight, name, "weight"), largest)
+        if self.domain.unit is not None:
+            holder, column = schema.open_role(source, unit, self.domain.unit, "unit")
+            kept = encode.within_share(holder, column, self.domain.records_per_unit)
+            weights = kept if weights is None else weights * kept
+        return Rows(X, Y, weights)
+
+    def features(self, table: Any) -> Any:
+        """The encoded rows of a table without a target, for predictions: (n, p), dense or sparse."""
+        from hullabaloo.data import schema
+        from hullabaloo.data.readers import open_table
+
+        source = open_table(table)
+        others = schema.role_columns(self.domain, None)
+        columns = schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
+        return self._encode_columns(source, columns)
+
+    def _encode_columns(self, source: Any, columns: list[int]) -> Any:
+        from hullabaloo.data import encode
+
+        if self.layout is not None:
+            return encode.encode_features(self.domain, self.layout, source, columns, self.fit_intercept)
+        assert self.domain.row_norm is not None  # noqa: S101 - a domain without features has a row norm
+        return encode.clip_rows(self.domain.row_norm, source, columns, self.fit_intercept)
+
+    # ---- public: units of measure ---------------------------------------------------------------------------------
+
+    @property
+    def to_user(self) -> Array:
+        """(q + 1, p): user coefficients, then the intercept, of a *unit-scale* target, from encoded coefficients θ.
+
+        Encoded row e = E (u, 1) with u the user's columns (named ``feature_names_out``), so θᵀe = (Eᵀθ)ᵀ(u, 1).
+        """
+        q = len(self.feature_names_out)
+        if self.layout is not None:
+            back = self.layout.back
+        else:
+            assert self.domain.row_norm is not None  # noqa: S101
+            back = np.eye(q, q + 1) / self.domain.row_norm[1]
+        if self.fit_intercept:
+            back = np.vstack([back, np.eye(1, q + 1, q)])
+        return np.ascontiguousarray(back.T)
+
+    @property
+    def target_scale(self) -> Array:
+        """(k,) half-widths: user target = offset + scale × unit target. 1 for classes."""
+        return self._scales()[1]
+
+    @property
+    def target_offset(self) -> Array:
+        """(k,) middles of the targets' bounds; 0 for classes and where no intercept is fitted."""
+        return self._scales()[0]
+
+    def _scales(self) -> tuple[Array, Array]:
+        pairs: list[tuple[float, float]] = []
+        for target in self.targets:
+            bounded = isinstance(target, BoundedTarget)
+            pairs += [target.scale(self.fit_intercept)] if bounded else [(0.0, 1.0)] * len(target.names)  # type: ignore[union-attr]
+        table = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def user_matrix(self, target: int = 0) -> Array:
+        """(q + 1, p) matrix A with (coef, intercept) = Aθ + (0, offset): a covariance C of θ becomes A C Aᵀ."""
+        return np.ascontiguousarray(self.to_user * self.target_scale[target])
+
+    def coefficients_to_user(self, theta: Array) -> tuple[Array, Any]:
+        """Coefficients in the user's units: (p,) → ((q,), float) for one target; (p, k) → ((k, q), (k,)).
+
+        Prediction in the target's units = coef · (user columns) + intercept.
+        """
+        theta = np.asarray(theta, dtype=np.float64)
+        offset, scale = self._scales()
+        several = theta.reshape(theta.shape[0], -1)
+        user = self.to_user @ several * scale
+        coef, intercept = user[:-1].T, user[-1] + offset
+        return (coef[0].copy(), float(intercept[0])) if theta.ndim == 1 else (np.ascontiguousarray(coef), intercept)
+
+
+def make_encoding(
+    domain: "Domain",
+    feature_names: Sequence[str] | None,
+    n_features: int | None,
+    fit_intercept: bool,
+    targets: Sequence[str] | None,
+) -> Encoding:
+    """Build the encoding of a domain; see ``Domain.encoding``."""
+    chosen = _chosen(domain, targets)
+    if domain.features:
+        layout = make_layout(dict(domain.features), domain.interactions, domain.indicators, centred=fit_intercept)
+        names_in: tuple[str, ...] | None = domain.feature_names
+        columns, width = layout.names, len(domain.features)
+        if feature_names is not None and set(map(str, feature_names)) != set(domain.feature_names):
+            raise DomainError("`feature_names` differ from the features that the domain declares; leave them out.")
+        norms = norm_bounds(layout.groups, domain.row_norm, structural=True)
+    else:
+        if feature_names is None and n_features is None:
+            raise DomainError(
+                "A domain with `row_norm` alone fits tables of any width, so its encoding needs the number of "
+                "columns: pass `feature_names` or `n_features`."
+            )
+        layout = None
+        names_in = None if feature_names is None else tuple(map(str, feature_names))
+        width = len(names_in) if names_in is not None else int(n_features or 0)
+        columns = names_in if names_in is not None else tuple(f"x{i}" for i in range(width))
+        norm = "l2" if domain.row_norm is None else domain.row_norm[0]
+        norms = norm_bounds(width, (norm, 1.0), structural=False)
+    l1, l2, linf = norms
+    if fit_intercept:
+        columns = (*columns, INTERCEPT)
+        l1, l2, linf = l1 + 1.0, math.hypot(l2, 1.0), max(linf, 1.0)
+    facts = RowFacts(
+        columns=columns,
+        intercept=fit_intercept,
+        norm_l1=l1,
+        norm_l2=l2,
+        norm_linf=linf,
+        targets=tuple(name for target in chosen for name in target.names),
+        max_weight=1.0 if domain.weight is None else domain.weight[1],
+        records_per_unit=domain.records_per_unit,
+    )
+    return Encoding(domain, facts, names_in, width, fit_intercept, chosen, layout)
+
+
+def _chosen(domain: "Domain", names: Sequence[str] | None) -> tuple[Target, ...]:
+    if names is None:
+        return domain.targets
+    out = tuple(t for t in domain.targets if t.column in set(names))
+    if len(out) != len(set(names)):
+        known = [name for t in domain.targets for name in t.names]
+        raise DomainError(f"The targets {list(names)!r} were asked for, and the domain declares {known!r}.")
+    return out

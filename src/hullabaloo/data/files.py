@@ -1,0 +1,54 @@
+"""Domains in TOML and JSON."""
+
+import inspect
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hullabaloo.errors import DomainError
+
+
+def check_keys(declared: object) -> dict[str, Any]:
+    """The keywords of a domain from a mapping; refuses unknown ones."""
+    from hullabaloo.data.domain import Domain
+
+    if not isinstance(declared, Mapping):
+        raise DomainError(f"A domain is a table of declarations, and {type(declared).__name__} was found.")
+    known = [name for name in inspect.signature(Domain).parameters if name != "self"]
+    unknown = sorted(str(key) for key in declared if key not in known)
+    if unknown:
+        raise DomainError(
+            f"The key {unknown[0]!r} is not known in a domain, and an ignored key would be a promise not kept. Known keys "
+            f"are {', '.join(known)}."
+        )
+    return {str(key): value for key, value in declared.items()}
+
+
+def read_toml(source: str | Path) -> dict[str, Any]:
+    """Parse a TOML file or text."""
+    text = _text(source, ("\n", "="))
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DomainError(f"The domain is not valid TOML: {error}. Correct the file at that place.") from None
+
+
+def read_json(source: str | Path) -> Any:
+    """Parse a JSON file or text."""
+    text = _text(source, ("{",))
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DomainError(f"The domain is not valid JSON: {error}. Correct the file at that place.") from None
+
+
+def _text(source: str | Path, marks: tuple[str, ...]) -> str:
+    if isinstance(source, str) and any(mark in source for mark in marks):
+        return source
+    path = Path(source)
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        raise DomainError(f"The domain file {path} cannot be read. Check the path.") from None

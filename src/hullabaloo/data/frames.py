@@ -1,0 +1,122 @@
+"""Dataframes of any library that narwhals knows (pandas, Polars, Modin, ...) as tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.numbers import numbers_of
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.errors import SchemaError
+
+_CELLS = (nw.String, nw.Object, nw.Categorical, nw.Enum)
+
+
+class FrameTable(Table):
+    """A dataframe; a lazy one is collected when its values are first needed."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame: Any = frame
+        self._schema = frame.collect_schema()
+
+    @property
+    def schema(self) -> TableSchema:
+        return TableSchema(
+            tuple(str(name) for name in self._schema),
+            tuple(str(dtype) for dtype in self._schema.values()),
+            tuple(self._kind(name, dtype) for name, dtype in self._schema.items()),
+        )
+
+    def _kind(self, name: Any, dtype: Any) -> str:
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            return NUMBER
+        if isinstance(dtype, _CELLS):
+            return CELLS
+        if dtype == nw.Unknown:
+            return self._kind_of_unknown(name)
+        return REFUSED
+
+    def _kind_of_unknown(self, name: Any) -> str:
+        """Types narwhals has no name for: Polars' null type, and pandas' sparse numbers."""
+        native = str(nw.to_native(self._frame).collect_schema()[name] if self._lazy else self._native(name).dtype)
+        if native == "Null":
+            return CELLS
+        return NUMBER if native.startswith(("Sparse[float", "Sparse[int", "Sparse[uint", "Sparse[bool")) else REFUSED
+
+    @property
+    def _lazy(self) -> bool:
+        return isinstance(self._frame, nw.LazyFrame)
+
+    def _series(self, name: Any) -> Any:
+        if self._lazy:
+            self._frame = self._frame.collect()
+        return self._frame.get_column(name)
+
+    def _native(self, name: Any) -> Any:
+        return nw.to_native(self._series(name))
+
+    def _name(self, column: int) -> Any:
+        return list(self._schema)[column]
+
+    @property
+    def n_rows(self) -> int:
+        if self._lazy:
+            self._frame = self._frame.collect()
+        return int(self._frame.shape[0])
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        kinds = self.schema.kinds
+        out = np.empty((self.n_rows, len(columns)))
+        for j, column in enumerate(columns):
+            if kinds[column] == NUMBER:
+                out[:, j] = self._floats(column)
+            else:
+                out[:, j] = numbers_of(self.cells(column))
+        return out
+
+    def _floats(self, column: int) -> NDArray[np.float64]:
+        series = self._series(self._name(column))
+        with np.errstate(all="ignore"):
+            try:
+                if series.implementation.is_pandas_like():
+                    native = nw.to_native(series)
+                    return np.asarray(native.to_numpy(dtype="float64", na_value=np.nan), dtype=np.float64)
+                return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            except Exception:
+                return numbers_of(self.cells(column))
+
+    def cells(self, column: int) -> list[Any]:
+        series = self._series(self._name(column))
+        try:
+            return list(series.to_list())
+        except Exception:  # for example text that is not UTF-8: cell by cell, what cannot be read is missing
+            return [_item(series, i) for i in range(len(series))]
+
+
+def _item(series: Any, i: int) -> Any:
+    try:
+        return series.item(i)
+    except Exception:
+        return None
+
+
+def open_frame(native: Any) -> FrameTable | None:
+    """The table of a dataframe or series, or None when it is none that narwhals knows."""
+    try:
+        frame: Any = nw.from_native(native, allow_series=True, pass_through=True)
+    except Exception:
+        raise SchemaError(
+            "The dataframe's columns cannot be told apart: a name occurs twice. Columns are matched by name, so rename them."
+        ) from None
+    if isinstance(frame, nw.Series):
+        frame = frame.to_frame() if frame.name is not None else frame.alias("").to_frame()
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return None
+    try:
+        return FrameTable(frame)
+    except Exception:
+        raise SchemaError(
+            "The dataframe's columns cannot be told apart: a name occurs twice. Columns are matched by name, so rename them."
+        ) from None

@@ -1,0 +1,144 @@
+"""Row-wise kernels: an output row is a function of its input row alone, bit for bit.
+
+They are sequential Numba loops on purpose: the vector loops of NumPy may differ in the last bit with a value's position,
+and a record's encoding must not depend on where it stands.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+L1, L2, LINF = 1, 2, 3
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _transform(code: int, v: float) -> float:
+    if code == 0:
+        return v
+    if code == 1:
+        return math.log1p(v)
+    if code == 2:
+        return math.log(v)
+    if code == 3:
+        return math.log10(v)
+    if code == 4:
+        return math.sqrt(v)
+    if code == 5:
+        return v * v
+    if code == 6:
+        return abs(v)
+    return math.asinh(v)
+
+
+@njit(cache=True, nogil=True)
+def scale_numeric(
+    values: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    bounds: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    out: NDArray[np.float64],
+    places: NDArray[np.int64],
+) -> None:
+    """Write scaled numeric columns into ``out``.
+
+    ``values`` (n, m) holds NaN for missing cells; column ``columns[j]`` is feature j, with ``bounds[j] = (lo, hi, mid,
+    half, fill)`` (fill already scaled), ``places[j] = (value column, indicator column or −1, filled column or −1)``.
+    A present v becomes ``clip((f(clip(v, lo, hi)) − mid)/half, −1, 1)``. A missing one becomes the fill, or, where
+    there is an indicator, the pair (0, 1), whose norm is 1 whatever the fill is. The filled column, for
+    interactions, holds the fill in both cases.
+    """
+    n, k = values.shape[0], columns.shape[0]
+    for i in range(n):
+        for j in range(k):
+            v = values[i, columns[j]]
+            if math.isnan(v):
+                x = bounds[j, 4]
+                if places[j, 1] >= 0:
+                    out[i, places[j, 0]] = 0.0
+                    out[i, places[j, 1]] = 1.0
+                else:
+                    out[i, places[j, 0]] = x
+            else:
+                v = min(max(v, bounds[j, 0]), bounds[j, 1])
+                x = (_transform(codes[j], v) - bounds[j, 2]) / bounds[j, 3]
+                x = min(max(x, -1.0), 1.0) + 0.0
+                out[i, places[j, 0]] = x
+            if places[j, 2] >= 0:
+                out[i, places[j, 2]] = x
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _norm(values: NDArray[np.float64], start: int, stop: int, kind: int) -> tuple[float, float]:
+    """The largest finite |v| = m, and ‖v/m‖ (0 for a zero row): together overflow- and underflow-safe."""
+    m = 0.0
+    for k in range(start, stop):
+        a = abs(values[k])
+        if a > m and a < math.inf:
+            m = a
+    if m == 0.0:
+        return 0.0, 0.0
+    if kind == LINF:
+        return m, 1.0
+    s = 0.0
+    for k in range(start, stop):
+        a = abs(values[k])
+        if a < math.inf:
+            r = a / m
+            s += r if kind == L1 else r * r
+    return m, (s if kind == L1 else math.sqrt(s))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _clipped(v: float, m: float, norm: float, outside: bool, divisor: float, radius: float) -> float:
+    if not abs(v) < math.inf:
+        return 0.0
+    if outside:
+        return v / m / norm * radius + 0.0
+    return v / divisor + 0.0
+
+
+@njit(cache=True, nogil=True)
+def clip_dense(rows: NDArray[np.float64], kind: int, radius: float, divisor: float, out: NDArray[np.float64]) -> None:
+    """Write each row, non-finite cells 0, rescaled onto the ball when outside, all divided by ``divisor``.
+
+    Claim: ``‖out_i‖ ≤ radius/divisor`` in the norm ``kind``, up to rounding. With m the largest |cell| and u = ‖x/m‖,
+    ‖x‖ = m u; the row is outside when ``(m/radius) u > 1`` and is then ``(x/m)/u · radius/divisor``. ``rows`` and the
+    first columns of ``out`` may be the same memory.
+    """
+    n, p = rows.shape
+    for i in range(n):
+        row = rows[i]
+        m, norm = _norm(row, 0, p, kind)
+        outside = m / radius * norm > 1.0
+        for j in range(p):
+            out[i, j] = _clipped(row[j], m, norm, outside, divisor, radius / divisor)
+
+
+@njit(cache=True, nogil=True)
+def clip_sparse(
+    data: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    kind: int,
+    radius: float,
+    divisor: float,
+    intercept_column: int,
+    out_data: NDArray[np.float64],
+    out_indices: NDArray[np.int64],
+) -> None:
+    """``clip_dense`` for CSR rows; appends 1 in ``intercept_column`` to each row unless it is negative."""
+    k = 0
+    for i in range(indptr.shape[0] - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        m, norm = _norm(data, start, stop, kind)
+        outside = m / radius * norm > 1.0
+        for q in range(start, stop):
+            out_data[k] = _clipped(data[q], m, norm, outside, divisor, radius / divisor)
+            out_indices[k] = indices[q]
+            k += 1
+        if intercept_column >= 0:
+            out_data[k] = 1.0
+            out_indices[k] = intercept_column
+            k += 1

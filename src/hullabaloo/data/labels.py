@@ -1,0 +1,100 @@
+"""Matching cells to declared levels: one fixed rule for a cell, whatever type its column has.
+
+A cell's *label* is its text: blanks at both ends removed, a number written shortest ("1" for 1, 1.0 and Decimal("1")),
+a bool as "True" or "False". None, NaN, NA, NaT and a blank text are missing. A number level also matches texts that
+read as that number ("1.0"), 1 and 0 also match true and false, and the other way round. Anything else is unknown.
+"""
+
+import math
+from collections.abc import Iterable
+from datetime import date, time
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.memo import memo
+from hullabaloo.data.numbers import parse_number
+from hullabaloo.errors import DomainError
+
+MISSING = -2
+UNKNOWN = -1
+_TRUTH = {1.0: ("True", "true", "TRUE"), 0.0: ("False", "false", "FALSE")}
+
+
+def label_of(cell: object) -> str | None:
+    """The label of a cell; None when it is missing. Never raises: what cannot be read is missing."""
+    try:
+        return _label(cell)
+    except Exception:
+        return None
+
+
+def _label(cell: object) -> str | None:
+    if cell is None:
+        return None
+    if isinstance(cell, str):
+        return cell.strip() or None
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace").strip() or None
+    if isinstance(cell, bool | np.bool_):
+        return "True" if cell else "False"
+    if isinstance(cell, int | np.integer):
+        number = int(cell)
+        return str(number) if abs(number) < 1 << 128 else "out of range"
+    if isinstance(cell, Real | Decimal):
+        return _number_label(float(cell))
+    if isinstance(cell, date | time) and cell == cell:  # NaT is a date that differs from itself  # noqa: PLR0124
+        return str(cell)
+    return None
+
+
+def _number_label(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    return str(int(value)) if abs(value) < 1 << 53 and value == int(value) else repr(value)
+
+
+class LevelIndex:
+    """The declared levels, and for each cell which of them it is."""
+
+    __slots__ = ("_index", "_numbers")
+
+    def __init__(self, levels: Iterable[Any]) -> None:
+        self._index: dict[str, int] = {}
+        self._numbers = False
+        for place, level in enumerate(levels):
+            for key in self._keys(level):
+                if key in self._index:
+                    raise DomainError(
+                        f"The level {level!r} is declared twice (or cannot be told apart from an earlier one when "
+                        f"cells are compared as text). Each level must be declared once."
+                    )
+                self._index[key] = place
+
+    def _keys(self, level: object) -> set[str]:
+        if isinstance(level, str):
+            return {level.strip()}
+        if isinstance(level, bool):
+            return {*_TRUTH[float(level)], str(int(level))}
+        self._numbers = True
+        label = label_of(level)
+        assert label is not None  # noqa: S101 - levels were checked to be finite
+        return {label, *_TRUTH.get(float(level), ())}  # type: ignore[arg-type]
+
+    def place(self, cell: object) -> int:
+        """The place of the cell's level among the declared ones, ``UNKNOWN`` or ``MISSING``."""
+        label = label_of(cell)
+        if label is None:
+            return self._index.get("", MISSING)
+        place = self._index.get(label, UNKNOWN)
+        if place == UNKNOWN and self._numbers:
+            number = _number_label(parse_number(label))
+            return UNKNOWN if number is None else self._index.get(number, UNKNOWN)
+        return place
+
+    def places(self, cells: list[Any]) -> NDArray[np.int64]:
+        """``place`` of each cell."""
+        return np.array(memo(cells, self.place), dtype=np.int64).reshape(len(cells))

@@ -1,0 +1,108 @@
+"""Open anything a user may pass as a table, and describe its declared schema without reading a value."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.errors import SchemaError
+
+__all__ = ["Table", "TableSchema", "describe_table", "open_column", "open_table"]
+
+_INPUTS = (
+    "a NumPy array, a SciPy sparse matrix, a dataframe (pandas, Polars, PyArrow or another that narwhals knows), or the "
+    "path of a .parquet or .csv file"
+)
+
+
+def open_table(table: Any) -> Table:
+    """Open a table for reading; raises ``SchemaError`` for what is none."""
+    if isinstance(table, Table):
+        return table
+    if isinstance(table, str | Path):
+        return _open_path(Path(table))
+    if isinstance(table, np.ndarray):
+        from hullabaloo.data.dense import ArrayTable
+
+        return ArrayTable(table)
+    if isinstance(table, list | tuple):
+        from hullabaloo.data.dense import ListTable
+
+        return ListTable(table)
+    module = type(table).__module__
+    if module.startswith("scipy.sparse"):
+        from hullabaloo.data.sparse import SparseTable
+
+        return SparseTable(table)
+    if module.startswith("pyarrow"):
+        return _open_arrow(table)
+    from hullabaloo.data.frames import open_frame
+
+    frame = open_frame(table)
+    if frame is not None:
+        return frame
+    if hasattr(table, "__array__"):
+        return open_table(np.asarray(table))
+    raise SchemaError(f"A table of type {type(table).__name__} was passed, which no reader opens. Pass {_INPUTS}.")
+
+
+def open_column(values: Any, what: str) -> Table:
+    """Open a target, weight or unit given apart from the table: one-dimensional, or two-dimensional with one row a record."""
+    from hullabaloo.data.dense import ColumnTable
+
+    if type(values).__module__.startswith("scipy.sparse"):
+        raise SchemaError(
+            f"The {what} is a sparse matrix, which has no meaning here. Pass a dense array: {what}.toarray()."
+        )
+    if isinstance(values, list | tuple):
+        nested = len(values) > 0 and isinstance(values[0], list | tuple | np.ndarray)
+        return open_table(values) if nested else ColumnTable(list(values))
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.names is None:
+        return ColumnTable(values)
+    if isinstance(values, np.ndarray) and values.ndim not in {1, 2}:
+        raise SchemaError(f"The {what} has {values.ndim} dimensions; it needs one value (or one row) for each record.")
+    if type(values).__module__.startswith("pyarrow") and not hasattr(values, "schema"):
+        import pyarrow as pa
+
+        return _open_arrow(pa.table({what: values}))
+    if hasattr(values, "__array__") and np.ndim(values) == 1 and not hasattr(values, "dtype"):
+        return ColumnTable(np.asarray(values))
+    return open_table(values)
+
+
+def _open_path(path: Path) -> Table:
+    if not path.exists():
+        raise SchemaError(f"There is no file {path}. Pass {_INPUTS}.")
+    suffix = path.suffix.lower()
+    if suffix in {".csv", ".tsv", ".txt"}:
+        from hullabaloo.data.csvfile import CsvTable
+
+        return CsvTable(path)
+    if suffix in {".parquet", ".pq"} or path.is_dir():
+        from hullabaloo.data.arrow import open_parquet
+
+        return open_parquet(path)
+    raise SchemaError(
+        f"The file {path} is neither .csv, .tsv nor .parquet, so how to read it is not known. Pass {_INPUTS}."
+    )
+
+
+def _open_arrow(table: Any) -> Table:
+    from hullabaloo.data.arrow import ArrowTable
+
+    if hasattr(table, "read_all"):
+        table = table.read_all()
+    if not hasattr(table, "schema"):
+        raise SchemaError(f"A {type(table).__name__} of PyArrow is not a table. Pass a pyarrow.Table.")
+    return ArrowTable(table)
+
+
+def describe_table(table: Any, *, count: bool = True) -> TableSchema:
+    """The declared schema of a table: names, types and, unless ``count`` is off, the number of records.
+
+    Reads no value. A CSV file is run through once, by the parser that reads it, to count its records.
+    """
+    opened = open_table(table)
+    schema = opened.schema
+    return TableSchema(schema.names, schema.types, schema.kinds, opened.n_rows) if count else schema

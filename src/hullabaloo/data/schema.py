@@ -1,0 +1,170 @@
+"""Matching a table's declared schema to a domain; all faults here are visible without reading a value."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.data.readers import open_column, open_table
+from hullabaloo.data.table import REFUSED, Table, TableSchema
+from hullabaloo.errors import SchemaError
+
+if TYPE_CHECKING:
+    from hullabaloo.data.domain import Domain
+    from hullabaloo.data.encoding import Encoding
+
+
+def column_of(schema: TableSchema, name: str, what: str) -> int:
+    """The position of a named column, which must occur once and have a type that a rule converts."""
+    if schema.names is None:
+        raise SchemaError(
+            f"The {what} {name!r} is named, and the table has no column names. Pass a dataframe or a file, or pass the "
+            f"{what} as an array of its own."
+        )
+    found = [i for i, other in enumerate(schema.names) if other == name]
+    if len(found) != 1:
+        what_found = "no such column" if not found else f"{len(found)} columns of that name"
+        raise SchemaError(
+            f"The {what} {name!r} is declared in the domain, and the table has {what_found}. Rename the table's columns or "
+            f"correct the domain; the table's columns are {_listed(schema.names)}."
+        )
+    check_type(schema, found[0], f"The {what} {name!r}")
+    return found[0]
+
+
+def check_type(schema: TableSchema, position: int, what: str) -> None:
+    """Refuse a declared type that no rule converts."""
+    if schema.kinds[position] == REFUSED:
+        declared = schema.types[position]
+        hint = (
+            "Complex data not supported: pass" if "complex" in declared else "Convert the column first, for example to"
+        )
+        raise SchemaError(
+            f"{what} has the declared type {declared}, which no rule turns into a number or a level. {hint} "
+            f"real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length)."
+        )
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def check_width(found: int, expected: int) -> None:
+    """Refuse a nameless table of the wrong width (in the words scikit-learn's users know)."""
+    if found == 0 and expected > 0:
+        raise SchemaError(
+            f"Found array with 0 feature(s) (shape=(n, 0)) while a minimum of {expected} is required by the domain."
+        )
+    if found != expected:
+        raise SchemaError(
+            f"X has {found} features, but Encoding is expecting {expected} features as input. Columns without names are "
+            f"matched by position, one for each declared feature."
+        )
+
+
+def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: int, others: Sequence[str]) -> list[int]:
+    """Positions of the feature columns: by name where both sides have names, else by position without the ``others``."""
+    if names is not None and schema.names is not None:
+        return [column_of(schema, name, "feature") for name in names]
+    positions = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
+    check_width(len(positions), width)
+    for position in positions:
+        check_type(schema, position, f"Column number {position + 1}")
+    return positions
+
+
+def target_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
+    """The names of the target's columns in the table itself; empty when y is given apart, or there is no target."""
+    if y is None:
+        return tuple(str(t.column) for t in domain.targets) if domain.targets_named else ()
+    if isinstance(y, str):
+        return (y,)
+    if isinstance(y, list | tuple) and y and all(isinstance(name, str) for name in y) and len(y) == len(domain.targets):
+        return tuple(y)
+    return ()
+
+
+def role_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
+    """Names of the table's columns that are no features: target, unit and weight."""
+    names = target_columns(domain, y)
+    names += () if domain.unit is None else (domain.unit,)
+    return names + (() if domain.weight is None else (domain.weight[0],))
+
+
+def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Table, list[int]]:
+    """The table that holds the target and its columns there, checked against the declared schema."""
+    names = target_columns(domain, y)
+    if names:
+        if len(names) != count:
+            raise SchemaError(f"{len(names)} target columns were named, and the domain declares {count} targets.")
+        return table, [column_of(table.schema, name, "target") for name in names]
+    if y is None:
+        raise SchemaError(
+            "No target was given, and the domain does not name its column. This estimator requires y to be passed, but "
+            "the target y is None: pass y as an array or as the name of a column, or declare target={'column': (lo, hi)}."
+        )
+    opened = open_column(y, "target")
+    if opened.schema.width != count:
+        raise SchemaError(
+            f"y has {opened.schema.width} columns, and the domain declares {count} target(s). Pass one column for each."
+        )
+    for position in range(count):
+        check_type(opened.schema, position, "The target")
+    return opened, list(range(count))
+
+
+def open_role(table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
+    """The table that holds a weight or unit: the column of that name, or an array given apart."""
+    if values is None:
+        return table, column_of(table.schema, name, what)
+    opened = open_column(values, what)
+    if opened.schema.width != 1:
+        raise SchemaError(f"The {what} needs one value for each record, and {opened.schema.width} columns were given.")
+    check_type(opened.schema, 0, f"The {what}")
+    return opened, 0
+
+
+def check_lengths(a: Table, b: Table) -> None:
+    """Refuse a target, weight or unit with another number of records; the message holds neither number."""
+    if a is not b and a.n_rows != b.n_rows:
+        raise SchemaError(
+            "Found input variables with inconsistent numbers of samples: the table and the target (or weight, or unit) "
+            "must have one entry for each record, in the same order."
+        )
+
+
+def encoding_for(domain: "Domain", table: Any, y: Any, fit_intercept: bool, weight: Any, unit: Any) -> "Encoding":
+    """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
+    opened = open_table(table)
+    schema = opened.schema
+    if domain.features:
+        encoding = domain.encoding(fit_intercept=fit_intercept)
+    else:
+        others = role_columns(domain, y)
+        names = None if schema.names is None else [name for name in schema.names if name not in others]
+        encoding = domain.encoding(names, None if names is not None else schema.width, fit_intercept=fit_intercept)
+    feature_columns(schema, encoding.feature_names_in, encoding.n_features_in, role_columns(domain, y))
+    check_roles(domain, opened, y, weight, unit)
+    return encoding
+
+
+def check_roles(domain: "Domain", table: Table, y: Any, weight: Any, unit: Any) -> None:
+    """Check target, weight and unit against the declared schema."""
+    if domain.targets:
+        named = [name for name in target_columns(domain, y) if name in domain.feature_names]
+        if named:
+            raise SchemaError(
+                f"The target {named[0]!r} is also a declared feature; a model would learn from its answer."
+            )
+        count = len(domain.targets)
+        check_lengths(table, open_target(domain, table, y, count)[0])
+    if domain.weight is not None:
+        check_lengths(table, open_role(table, weight, domain.weight[0], "weight")[0])
+    elif weight is not None:
+        raise SchemaError(
+            "A weight was given, and the domain declares none. Its largest value multiplies the noise, so it has to be "
+            "declared: Domain(weight=('weight', largest))."
+        )
+    if domain.unit is not None:
+        check_lengths(table, open_role(table, unit, domain.unit, "unit")[0])
+    elif unit is not None:
+        raise SchemaError("A unit was given, and the domain declares none. Declare Domain(unit='patient_id').")

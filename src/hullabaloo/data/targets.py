@@ -1,0 +1,157 @@
+"""What a user declares about the target: bounds, several bounded targets, or classes; and how it is encoded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.declarations import PLACEHOLDER, Level, bounds_pair, finite, level_tuple, same_level, unfilled
+from hullabaloo.data.labels import LevelIndex
+from hullabaloo.errors import DomainError
+
+UNNAMED = "target"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedTarget:
+    """A number between declared bounds; y_unit = (clip(y, lo, hi) − mid)/half; a missing y is ``fill``."""
+
+    column: str | None
+    lo: float
+    hi: float
+    fill: float | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its encoded columns (one)."""
+        return (self.column or UNNAMED,)
+
+    def scale(self, centred: bool) -> tuple[float, float]:
+        """(mid, half-width) of the map onto [−1, 1]; not centred where no intercept is fitted, so that 0 stays 0."""
+        if not centred:
+            return 0.0, max(abs(self.lo), abs(self.hi))
+        return self.lo / 2 + self.hi / 2, self.hi / 2 - self.lo / 2
+
+    def encode(self, numbers: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
+        """One column in [−1, 1]; clipping and scaling are exact IEEE operations, the same for every row."""
+        mid, half = self.scale(centred)
+        fill = self.lo / 2 + self.hi / 2 if self.fill is None else self.fill
+        y = np.clip(np.where(np.isnan(numbers), fill, numbers), self.lo, self.hi)
+        return (np.clip((y - mid) / half, -1.0, 1.0) + 0.0)[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTarget:
+    """One of the declared classes. Two: one column, −1 for the first and +1 for the second; more: one-vs-rest.
+
+    A missing or undeclared class counts as ``fill`` (default: the first class).
+    """
+
+    column: str | None
+    classes: tuple[Level, ...]
+    fill: Level | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its encoded columns: one for two classes, else one a class."""
+        name = self.column or UNNAMED
+        return (name,) if len(self.classes) == 2 else tuple(f"{name}={level}" for level in self.classes)
+
+    def encode(self, cells: list[Any]) -> NDArray[np.float64]:
+        """Columns of −1 and +1."""
+        places = LevelIndex(self.classes).places(cells)
+        default = 0 if self.fill is None else next(i for i, c in enumerate(self.classes) if same_level(c, self.fill))
+        places[places < 0] = default
+        if len(self.classes) == 2:
+            return 2.0 * places[:, None] - 1.0
+        return np.where(places[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+
+
+Target = BoundedTarget | ClassTarget
+
+
+def declared_targets(target: object, classes: object, fill: object) -> tuple[Target, ...]:
+    """Read the keywords ``target``, ``classes`` and ``target_fill`` of a domain."""
+    if target is not None and classes is not None:
+        raise DomainError(
+            "Both `target` (bounds of a number) and `classes` (the labels of a class) are declared. Declare one of them: "
+            "`target` for regression, `classes` for classification."
+        )
+    if classes is not None:
+        return (_class_target(classes, fill),)
+    if target is None:
+        if fill is not None:
+            raise DomainError("A `target_fill` is declared without a `target` or `classes` that it could fill.")
+        return ()
+    if not isinstance(target, Mapping):
+        return (_bounded(None, target, fill),)
+    if not target:
+        raise DomainError(
+            "The `target` names no column. Write target={'los': (0, 30)}, or target=(0, 30) for a lone y."
+        )
+    fills = _fills(fill, [str(name) for name in target])
+    return tuple(_bounded(str(name), bounds, fills.get(str(name))) for name, bounds in target.items())
+
+
+def _fills(fill: object, names: list[str]) -> dict[str, object]:
+    if fill is None:
+        return {}
+    if not isinstance(fill, Mapping):
+        return dict.fromkeys(names, fill)
+    unknown = sorted(str(name) for name in fill if str(name) not in names)
+    if unknown:
+        raise DomainError(f"`target_fill` names {unknown[0]!r}, which is not one of the declared targets {names}.")
+    return {str(name): value for name, value in fill.items()}
+
+
+def _bounded(name: str | None, bounds: object, fill: object) -> BoundedTarget:
+    what = "The target" if name is None else f"The target {name!r}"
+    if isinstance(bounds, str) and bounds.startswith(PLACEHOLDER):
+        raise DomainError(unfilled(name or UNNAMED))
+    lo, hi = bounds_pair(bounds, what)
+    value = None if fill is None else finite(fill, f"{what}'s fill")
+    if value is not None and not lo <= value <= hi:
+        raise DomainError(
+            f"{what}'s fill {value:g} is outside its bounds [{lo:g}, {hi:g}]. Declare a fill inside them."
+        )
+    return BoundedTarget(name, lo, hi, value)
+
+
+def _class_target(classes: object, fill: object) -> ClassTarget:
+    name: str | None = None
+    if isinstance(classes, Mapping):
+        if len(classes) != 1:
+            raise DomainError("`classes` names several columns; write classes={'column': ['a', 'b']} with one column.")
+        name, classes = next((str(k), v) for k, v in classes.items())
+    levels = level_tuple(classes, "The target's `classes`")
+    if len(levels) < 2:
+        raise DomainError(f"The target's `classes` needs at least two classes, and {list(levels)!r} was found.")
+    if fill is not None and not any(same_level(level, fill) for level in levels):  # type: ignore[arg-type]
+        raise DomainError(f"The `target_fill` {fill!r} is not one of the declared classes {list(levels)!r}.")
+    return ClassTarget(name, levels, fill)  # type: ignore[arg-type]
+
+
+def targets_to_dict(targets: tuple[Target, ...]) -> dict[str, Any]:
+    """The keywords that declare these targets, JSON-ready."""
+    out: dict[str, Any] = {}
+    if not targets:
+        return out
+    first = targets[0]
+    if isinstance(first, ClassTarget):
+        out["classes"] = list(first.classes) if first.column is None else {first.column: list(first.classes)}
+        if first.fill is not None:
+            out["target_fill"] = first.fill
+        return out
+    bounded = [t for t in targets if isinstance(t, BoundedTarget)]
+    if first.column is None:
+        out["target"] = [first.lo, first.hi]
+        if first.fill is not None:
+            out["target_fill"] = first.fill
+        return out
+    out["target"] = {str(t.column): [t.lo, t.hi] for t in bounded}
+    fills = {str(t.column): t.fill for t in bounded if t.fill is not None}
+    if fills:
+        out["target_fill"] = fills
+    return out
