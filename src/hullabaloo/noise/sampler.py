@@ -68,9 +68,9 @@ class Table:
         """Half-width of the undecided window around the double that decides a wedge.
 
         **Guarantee.** Over a strip of width ≤ 1/16 the steepest slope of f is at most 2.001 times its mean slope, and
-        box − core ≥ C (f(left) − f(right)): so the rejection probability moves by at most 1.001·2^−width from the middle
-        of a cell to any of its points. Evaluating it in doubles costs below 2^−44: every factor is within a few 2^−53 of
-        its value, and value·inverse·expm1(…) ≤ 1.
+        box − core ≥ C (f(left) − f(right)): so the rejection probability moves by at most 1.001·2^−width from the
+        middle of a cell to any of its points. Evaluating it in doubles costs below 2^−44: every factor is within a few
+        2^−53 of its value, and value·inverse·expm1(…) ≤ 1.
         """
         return WINDOW + 2.0 ** (1 - self.width)
 

@@ -66,8 +66,8 @@ def exponential_mechanism(
     differ by at most D = Δ/g + 1 cells. Candidate i has probability ∝ exp(c K_i) with c ≤ ε/(2D), so the ratio of its
     probabilities under two neighbours is ``exp(c(K_i − K'_i))``, within exp(±ε/2), times a factor common to all.
     *Exactness*: candidate i goes to bucket ``b_i ≤ c(K_max − K_i)/ln 2``; one is drawn with the integer weights
-    2^(200−b_i), and kept with probability exactly ``2^b_i·exp(−c(K_max − K_i)) ≤ 1``, else all is drawn again (a draw is
-    kept with probability ½ or more, whatever the scores).
+    2^(200−b_i), and kept with probability exactly ``2^b_i·exp(−c(K_max − K_i)) ≤ 1``, else all is drawn again (a draw
+    is kept with probability about ½ or more, whatever the scores).
 
     Source: McSherry and Talwar (2007); bounded range: Dong, Durfee and Rogers (2020); zCDP: Cesar and Rogers (2021).
     """
