@@ -42,8 +42,9 @@ def imports(path: Path) -> list[tuple[str, list[str]]]:
         if isinstance(node, ast.Import):
             found += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide which room is used; write the full name"
-            found.append((node.module or "", [alias.name for alias in node.names]))
+            assert node.level <= 1, f"{path}: an import of a parent room hides which room is used; write the full name"
+            if node.level == 0:
+                found.append((node.module or "", [alias.name for alias in node.names]))
     return [(name, names) for name, names in found if name.split(".")[0] == "hullabaloo"]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.curator import Curator, CuratorMenu
-from hullabaloo.data import Domain, Encoding, Rows, TableSchema, describe_table
+from hullabaloo.data import Domain, Encoding, Rows, open_table
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Charge, Ledger
@@ -55,19 +55,27 @@ class Prepared:
     plan: Plan
 
 
-def prepare(task: Task, *, names: list[str] | None, n_features: int | None, rows: int | None) -> Prepared:
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A release, the plan that it followed, and the names of the table's columns."""
+
+    release: Release
+    prepared: Prepared
+    names: tuple[str, ...] | None
+
+
+def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
     """Plan a fit from public facts; draws nothing, reads nothing, charges nothing."""
     if (task.ledger is None) != (task.dataset is None):
         raise InvalidParameter(
             "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
             "they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
         )
-    encoding = task.domain.encoding(feature_names=names, n_features=n_features, fit_intercept=task.fit_intercept)
     records = _public_records(task, rows)
     facts = encoding.facts
     problem = Problem(
         loss=task.loss,
-        dimension=facts.dimension,
+        dimension=facts.width,
         intercept=facts.intercept,
         norm_l1=facts.norm_l1,
         norm_l2=facts.norm_l2,
@@ -84,14 +92,14 @@ def prepare(task: Task, *, names: list[str] | None, n_features: int | None, rows
     return Prepared(task, encoding, problem, solver, plan)
 
 
-def fit(task: Task, table: Any, target: Any = None, sample_weight: Any = None) -> tuple[Release, Prepared]:
+def fit(task: Task, table: Any, target: Any = None, weight: Any = None) -> Fitted:
     """Carry a task out on a table."""
-    schema = describe_table(table)
-    prepared = prepare(task, names=schema.names, n_features=schema.n_features, rows=_rows(task, schema))
-    prepared.encoding.check_schema(table, target, sample_weight)
+    source = open_table(table)
+    encoding = task.domain.encoding_for(source, target, weight=weight, fit_intercept=task.fit_intercept)
+    prepared = prepare(task, encoding, source.n_rows if count_is_public(task) else None)
     charge = _charge(prepared)
-    rows = prepared.encoding.encode(table, target, sample_weight)
-    return _answer(prepared, rows, charge), prepared
+    rows = encoding.encode(source, target, weight=weight)
+    return Fitted(_answer(prepared, rows, charge), prepared, names=source.schema.names)
 
 
 def _answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
@@ -109,17 +117,13 @@ def _answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
     )
 
 
-def _rows(task: Task, schema: TableSchema) -> int | None:
-    """The number of rows where it is public, else None: it is then not even looked at."""
-    return schema.n_rows() if _count_is_public(task) else None
-
-
-def _count_is_public(task: Task) -> bool:
-    return task.neighbours is Neighbours.REPLACE_ONE and task.domain.unit == "record"
+def count_is_public(task: Task) -> bool:
+    """Whether the number of rows may be known: under replace-one, with records as the unit of privacy."""
+    return task.neighbours is Neighbours.REPLACE_ONE and task.domain.unit is None
 
 
 def _public_records(task: Task, rows: int | None) -> int:
-    if _count_is_public(task):
+    if count_is_public(task):
         count = rows if rows is not None else task.domain.records
         if count is None:
             raise InvalidParameter("The number of records is needed to plan a fit; pass n=… or declare records=….")
@@ -128,7 +132,7 @@ def _public_records(task: Task, rows: int | None) -> int:
         if count is None:
             raise DomainError(
                 f"The number of records is private here (neighbours {str(task.neighbours)!r}, unit "
-                f"{task.domain.unit!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
+                f"{_unit(task)!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
                 "know without looking at the table: Domain(..., records=10_000)."
             )
     if count < 1:
@@ -153,6 +157,10 @@ def _check_price(task: Task, plan: Plan) -> None:
         )
 
 
+def _unit(task: Task) -> str:
+    return task.domain.unit or "record"
+
+
 def _charge(prepared: Prepared) -> Charge | None:
     task = prepared.task
     if task.ledger is None or task.dataset is None:
@@ -162,7 +170,7 @@ def _charge(prepared: Prepared) -> Charge | None:
         prepared.plan.event,
         budget=task.budget,
         neighbours=task.neighbours,
-        unit=task.domain.unit,
+        unit=_unit(task),
         records_per_unit=task.domain.records_per_unit,
         what=task.what,
         detail=_detail(prepared),
@@ -181,7 +189,7 @@ def _statement(prepared: Prepared, charge: Charge | None) -> PrivacyStatement:
         event=prepared.plan.event,
         budget=task.budget,
         neighbours=task.neighbours,
-        unit=task.domain.unit,
+        unit=_unit(task),
         records_per_unit=task.domain.records_per_unit,
         records=prepared.problem.records,
         not_private=not_private or ("test_key" if task.key is not None else ""),

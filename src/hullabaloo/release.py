@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo._version import __version__
-from hullabaloo.privacy import Budget, Event, Neighbours, delta_of, epsilon_of, event_from_dict, group_epsilon
+from hullabaloo.privacy import Budget, Event, Neighbours, delta_of, epsilon_of, event_from_dict, group
 from hullabaloo.privacy.answers import NoisyMoments
 
 Array = npt.NDArray[np.float64]
@@ -77,7 +77,7 @@ class PrivacyStatement:
         if not self.private:
             return math.inf
         chosen = self.delta if delta is None else delta
-        return epsilon_of(self.event, chosen) if records == 1 else group_epsilon(self.event, chosen, records)
+        return epsilon_of(group(self.event, records), chosen)
 
     def delta_at(self, epsilon: float) -> float:
         """δ at ε that the release really has."""

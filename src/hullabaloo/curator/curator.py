@@ -52,7 +52,7 @@ class Curator:
         """The joint noisy moments in mean form, on the unit domain."""
         query, index = self.__spend(MomentsQuery)
         sums = symmetric(self.__noisy(query, exact_moments(self.__rows, query), index), query.width)
-        scales, p = query.scales, query.facts.dimension
+        scales, p = query.scales, query.facts.width
         means = sums / (scales[:, None] * scales[None, :]) / query.records
         return NoisyMoments(
             gram=means[:p, :p],

@@ -49,7 +49,7 @@ class GradientQuery(Query):
     @property
     def length(self) -> int:
         """p coordinates."""
-        return self.facts.dimension
+        return self.facts.width
 
     @property
     def contribution(self) -> float:

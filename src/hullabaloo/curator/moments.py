@@ -50,7 +50,7 @@ class MomentsQuery(Query):
     @property
     def width(self) -> int:
         """p + k."""
-        return self.facts.dimension + len(self.facts.targets)
+        return self.facts.width + len(self.facts.targets)
 
     @property
     def length(self) -> int:
@@ -70,7 +70,7 @@ class MomentsQuery(Query):
     @property
     def scales(self) -> Array:
         """Factors that turn encoded columns (x, y) into a."""
-        x = np.full(self.facts.dimension, 1.0 / self.facts.norm_l2)
+        x = np.full(self.facts.width, 1.0 / self.facts.norm_l2)
         return np.append(x, np.full(len(self.facts.targets), self.target_scale / self.scale_y))
 
     @property

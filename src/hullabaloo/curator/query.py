@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hullabaloo.data.source import RowFacts
-from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.noise import Lattice, lattice
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.noise import gaussian_scale, inflated
 from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -86,19 +86,8 @@ class Query(ABC):
 
     @property
     def sigma(self) -> float:
-        """Noise of each coordinate: `(Δ + g√d)/μ`, where the lattice pitch is `g ≤ σ 2^{-k}`; 0 when μ = ∞.
-
-        Solved from above: with `g ≤ σ 2^{-25}` for every admissible lattice, `σ = Δ/(μ − √d 2^{-k})` satisfies it.
-        """
-        if math.isinf(self.mu):
-            return 0.0
-        rounding = math.sqrt(self.length) * 2.0 ** -self._lattice(self.sensitivity / self.mu).k
-        if not rounding < self.mu:
-            raise CalibrationError(
-                f"The query {self.name!r} of {self.length} coordinates cannot be released at mu = {self.mu:.3g}: "
-                "rounding to the noise lattice alone would cost more. Ask for fewer columns or a larger budget."
-            )
-        return self.sensitivity / (self.mu - rounding) * (1.0 + 2.0**-40)
+        """Noise of each coordinate: the smallest with `(Δ + g√d)/σ ≤ μ`, g the lattice pitch; 0 when μ = ∞."""
+        return 0.0 if math.isinf(self.mu) else gaussian_scale(self.sensitivity, self.mu, self.length, self.bound)
 
     @property
     def event(self) -> Event:
@@ -106,11 +95,8 @@ class Query(ABC):
         if math.isinf(self.mu):
             return NotPrivateEvent()
         sigma = self.sigma
-        moved = self.sensitivity + math.sqrt(self.length) * self._lattice(sigma).pitch
-        return GaussianEvent(noise_multiplier=sigma / moved, samples=self.length)
-
-    def _lattice(self, sigma: float) -> Lattice:
-        return lattice(sigma, self.bound)
+        moved = inflated(self.sensitivity, sigma, self.length, self.bound)
+        return GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=self.length)
 
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""

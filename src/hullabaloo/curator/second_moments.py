@@ -31,7 +31,7 @@ class SecondMomentsQuery(Query):
     @property
     def length(self) -> int:
         """p coordinates."""
-        return self.facts.dimension
+        return self.facts.width
 
     @property
     def contribution(self) -> float:

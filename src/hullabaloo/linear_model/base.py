@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Domain, Encoding, describe_table
+from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.fit import Prepared, Task, fit, prepare
+from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
@@ -93,23 +93,24 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
             InvalidParameter: an argument or the table's declared schema does not fit the domain; nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
         """
-        release, prepared = fit(self._task(), X, y, sample_weight)
-        self._adopt(release, prepared.encoding, describe_table(X).names)
+        fitted = fit(self._task(), X, y, sample_weight)
+        self._adopt(fitted.release, fitted.prepared.encoding, fitted.names)
         return self
 
     def price(
         self, *, n: int | None = None, n_features: int | None = None, feature_names: list[str] | None = None
     ) -> Price:
         """What a fit on n records costs and what it can be expected to gain; reads and charges nothing."""
-        return price(prepare(self._task(), names=feature_names, n_features=n_features, rows=n))
+        task = self._task()
+        encoding = task.domain.encoding(feature_names, n_features, fit_intercept=task.fit_intercept)
+        return price(prepare(task, encoding, n))
 
     def predict(self, X: Any) -> Array:
         """Predictions `⟨x, θ⟩` in the target's units, rows encoded by the domain; (n,) or (n, k)."""
         check_is_fitted(self, "release_")
         encoding: Encoding = self.encoding_
-        encoding.check_schema(X, None, None, predicting=True)
-        unit = np.asarray(encoding.encode_features(X) @ self.release_.theta, dtype=np.float64)
-        values = encoding.targets_to_user(unit)
+        unit = np.asarray(encoding.features(X) @ self.release_.theta, dtype=np.float64)
+        values = unit * encoding.target_scale + encoding.target_offset
         return np.asarray(values[:, 0] if values.shape[1] == 1 else values, dtype=np.float64)
 
     def refit(
@@ -179,7 +180,7 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
     def _regularisation(self) -> tuple[ConvexSet | None, Penalty]:
         return chosen_regularisation(self, self.constraint, self.penalty)
 
-    def _adopt(self, release: Release, encoding: Encoding, names: list[str] | None) -> None:
+    def _adopt(self, release: Release, encoding: Encoding, names: tuple[str, ...] | None) -> None:
         self.release_ = release
         self.encoding_ = encoding
         self.statement_: PrivacyStatement = release.statement
@@ -189,7 +190,7 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         self.intercept_ = float(intercept[0]) if single else intercept
         self.feature_names_out_ = np.asarray(encoding.feature_names_out, dtype=object)
         self.n_features_in_ = encoding.n_features_in
-        if names is not None:
+        if names is not None and encoding.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
@@ -219,6 +220,3 @@ def chosen_regularisation(
     if constraint is None and penalty is None:
         return model.default_constraint, model.default_penalty
     return constraint, penalty if penalty is not None else NoPenalty()
-
-
-__all__ = ["Prepared", "PrivateLinearModel", "chosen_regularisation"]

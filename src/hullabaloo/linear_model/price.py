@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.curator import CuratorMenu
+from hullabaloo.data.reference import reference_squares
 from hullabaloo.fit import Prepared
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.solvers import Problem
@@ -71,9 +72,9 @@ def price(prepared: Prepared) -> Price:
     task, plan, encoding = prepared.task, prepared.plan, prepared.encoding
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
-    noise = prepared.solver.predicted_noise(prepared.problem, plan, np.diag(encoding.reference_squares()))
-    matrix, _ = encoding.user_map(0)
-    errors = np.sqrt(np.maximum(np.einsum("ij,j->i", matrix**2, noise**2), 0.0))
+    noise = prepared.solver.predicted_noise(prepared.problem, plan, np.diag(reference_squares(encoding)))
+    matrix = encoding.user_matrix(0)
+    errors = np.sqrt(matrix**2 @ noise**2)
     names = (*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else []))
     return Price(
         solver=plan.solver,
@@ -82,7 +83,7 @@ def price(prepared: Prepared) -> Price:
         mu=plan.event.gdp_mu() if private else math.inf,
         records=prepared.problem.records,
         columns=names,
-        privacy_errors=tuple(float(error) for error in errors),
+        privacy_errors=tuple(float(error) for error in errors[: len(names)]),
         expectation=_expectation(prepared),
         reason=plan.reason,
     )

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hullabaloo.data import Encoding
+from hullabaloo.data.reference import columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.privacy.answers import NoisyMoments
@@ -79,13 +80,13 @@ def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
         return list(range(facts.width))
     if isinstance(features, str):
         raise InvalidParameter(f"The features of a sub-model are a list of names, but the text {features!r} was given.")
-    outside = [name for name in features if not encoding.columns_of(name)]
+    outside = [name for name in features if not columns_of(encoding, name)]
     if outside:
         raise InvalidParameter(
             f"The release has no feature {outside[0]!r}. A sub-model can use features that were in the fit: "
-            f"{', '.join(encoding.feature_names_in)}; or single encoded columns: {', '.join(encoding.feature_names_out)}."
+            f"{', '.join(encoding.feature_names_in or ())}; or single encoded columns: {', '.join(encoding.feature_names_out)}."
         )
-    chosen = sorted({place for name in features for place in encoding.columns_of(name)})
+    chosen = sorted({place for name in features for place in columns_of(encoding, name)})
     return [*chosen, *([width] if facts.intercept else [])]
 
 

@@ -41,7 +41,7 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
         },
         "columns": {
             "named": hasattr(model, "feature_names_in_"),
-            "names": list(encoding.feature_names_in),
+            "names": None if encoding.feature_names_in is None else list(encoding.feature_names_in),
             "n_features": encoding.n_features_in,
         },
         "release": model.release_.to_dict(),
@@ -105,11 +105,7 @@ def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
         dataset=given["dataset"],
     )
     assert model.domain is not None
-    names = list(columns["names"])
-    encoding = model.domain.encoding(
-        feature_names=names if columns["named"] else None,
-        n_features=columns["n_features"],
-        fit_intercept=model.fit_intercept,
-    )
-    model._adopt(Release.from_dict(document["release"]), encoding, names if columns["named"] else None)
+    encoding = model.domain.encoding(columns["names"], columns["n_features"], fit_intercept=model.fit_intercept)
+    names = tuple(columns["names"]) if columns["named"] else None
+    model._adopt(Release.from_dict(document["release"]), encoding, names)
     return model

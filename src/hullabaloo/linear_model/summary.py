@@ -98,8 +98,9 @@ def summarise(model: "PrivateLinearModel", confidence: float) -> Summary:
     z = float(ndtri(0.5 + confidence / 2.0))
     rows = []
     for k, target in enumerate(encoding.facts.targets):
-        matrix, offset = encoding.user_map(k)
-        values = matrix @ release.theta[:, k] + offset
+        matrix = encoding.user_matrix(k)
+        values = matrix @ release.theta[:, k]
+        values[-1] += encoding.target_offset[k]
         sampling = standard_errors(matrix, release.sampling_covariance, k)
         privacy = standard_errors(matrix, release.privacy_covariance, k)
         half = z * np.sqrt(sampling**2 + privacy**2)

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
@@ -28,8 +27,7 @@ class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # u
 
     def transform(self, X: Any) -> Any:
         """Encoded rows without the intercept column."""
-        self.encoding.check_schema(X, None, None, predicting=True)
-        rows = self.encoding.encode_features(X)
+        rows = self.encoding.features(X)
         return rows[:, :-1] if self.encoding.facts.intercept else rows
 
 
@@ -38,9 +36,7 @@ def to_sklearn(model: "PrivateLinearModel") -> Pipeline:
     encoding: Encoding = model.encoding_
     theta = model.release_.theta
     plain = LinearRegression(fit_intercept=encoding.facts.intercept)
-    scale = encoding.targets_to_user(np.ones((1, theta.shape[1]))) - encoding.targets_to_user(np.zeros((1, theta.shape[1])))
-    shift = encoding.targets_to_user(np.zeros((1, theta.shape[1])))[0]
-    weights = (theta * scale).T
+    weights, shift = (theta * encoding.target_scale).T, encoding.target_offset
     coef = weights[:, :-1] if encoding.facts.intercept else weights
     intercept = shift + (weights[:, -1] if encoding.facts.intercept else 0.0)
     single = theta.shape[1] == 1

@@ -1,0 +1,30 @@
+"""Private linear models with scikit-learn's interface."""
+
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.compare import Comparison, compare
+from hullabaloo.linear_model.elastic_net import ElasticNet
+from hullabaloo.linear_model.lasso import Lasso
+from hullabaloo.linear_model.linear_regression import LinearRegression
+from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
+from hullabaloo.linear_model.price import Price
+from hullabaloo.linear_model.ridge import Ridge
+from hullabaloo.linear_model.saved import load
+from hullabaloo.linear_model.summary import Summary
+
+ESTIMATORS = ("ElasticNet", "Lasso", "LinearRegression", "Ridge")
+
+__all__ = [
+    "ESTIMATORS",
+    "Comparison",
+    "ElasticNet",
+    "Lasso",
+    "LinearRegression",
+    "Price",
+    "PrivateLinearModel",
+    "PrivatePipeline",
+    "Ridge",
+    "Summary",
+    "compare",
+    "load",
+    "private_pipeline",
+]

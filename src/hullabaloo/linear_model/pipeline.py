@@ -1,0 +1,161 @@
+"""Pipelines that stay private: preprocessing steps that are functions of one row, and learn nothing from records."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
+from sklearn.utils.validation import check_is_fitted
+
+from hullabaloo.data import Table, TableSchema, open_table
+from hullabaloo.data.table import NUMBER
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.base import PrivateLinearModel
+
+Array = npt.NDArray[np.float64]
+
+# What a refused step learns from records, and what to do instead.
+_LEARNS = {
+    "StandardScaler": ("means and standard deviations", "the domain scales by declared bounds; leave the step out"),
+    "MinMaxScaler": ("the smallest and largest values", "declare bounds in hb.Domain(features={name: (lo, hi)})"),
+    "MaxAbsScaler": ("the largest values", "declare bounds in hb.Domain(features={name: (lo, hi)})"),
+    "RobustScaler": ("medians and quartiles", "declare bounds in hb.Domain(features={name: (lo, hi)})"),
+    "QuantileTransformer": ("quantiles", "declare a transform such as hb.Numeric(lo, hi, transform='log1p')"),
+    "PowerTransformer": ("a likelihood over all records", "declare transform='log1p' or 'sqrt' in the domain"),
+    "SimpleImputer": ("what stands for a missing value", "declare a fill in hb.Numeric(lo, hi, fill=...)"),
+    "KNNImputer": ("other records' values", "declare a fill in hb.Numeric(lo, hi, fill=...)"),
+    "OneHotEncoder": ("which levels occur", "declare levels in hb.Categorical([...])"),
+    "OrdinalEncoder": ("which levels occur", "declare levels in hb.Categorical([...])"),
+    "TargetEncoder": ("the targets of all records", "declare levels in hb.Categorical([...])"),
+    "KBinsDiscretizer": ("bin edges", "declare levels, or a transform, in the domain"),
+    "PCA": ("directions of all records", "fit solver='moments' and work on the released moments"),
+    "SelectKBest": ("scores of all records", "use hb.Lasso, whose selection is part of what is charged"),
+}
+# Functions of one number that FunctionTransformer may apply; anything else could look at the whole column.
+_ELEMENTWISE: tuple[Callable[..., Any], ...] = (
+    np.abs, np.arcsinh, np.arctan, np.cbrt, np.cos, np.exp, np.expm1, np.log, np.log1p, np.log2, np.log10, np.negative,
+    np.sign, np.sin, np.sqrt, np.square, np.tanh,
+)  # fmt: skip
+
+
+def private_pipeline(*steps: Any) -> "PrivatePipeline":
+    """A private estimator with row-wise steps before it: `hb.private_pipeline(PolynomialFeatures(2), hb.Ridge(...))`.
+
+    Accepted steps are functions of one row: `PolynomialFeatures`, `Normalizer`, `Binarizer`, and `FunctionTransformer`
+    of an elementwise NumPy function. Everything else is refused with what it learns from records and what to do instead,
+    because what it learns would reach the release outside the guarantee. The domain describes the transformed columns.
+
+    Raises:
+        InvalidParameter: a step is not known to be a function of one row, or the last is not a private estimator.
+    """
+    if not steps or not isinstance(steps[-1], PrivateLinearModel):
+        raise InvalidParameter(
+            "The last step of a private pipeline must be an estimator of hullabaloo, such as hb.Ridge(...): only that one "
+            "charges a budget and draws noise."
+        )
+    for step in steps[:-1]:
+        _refuse_learning(step)
+    return PrivatePipeline(steps=tuple(steps[:-1]), model=steps[-1])
+
+
+def _refuse_learning(step: Any) -> None:
+    name = type(step).__name__
+    if isinstance(step, FunctionTransformer):
+        if any(step.func is function for function in _ELEMENTWISE):
+            return
+        function = getattr(step.func, "__name__", "the identity" if step.func is None else repr(step.func))
+        names = ", ".join(f"numpy.{known.__name__}" for known in _ELEMENTWISE)
+        raise InvalidParameter(
+            f"FunctionTransformer({function}) was asked as a step, and nothing proves that it looks at one row at a time: "
+            f"a function of the whole table would carry other records past the guarantee. Accepted are {names}; for "
+            "anything else, compute the column before the table reaches hullabaloo, one row at a time."
+        )
+    if isinstance(step, PolynomialFeatures | Normalizer | Binarizer):
+        return
+    learns, instead = _LEARNS.get(name, ("something from all records, for all that is known", "leave the step out"))
+    raise InvalidParameter(
+        f"The step {name} was refused: its fit learns {learns}, which would reach the release outside the guarantee. "
+        f"Instead, {instead}."
+    )
+
+
+class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+    """Row-wise steps, then a private estimator; made by `private_pipeline`. The table must be numeric.
+
+    Cells that are missing or unparsable stay missing through the steps, and the estimator's domain says what they
+    become: no step can raise because of a value.
+    """
+
+    def __init__(self, steps: tuple[Any, ...] = (), model: PrivateLinearModel | None = None) -> None:
+        self.steps = steps
+        self.model = model
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Transform row by row and fit; order and guarantee are the estimator's."""
+        for step in self.steps:
+            _refuse_learning(step)
+        self._model().fit(RowWise(open_table(X), self.steps), y, sample_weight)
+        self.n_features_in_ = open_table(X).schema.width
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predictions in the target's units."""
+        check_is_fitted(self, "n_features_in_")
+        return self._model().predict(RowWise(open_table(X), self.steps))
+
+    def _model(self) -> PrivateLinearModel:
+        if not isinstance(self.model, PrivateLinearModel):
+            raise InvalidParameter("A private pipeline needs a private estimator; make it with hb.private_pipeline(...).")
+        return self.model
+
+    @property
+    def statement_(self) -> Any:
+        """The privacy statement of the fitted estimator."""
+        return self._model().statement_
+
+
+class RowWise(Table):
+    """A numeric table seen through row-wise steps; nothing is computed before its numbers are asked for."""
+
+    def __init__(self, source: Table, steps: tuple[Any, ...]) -> None:
+        self._source = source
+        self._steps = steps
+        self._values: Array | None = None
+        width = self._apply(np.zeros((1, source.schema.width))).shape[1]
+        self._schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
+
+    @property
+    def schema(self) -> TableSchema:
+        """As many numeric columns as the steps make of the source's."""
+        return self._schema
+
+    @property
+    def n_rows(self) -> int:
+        """The source's."""
+        return self._source.n_rows
+
+    def numbers(self, columns: Sequence[int]) -> Array:
+        """The transformed columns; PRIVATE."""
+        if self._values is None:
+            self._values = self._apply(self._source.numbers(range(self._source.schema.width)))
+        return np.ascontiguousarray(self._values[:, list(columns)])
+
+    def cells(self, column: int) -> list[Any]:
+        """The transformed column as Python numbers; PRIVATE."""
+        return [float(value) for value in self.numbers([column])[:, 0]]
+
+    def _apply(self, values: Array) -> Array:
+        with config_context(assume_finite=True), np.errstate(all="ignore"):
+            for step in self._steps:
+                broken = ~np.isfinite(values).all(axis=1)
+                clean = np.where(np.isfinite(values), values, 0.0)
+                moved = np.asarray(clone(step).fit_transform(clean), dtype=np.float64)
+                if isinstance(step, FunctionTransformer):  # elementwise: only the broken cells are missing
+                    moved[~np.isfinite(values)] = np.nan
+                else:
+                    moved[broken] = np.nan
+                values = moved
+        return values
