@@ -2,6 +2,19 @@
 
 from hullabaloo.data.declarations import Categorical, Numeric
 from hullabaloo.data.domain import Domain
+from hullabaloo.data.encoding import Encoding
+from hullabaloo.data.readers import TableSchema, describe_table
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data.template import domain_template
 
-__all__ = ["Categorical", "Domain", "Numeric", "RowFacts", "Rows"]
+__all__ = [
+    "Categorical",
+    "Domain",
+    "Encoding",
+    "Numeric",
+    "RowFacts",
+    "Rows",
+    "TableSchema",
+    "describe_table",
+    "domain_template",
+]

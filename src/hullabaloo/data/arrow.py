@@ -32,6 +32,7 @@ class ArrowTable(Table):
 
     @property
     def schema(self) -> TableSchema:
+        """See ``Table``."""
         fields = list(self._source.schema)
         return TableSchema(
             tuple(field.name for field in fields),
@@ -41,6 +42,7 @@ class ArrowTable(Table):
 
     @property
     def n_rows(self) -> int:
+        """See ``Table``."""
         return int(self._source.count_rows() if hasattr(self._source, "count_rows") else self._source.num_rows)
 
     def _batches(self, columns: Sequence[int]) -> Iterator[list[Any]]:
@@ -56,6 +58,7 @@ class ArrowTable(Table):
             yield [self._source.column(c) for c in columns]
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
         out = np.empty((self.n_rows, len(columns)))
         start = 0
         for arrays in self._batches(columns):
@@ -66,6 +69,7 @@ class ArrowTable(Table):
         return out
 
     def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
         return [cell for (array,) in self._batches([column]) for cell in _objects(array)]
 
 
@@ -93,7 +97,7 @@ def _plain(array: Any) -> NDArray[np.float64]:
 
 
 def _objects(array: Any) -> list[Any]:
-    """Cells as Python objects; text is taken as bytes and decoded leniently, as Parquet does not check that it is UTF-8."""
+    """Cells as Python objects; text that is not UTF-8 (Parquet does not check) is decoded leniently from its bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -114,7 +118,8 @@ def open_parquet(path: Path) -> ArrowTable:
         from pyarrow import dataset
     except ImportError:
         raise SchemaError(
-            "Reading a Parquet file needs pyarrow, which is not installed. Install it with pip install 'hullabaloo[parquet]'."
+            "Reading a Parquet file needs pyarrow, which is not installed. Install it with: "
+            "pip install 'hullabaloo[parquet]'"
         ) from None
     try:
         return ArrowTable(dataset.dataset(path, format="parquet"))

@@ -1,7 +1,7 @@
 """CSV files as tables, by one fixed parser that guesses nothing.
 
-UTF-8 (a byte-order mark is skipped, undecodable bytes become U+FFFD), comma (tab for ``.tsv``), quotes after RFC 4180 as
-Python's ``csv`` reads them, first line the column names. A record is what this parser gives: a row too short
+UTF-8 (a byte-order mark is skipped, undecodable bytes become U+FFFD), comma (tab for ``.tsv``), quotes after RFC 4180
+as Python's ``csv`` reads them, first line the column names. A record is what this parser gives: a row too short
 lacks its last cells, surplus cells are ignored, and a blank line is a record only where there is one column. Cells
 have no type; the domain's grammars read them. Neighbouring *files* are files that differ in one such record: a writer
 that leaves a quote open joins records, here and in every other CSV parser.
@@ -54,22 +54,26 @@ class CsvTable(Table):
 
     @property
     def schema(self) -> TableSchema:
+        """See ``Table``."""
         width = len(self._names)
         return TableSchema(self._names, ("unknown",) * width, (CELLS,) * width)
 
     @property
     def n_rows(self) -> int:
+        """See ``Table``."""
         if self._columns is not None:
             return len(self._columns[0])
         return sum(1 for _ in self._records())
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
         out = np.empty((self.n_rows, len(columns)))
         for j, column in enumerate(columns):
             out[:, j] = numbers_of(self.cells(column))
         return out
 
     def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
         if self._columns is None:
             width = len(self._names)
             lacking: list[str | None] = [None] * width

@@ -29,6 +29,7 @@ class ArrayTable(Table):
 
     @property
     def schema(self) -> TableSchema:
+        """See ``Table``."""
         if self._names:
             dtypes = [self._array.dtype[name] for name in self._names]
         else:
@@ -38,12 +39,14 @@ class ArrayTable(Table):
 
     @property
     def n_rows(self) -> int:
+        """See ``Table``."""
         return int(self._array.shape[0])
 
     def _column(self, column: int) -> NDArray[Any]:
         return self._array[self._names[column]] if self._names else self._array[:, column]
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
         if not self._names and self._array.dtype.kind in "fiub":
             whole = list(columns) == list(range(self._array.shape[1]))
             return _floats(self._array if whole else self._array[:, list(columns)])
@@ -54,6 +57,7 @@ class ArrayTable(Table):
         return out
 
     def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
         values = self._column(column).tolist()
         return list(values)
 
@@ -62,7 +66,7 @@ def _floats(values: NDArray[Any]) -> NDArray[np.float64]:
     """As C-contiguous float64, masked cells NaN; a number too large for float64 becomes infinite without a warning."""
     with np.errstate(all="ignore"):
         if isinstance(values, np.ma.MaskedArray):
-            values = values.astype(np.float64).filled(np.nan)
+            return np.ascontiguousarray(np.ma.filled(values.astype(np.float64), np.nan))
         return np.ascontiguousarray(values, dtype=np.float64)
 
 
@@ -81,19 +85,23 @@ class ListTable(Table):
 
     @property
     def schema(self) -> TableSchema:
+        """See ``Table``."""
         return TableSchema(None, ("unknown",) * self._width, (CELLS,) * self._width)
 
     @property
     def n_rows(self) -> int:
+        """See ``Table``."""
         return len(self._rows)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
         out = np.empty((self.n_rows, len(columns)))
         for j, column in enumerate(columns):
             out[:, j] = numbers_of(self.cells(column))
         return out
 
     def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
         return [_item(row, column) for row in self._rows]
 
 
@@ -116,14 +124,18 @@ class ColumnTable(Table):
 
     @property
     def schema(self) -> TableSchema:
+        """See ``Table``."""
         return self._inner.schema
 
     @property
     def n_rows(self) -> int:
+        """See ``Table``."""
         return self._inner.n_rows
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
         return self._inner.numbers(columns)
 
     def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
         return self._inner.cells(column)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.data import transforms
 from hullabaloo.data.declarations import (
-    LARGEST,
     PLACEHOLDER,
-    SMALLEST_WIDTH,
     Declaration,
     Numeric,
     declaration,
@@ -19,6 +17,7 @@ from hullabaloo.data.declarations import (
     unfilled,
 )
 from hullabaloo.data.targets import Target, declared_targets, targets_to_dict
+from hullabaloo.data.transforms import LARGEST, SMALLEST_WIDTH
 from hullabaloo.errors import DomainError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Domain:
     Parameters (all by keyword; nothing is ever read from records):
 
     - ``features``: name → bounds ``(lo, hi)``, levels ``["a", "b"]``, ``Numeric(...)``, ``Categorical(...)`` or their
-      keywords as a mapping. Exactly two numbers are bounds. Columns of a nameless table (NumPy) are matched by position.
+      keywords as a mapping. Exactly two numbers are bounds. A nameless table (NumPy) is matched by position.
     - ``row_norm``: r (l2), or ``("l1" | "l2" | "linf", r)``. Alone: prepared matrices of any width, rows
       outside the ball rescaled onto it, then divided by r. With ``features``: the encoded row is clipped to that norm.
     - ``target``: bounds ``(lo, hi)``, or ``{"column": (lo, hi), ...}`` for named or several targets;
@@ -43,7 +42,7 @@ class Domain:
     - ``transforms``: feature → log1p, log, log10, sqrt, square, abs or asinh, after clipping to the declared bounds.
     - ``interactions``: pairs of features whose encoded columns are multiplied.
     - ``indicators``: whether missing values get a column of their own (default yes; each feature may say otherwise).
-    - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count (the first).
+    - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count.
     - ``weight``: ``(column, max)``: a weight per record, clipped to [0, max].
     - ``records``: a public nominal number of records, needed under add-or-remove and with several records a unit.
 
@@ -109,8 +108,8 @@ class Domain:
             )
         if self.records_per_unit > 1 and self.records is None:
             raise DomainError(
-                "With several records a unit the number of records kept is private, so `records`, a nominal number that is "
-                "public, has to be declared: results are divided by it. Any rough size known beforehand will do."
+                "With several records a unit the number of records kept is private, so `records`, a public nominal "
+                "number, has to be declared: results are divided by it. Any rough size known beforehand will do."
             )
         roles = [t.column for t in self.targets if t.column is not None]
         roles += [self.unit] if self.unit is not None else []
@@ -140,7 +139,7 @@ class Domain:
         fit_intercept: bool = True,
         targets: Sequence[str] | None = None,
     ) -> "Encoding":
-        """The public map from a table to encoded rows; names or a number of columns are needed for prepared matrices."""
+        """The public map from a table to encoded rows; prepared matrices need names or a number of columns."""
         from hullabaloo.data.encoding import make_encoding
 
         return make_encoding(self, feature_names, n_features, fit_intercept, targets)
@@ -151,7 +150,7 @@ class Domain:
         """The encoding for a table, from its declared schema alone; raises all that ``Encoding.encode`` could raise."""
         from hullabaloo.data.schema import encoding_for
 
-        return encoding_for(self, table, y, fit_intercept, weight, unit)
+        return encoding_for(self, table, y, weight=weight, unit=unit, fit_intercept=fit_intercept)
 
     def check_schema(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> None:
         """Raise ``SchemaError`` when the table's declared schema does not match; reads no value."""

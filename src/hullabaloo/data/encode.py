@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.labels import LevelIndex, label_of
-from hullabaloo.data.layout import Layout
+from hullabaloo.data.labels import MISSING, LevelIndex, label_of
+from hullabaloo.data.layout import Layout, OneHot
 from hullabaloo.data.memo import memo
 from hullabaloo.data.sparse import SparseTable
 from hullabaloo.data.table import Table
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hullabaloo.data.domain import Domain
 
 Array = NDArray[np.float64]
+_NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of kernels.py
 
 
 def encode_features(domain: "Domain", layout: Layout, table: Table, columns: list[int], intercept: bool) -> Array:
@@ -27,13 +28,12 @@ def encode_features(domain: "Domain", layout: Layout, table: Table, columns: lis
     values = table.numbers([place[c.feature] for c in layout.numeric])
     X = np.zeros((table.n_rows, width + intercept))
     filled = _scale(layout, values, X)
-    del values
     for block in layout.onehot:
-        declared = dict(domain.features)[block.feature]
-        _one_hot(LevelIndex(declared.levels).places(table.cells(place[block.feature])), block, X)  # type: ignore[union-attr]
+        places = LevelIndex(block.all_levels).places(table.cells(place[block.feature]))
+        _one_hot(places, block, X)
     for products in layout.products:
         for column, (a, b) in zip(products.columns, products.factors, strict=True):
-            np.multiply(filled.get(a, X[:, a]), filled.get(b, X[:, b]), out=X[:, column])
+            X[:, column] = filled.get(a, X[:, a]) * filled.get(b, X[:, b]) + 0.0
     if domain.row_norm is not None:
         norm, radius = domain.row_norm
         body = X[:, :width]
@@ -43,48 +43,33 @@ def encode_features(domain: "Domain", layout: Layout, table: Table, columns: lis
     return X
 
 
-_NORMS = {"l1": 1, "l2": 2, "linf": 3}
-
-
 def _scale(layout: Layout, values: Array, X: Array) -> dict[int, Array]:
     """Scale the numeric features into ``X``; returns the filled scaled columns that interactions need."""
     from hullabaloo.data.kernels import scale_numeric
 
-    if not layout.numeric:
-        return {}
-    wanted = {c for block in layout.products for pair in block.factors for c in pair}
-    needed = [c for c in layout.numeric if c.column in wanted and c.indicator >= 0]
-    # One matrix for the encoded rows and, to their right, the filled columns, so that the kernel has one output.
-    p = X.shape[1]
-    out = X if not needed else np.zeros((X.shape[0], p + len(needed)))
-    extra = {c.column: p + i for i, c in enumerate(needed)}
-    scale_numeric(
-        values,
-        np.arange(len(layout.numeric)),
-        np.array([(*c.bounds, c.mid, c.half, c.fill) for c in layout.numeric]),
-        np.array([c.code for c in layout.numeric]),
-        out,
-        np.array([(c.column, c.indicator, extra.get(c.column, -1)) for c in layout.numeric]),
-    )
-    if out is not X:
-        X[:] = out[:, :p]
-    return {column: out[:, i] for column, i in extra.items()}
+    factors = {place for block in layout.products for pair in block.factors for place in pair}
+    kept = {c.column: i for i, c in enumerate([c for c in layout.numeric if c.column in factors])}
+    filled = np.empty((X.shape[0], len(kept)))
+    if layout.numeric:
+        scale_numeric(
+            values,
+            np.array([(*c.bounds, c.mid, c.half, c.fill) for c in layout.numeric]),
+            np.array([c.code for c in layout.numeric]),
+            np.array([(c.column, c.indicator, kept.get(c.column, -1)) for c in layout.numeric]),
+            X,
+            filled,
+        )
+    return {column: filled[:, i] for column, i in kept.items()}
 
 
-def _one_hot(places: NDArray[np.int64], block: Any, X: Array) -> None:
-    """Set the 1 of each row; an unknown level and the baseline have none."""
-    # column_of[level], then UNKNOWN (−1) and MISSING (−2) from the end; −1 means no column
-    column_of = np.full(max((*block.levels, *places, 0)) + 3 if len(places) < 0 else _highest(block) + 3, -1)
-    for level, column in zip(block.levels, block.columns, strict=True):
-        column_of[level] = column
-    column_of[-2] = block.missing
+def _one_hot(places: NDArray[np.int64], block: OneHot, X: Array) -> None:
+    """Set the 1 of each row; an unknown level and the baseline have no column."""
+    column_of = np.full(len(block.all_levels) + 2, -1)  # indexed by place; UNKNOWN is −1 and MISSING −2, from the end
+    column_of[list(block.levels)] = block.columns
+    column_of[MISSING] = block.missing
     columns = column_of[places]
     rows = np.flatnonzero(columns >= 0)
     X[rows, columns[rows]] = 1.0
-
-
-def _highest(block: Any) -> int:
-    return max(block.levels, default=0) + 1
 
 
 def clip_rows(norm: tuple[str, float], table: Table, columns: list[int], intercept: bool) -> Any:

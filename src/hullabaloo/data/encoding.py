@@ -46,11 +46,11 @@ class Encoding:
         """Clip, encode and scale the records, one by one. PRIVATE: the result is for the curator only.
 
         ``y``: an array, or the name of a column (or names), or None when the domain names the target's column.
-        ``weight``, ``unit``: arrays that stand for the declared columns. Raises ``SchemaError`` for faults of the declared
-        schema, which ``Domain.encoding_for`` raises beforehand, and for nothing else.
+        ``weight``, ``unit``: arrays that stand for the declared columns. Raises ``SchemaError`` for faults of the
+        declared schema, which ``Domain.encoding_for`` raises beforehand, and for nothing else.
 
-        **Guarantee.** Claim: a row of the result is a function of its record alone (its weight, of its unit's records alone);
-        all numbers are finite and within ``facts``; no value of a cell raises, warns or drops a row. Proof:
+        **Guarantee.** Claim: a row of the result is a function of its record alone (its weight, of its unit's records
+        alone); all numbers are finite and within ``facts``; no value of a cell raises, warns or drops a row. Proof:
         every step is an elementwise or row-wise loop with a branch for each float64 value (``kernels.py``,
         ``numbers.py``, ``labels.py``); tested bitwise under permutation and by fuzzing.
         """
@@ -94,7 +94,7 @@ class Encoding:
 
         if self.layout is not None:
             return encode.encode_features(self.domain, self.layout, source, columns, self.fit_intercept)
-        assert self.domain.row_norm is not None  # noqa: S101 - a domain without features has a row norm
+        assert self.domain.row_norm is not None
         return encode.clip_rows(self.domain.row_norm, source, columns, self.fit_intercept)
 
     # ---- public: units of measure ---------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class Encoding:
         if self.layout is not None:
             back = self.layout.back
         else:
-            assert self.domain.row_norm is not None  # noqa: S101
+            assert self.domain.row_norm is not None
             back = np.eye(q, q + 1) / self.domain.row_norm[1]
         if self.fit_intercept:
             back = np.vstack([back, np.eye(1, q + 1, q)])

@@ -11,6 +11,9 @@ from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
 
+_DOUBLED = (
+    "The dataframe's columns cannot be told apart: a name occurs twice. Columns are matched by name, so rename them."
+)
 _CELLS = (nw.String, nw.Object, nw.Categorical, nw.Enum)
 
 
@@ -23,6 +26,7 @@ class FrameTable(Table):
 
     @property
     def schema(self) -> TableSchema:
+        """See ``Table``."""
         return TableSchema(
             tuple(str(name) for name in self._schema),
             tuple(str(dtype) for dtype in self._schema.values()),
@@ -62,11 +66,13 @@ class FrameTable(Table):
 
     @property
     def n_rows(self) -> int:
+        """See ``Table``."""
         if self._lazy:
             self._frame = self._frame.collect()
         return int(self._frame.shape[0])
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
         kinds = self.schema.kinds
         out = np.empty((self.n_rows, len(columns)))
         for j, column in enumerate(columns):
@@ -88,6 +94,7 @@ class FrameTable(Table):
                 return numbers_of(self.cells(column))
 
     def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
         series = self._series(self._name(column))
         try:
             return list(series.to_list())
@@ -107,9 +114,7 @@ def open_frame(native: Any) -> FrameTable | None:
     try:
         frame: Any = nw.from_native(native, allow_series=True, pass_through=True)
     except Exception:
-        raise SchemaError(
-            "The dataframe's columns cannot be told apart: a name occurs twice. Columns are matched by name, so rename them."
-        ) from None
+        raise SchemaError(_DOUBLED) from None
     if isinstance(frame, nw.Series):
         frame = frame.to_frame() if frame.name is not None else frame.alias("").to_frame()
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
@@ -117,6 +122,4 @@ def open_frame(native: Any) -> FrameTable | None:
     try:
         return FrameTable(frame)
     except Exception:
-        raise SchemaError(
-            "The dataframe's columns cannot be told apart: a name occurs twice. Columns are matched by name, so rename them."
-        ) from None
+        raise SchemaError(_DOUBLED) from None

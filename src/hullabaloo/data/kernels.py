@@ -1,8 +1,9 @@
 """Row-wise kernels: an output row is a function of its input row alone, bit for bit.
 
-They are sequential Numba loops on purpose: the vector loops of NumPy may differ in the last bit with a value's position,
-and a record's encoding must not depend on where it stands.
+They are sequential Numba loops on purpose: the vector loops of NumPy may differ in the last bit with a value's
+position, and a record's encoding must not depend on where it stands.
 """
+# ruff: noqa: PLR0917 - kernels take plain arrays, by position
 
 import math
 
@@ -14,7 +15,8 @@ L1, L2, LINF = 1, 2, 3
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _transform(code: int, v: float) -> float:
+def _transform(code: int, v: float) -> float:  # noqa: PLR0911 - a table of functions, one line each
+    """f(v) for the codes of ``transforms.py``."""
     if code == 0:
         return v
     if code == 1:
@@ -35,38 +37,36 @@ def _transform(code: int, v: float) -> float:
 @njit(cache=True, nogil=True)
 def scale_numeric(
     values: NDArray[np.float64],
-    columns: NDArray[np.int64],
     bounds: NDArray[np.float64],
     codes: NDArray[np.int64],
-    out: NDArray[np.float64],
     places: NDArray[np.int64],
+    out: NDArray[np.float64],
+    filled: NDArray[np.float64],
 ) -> None:
-    """Write scaled numeric columns into ``out``.
+    """Write scaled numeric columns into ``out``, and those that interactions need, filled, into ``filled``.
 
-    ``values`` (n, m) holds NaN for missing cells; column ``columns[j]`` is feature j, with ``bounds[j] = (lo, hi, mid,
-    half, fill)`` (fill already scaled), ``places[j] = (value column, indicator column or −1, filled column or −1)``.
-    A present v becomes ``clip((f(clip(v, lo, hi)) − mid)/half, −1, 1)``. A missing one becomes the fill, or, where
-    there is an indicator, the pair (0, 1), whose norm is 1 whatever the fill is. The filled column, for
-    interactions, holds the fill in both cases.
+    ``values`` (n, m) holds NaN for missing cells; for column j, ``bounds[j] = (lo, hi, mid, half, fill)`` (fill already
+    scaled), ``places[j] = (value column, indicator column or −1, filled column or −1)``. A present v becomes
+    ``clip((f(clip(v, lo, hi)) − mid)/half, −1, 1)``. A missing one becomes the fill, or, where there is an indicator,
+    the pair (0, 1), whose norm is 1 whatever the fill is; the filled column holds the fill in both cases.
     """
-    n, k = values.shape[0], columns.shape[0]
+    n, m = values.shape
     for i in range(n):
-        for j in range(k):
-            v = values[i, columns[j]]
-            if math.isnan(v):
-                x = bounds[j, 4]
-                if places[j, 1] >= 0:
-                    out[i, places[j, 0]] = 0.0
-                    out[i, places[j, 1]] = 1.0
-                else:
-                    out[i, places[j, 0]] = x
-            else:
+        for j in range(m):
+            v = values[i, j]
+            missing = math.isnan(v)
+            x = bounds[j, 4]
+            if not missing:
                 v = min(max(v, bounds[j, 0]), bounds[j, 1])
                 x = (_transform(codes[j], v) - bounds[j, 2]) / bounds[j, 3]
-                x = min(max(x, -1.0), 1.0) + 0.0
-                out[i, places[j, 0]] = x
-            if places[j, 2] >= 0:
-                out[i, places[j, 2]] = x
+                x = min(max(x, -1.0), 1.0) + 0.0  # adding 0 makes one zero of the two
+            value, indicator, kept = places[j]
+            out[i, value] = x
+            if missing and indicator >= 0:
+                out[i, value] = 0.0
+                out[i, indicator] = 1.0
+            if kept >= 0:
+                filled[i, kept] = x
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -32,7 +32,7 @@ def label_of(cell: object) -> str | None:
         return None
 
 
-def _label(cell: object) -> str | None:
+def _label(cell: object) -> str | None:  # noqa: PLR0911 - a table of types, one line each
     if cell is None:
         return None
     if isinstance(cell, str):
@@ -81,7 +81,7 @@ class LevelIndex:
             return {*_TRUTH[float(level)], str(int(level))}
         self._numbers = True
         label = label_of(level)
-        assert label is not None  # noqa: S101 - levels were checked to be finite
+        assert label is not None
         return {label, *_TRUTH.get(float(level), ())}  # type: ignore[arg-type]
 
     def place(self, cell: object) -> int:

@@ -2,10 +2,10 @@
 
 **Guarantee (row norms).** Call the encoded columns of one feature, or of one interaction, a group. Claim: a group has
 at most one nonzero entry, of size at most 1, so its l1 and l2 norms are at most 1; hence a row of G groups
-has ``‖x‖₂ ≤ √G, ‖x‖₁ ≤ G, ‖x‖_∞ ≤ 1``. Proof. Numeric: the value is in [−1, 1] and is 0 whenever the indicator is 1. Categorical:
-a cell is one level, missing or unknown, so at most one of the columns is 1. Interaction: the products u_s v_t of two
-groups' entries, each with at most one nonzero entry of size ≤ 1 (the missing indicators take no part; a numeric
-factor is the single filled value, again in [−1, 1]).
+has ``‖x‖₂ ≤ √G, ‖x‖₁ ≤ G, ‖x‖_∞ ≤ 1``. Proof. Numeric: the value is in [−1, 1] and is 0 whenever the indicator is 1.
+Categorical: a cell is one level, missing or unknown, so at most one of the columns is 1. Interaction: the products
+u_s v_t of two groups' entries, each with at most one nonzero entry of size ≤ 1 (the missing indicators take no part; a
+numeric factor is the single filled value, again in [−1, 1]).
 """
 
 import math
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data import transforms
-from hullabaloo.data.declarations import Categorical, Declaration, Level, Numeric
+from hullabaloo.data.declarations import Declaration, Level, Numeric
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class OneHot:
     """A categorical feature in an encoded row: level number ``levels[i]`` has column ``columns[i]``."""
 
     feature: str
+    all_levels: tuple[Level, ...]
     columns: tuple[int, ...]
     levels: tuple[int, ...]
     missing: int  # the column of "missing", or −1
@@ -58,8 +59,8 @@ class Products:
 class Layout:
     """The columns of an encoded row (without intercept) and the affine way back to the user's units.
 
-    ``back`` is (p, p + 1): encoded column i equals ``back[i] @ (user columns, 1)``, where the user's columns have the same
-    names: the (transformed) value with missing cells filled, 0/1 for a level or an indicator, and their products.
+    ``back`` is (p, p + 1): encoded column i equals ``back[i] @ (user columns, 1)``, where the user's columns have the
+    same names: the (transformed) value with missing cells filled, 0/1 for a level or an indicator, and their products.
     """
 
     names: tuple[str, ...]
@@ -116,7 +117,7 @@ def make_layout(
             names.extend(labels)
             columns = tuple(range(start, len(names)))
             places = tuple(i for i, _ in declared.encoded)
-            onehot.append(OneHot(feature, columns, places, len(names) if indicator else -1, labels))
+            onehot.append(OneHot(feature, declared.levels, columns, places, len(names) if indicator else -1, labels))
         if indicator:
             names.append(f"{feature}:missing")
     products = [_product(pair, numeric, onehot, names) for pair in interactions]

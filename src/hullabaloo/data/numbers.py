@@ -1,13 +1,12 @@
-r"""The grammar of numbers: how a cell of text, or a Python object, becomes a float64.
+"""The grammar of numbers: how a cell of text, or a Python object, becomes a float64.
 
-A text is a number when, blanks at both ends removed, it is ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?``
-with ASCII digits, or ``[+-]? (inf | infinity)`` in any case. A number too large for float64, and an infinite one, is
-±infinity: *out of range*, which bounds then clip. Everything else (``n/a``, ``1,000``, ``1_000``, ``nan``, ``true``, a
-date) is missing, written NaN. No cell raises.
+A text is a number when, blanks at both ends removed, it is an optional sign, then ASCII digits with at most one
+decimal point, then optionally ``e`` or ``E``, a sign and digits; or ``inf`` or ``infinity`` in any case. A number too
+large for float64, and an infinite one, is ±infinity: *out of range*, which bounds then clip. Everything else (``n/a``,
+``1,000``, ``1_000``, ``nan``, ``true``, a date) is missing, written NaN. No cell raises.
 """
 
 import math
-import re
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -15,15 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.memo import memo
-
-_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))")
-
 
 def parse_number(text: str) -> float:
-    """Read a text by the grammar above; NaN when it is none."""
-    text = text.strip()
-    return float(text) if _NUMBER.fullmatch(text) else math.nan
+    """Read a text by the grammar above; NaN when it is none.
+
+    Python's ``float`` reads this grammar and, besides, "nan", underscores and digits of other alphabets.
+    """
+    if not text.isascii():
+        text = text.strip()
+    if "_" in text or not text.isascii():
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def number_of(cell: object) -> float:
@@ -49,4 +53,5 @@ def _real(cell: Any) -> float:
 
 def numbers_of(cells: list[Any]) -> NDArray[np.float64]:
     """``number_of`` each cell, as a float64 array."""
-    return np.array(memo(cells, number_of), dtype=np.float64).reshape(len(cells))
+    rule = parse_number if set(map(type, cells)) == {str} else number_of
+    return np.fromiter(map(rule, cells), dtype=np.float64, count=len(cells))

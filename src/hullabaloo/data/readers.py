@@ -11,12 +11,12 @@ from hullabaloo.errors import SchemaError
 __all__ = ["Table", "TableSchema", "describe_table", "open_column", "open_table"]
 
 _INPUTS = (
-    "a NumPy array, a SciPy sparse matrix, a dataframe (pandas, Polars, PyArrow or another that narwhals knows), or the "
-    "path of a .parquet or .csv file"
+    "a NumPy array, a SciPy sparse matrix, a dataframe (pandas, Polars, PyArrow or another that narwhals knows), or "
+    "the path of a .parquet or .csv file"
 )
 
 
-def open_table(table: Any) -> Table:
+def open_table(table: Any) -> Table:  # noqa: PLR0911 - a table of types, one line each
     """Open a table for reading; raises ``SchemaError`` for what is none."""
     if isinstance(table, Table):
         return table
@@ -48,7 +48,7 @@ def open_table(table: Any) -> Table:
 
 
 def open_column(values: Any, what: str) -> Table:
-    """Open a target, weight or unit given apart from the table: one-dimensional, or two-dimensional with one row a record."""
+    """Open a target, weight or unit given apart from the table: one value, or one row, for each record."""
     from hullabaloo.data.dense import ColumnTable
 
     if type(values).__module__.startswith("scipy.sparse"):

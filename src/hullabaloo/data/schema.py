@@ -23,8 +23,8 @@ def column_of(schema: TableSchema, name: str, what: str) -> int:
     if len(found) != 1:
         what_found = "no such column" if not found else f"{len(found)} columns of that name"
         raise SchemaError(
-            f"The {what} {name!r} is declared in the domain, and the table has {what_found}. Rename the table's columns or "
-            f"correct the domain; the table's columns are {_listed(schema.names)}."
+            f"The {what} {name!r} is declared in the domain, and the table has {what_found}. Rename the table's "
+            f"columns or correct the domain; the table's columns are {_listed(schema.names)}."
         )
     check_type(schema, found[0], f"The {what} {name!r}")
     return found[0]
@@ -56,13 +56,13 @@ def check_width(found: int, expected: int) -> None:
         )
     if found != expected:
         raise SchemaError(
-            f"X has {found} features, but Encoding is expecting {expected} features as input. Columns without names are "
-            f"matched by position, one for each declared feature."
+            f"X has {found} features, but Encoding is expecting {expected} features as input. Columns without names "
+            f"are matched by position, one for each declared feature."
         )
 
 
 def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: int, others: Sequence[str]) -> list[int]:
-    """Positions of the feature columns: by name where both sides have names, else by position without the ``others``."""
+    """Positions of the feature columns: by name where both sides have names, else by position."""
     if names is not None and schema.names is not None:
         return [column_of(schema, name, "feature") for name in names]
     positions = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
@@ -100,7 +100,7 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
     if y is None:
         raise SchemaError(
             "No target was given, and the domain does not name its column. This estimator requires y to be passed, but "
-            "the target y is None: pass y as an array or as the name of a column, or declare target={'column': (lo, hi)}."
+            "the target y is None: pass y as an array or as a column's name, or declare target={'column': (lo, hi)}."
         )
     opened = open_column(y, "target")
     if opened.schema.width != count:
@@ -132,7 +132,9 @@ def check_lengths(a: Table, b: Table) -> None:
         )
 
 
-def encoding_for(domain: "Domain", table: Any, y: Any, fit_intercept: bool, weight: Any, unit: Any) -> "Encoding":
+def encoding_for(
+    domain: "Domain", table: Any, y: Any = None, *, weight: Any = None, unit: Any = None, fit_intercept: bool = True
+) -> "Encoding":
     """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
     opened = open_table(table)
     schema = opened.schema

@@ -21,19 +21,23 @@ class SparseTable(Table):
 
     @property
     def schema(self) -> TableSchema:
+        """See ``Table``."""
         kind = ArrayTable(np.empty((0, 1), dtype=self._matrix.dtype)).schema.kinds[0]
         width = self._matrix.shape[1]
         return TableSchema(None, (str(self._matrix.dtype),) * width, (kind,) * width)
 
     @property
     def n_rows(self) -> int:
+        """See ``Table``."""
         return int(self._matrix.shape[0])
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
         dense = self.rows()[:, list(columns)].toarray()
         return np.ascontiguousarray(dense, dtype=np.float64)
 
     def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
         return list(self.numbers([column])[:, 0].tolist())
 
     def rows(self) -> Any:

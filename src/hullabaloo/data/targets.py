@@ -39,7 +39,10 @@ class BoundedTarget:
         mid, half = self.scale(centred)
         fill = self.lo / 2 + self.hi / 2 if self.fill is None else self.fill
         y = np.clip(np.where(np.isnan(numbers), fill, numbers), self.lo, self.hi)
-        return (np.clip((y - mid) / half, -1.0, 1.0) + 0.0)[:, None]
+        encoded: NDArray[np.float64] = np.asarray(
+            (np.clip((y - mid) / half, -1.0, 1.0) + 0.0)[:, None], dtype=np.float64
+        )
+        return encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,10 @@ class ClassTarget:
     def encode(self, cells: list[Any]) -> NDArray[np.float64]:
         """Columns of −1 and +1."""
         places = LevelIndex(self.classes).places(cells)
-        default = 0 if self.fill is None else next(i for i, c in enumerate(self.classes) if same_level(c, self.fill))
-        places[places < 0] = default
+        fill = self.classes[0] if self.fill is None else self.fill
+        places[places < 0] = next(i for i, level in enumerate(self.classes) if same_level(level, fill))
         if len(self.classes) == 2:
-            return 2.0 * places[:, None] - 1.0
+            return np.where(places[:, None] == 1, 1.0, -1.0)
         return np.where(places[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
 
 
@@ -76,8 +79,8 @@ def declared_targets(target: object, classes: object, fill: object) -> tuple[Tar
     """Read the keywords ``target``, ``classes`` and ``target_fill`` of a domain."""
     if target is not None and classes is not None:
         raise DomainError(
-            "Both `target` (bounds of a number) and `classes` (the labels of a class) are declared. Declare one of them: "
-            "`target` for regression, `classes` for classification."
+            "Both `target` (bounds of a number) and `classes` (the labels of a class) are declared. Declare one of "
+            "them: `target` for regression, `classes` for classification."
         )
     if classes is not None:
         return (_class_target(classes, fill),)

@@ -1,0 +1,55 @@
+"""A TOML template of a domain, from column names and declared types only."""
+
+import json
+import re
+from typing import Any
+
+from hullabaloo.data.declarations import PLACEHOLDER
+from hullabaloo.data.readers import describe_table
+from hullabaloo.data.table import NUMBER, REFUSED
+
+_HEAD = f"""\
+# What is declared here is public and decides the noise: narrower bounds, fewer columns, less noise. Fill in every
+# "{PLACEHOLDER} ..." from what is known without looking at the records (a questionnaire, a law of nature, a code book),
+# never from the records themselves, and delete the columns that the model does not need.
+
+# The target: its bounds, for example target = {{ los = [0, 30] }}, or instead its classes, for example
+# classes = {{ outcome = ["no", "yes"] }}. Delete the target's line among the features, and `records` where the number of
+# records is public and each person has one.
+target = "{PLACEHOLDER}: bounds or classes of the column to predict"
+records = "{PLACEHOLDER}: a rough number of records that may be public"
+
+[features]
+"""
+
+
+def domain_template(table: Any) -> str:
+    """TOML text to fill in, from the names and declared types of a table; no value is read, not even counted.
+
+    Loading it with a placeholder left is a ``DomainError`` that says which.
+    """
+    schema = describe_table(table, count=False)
+    names = schema.names if schema.names is not None else tuple(f"x{i}" for i in range(schema.width))
+    lines = [_line(*column) for column in zip(names, schema.types, schema.kinds, strict=True)]
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def _line(name: str, declared: str, kind: str) -> str:
+    key, text = _key(name), re.sub(r"[^ -~]", "?", declared)
+    if kind == REFUSED:
+        return f"# {key}: the declared type {text} has no rule; derive a number or a level from it first"
+    if kind == NUMBER and declared.lower() in {"bool", "boolean"}:
+        return f"{key} = [false, true]"
+    if kind == NUMBER:
+        return f'{key} = ["{PLACEHOLDER} lower bound", "{PLACEHOLDER} upper bound"]  # {text}'
+    if text == "unknown":
+        return f'{key} = "{PLACEHOLDER}: [lower, upper] of a number, or a list of levels"'
+    return f'{key} = ["{PLACEHOLDER} the levels"]  # {text}'
+
+
+def _key(name: str) -> str:
+    """A TOML key: bare where that is allowed, else a quoted string."""
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    quoted = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return quoted.encode("utf-8", "replace").decode("utf-8")
