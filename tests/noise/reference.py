@@ -61,10 +61,8 @@ def draw(table: Table, words: Words, count: int, window: float) -> tuple[list[in
         column, lead = word >> (64 - bits), (word >> 37) & ((1 << (27 - bits)) - 1)
         sign, position = (word >> 36) & 1, (word & ((1 << 36) - 1)) >> (36 - table.width)
         limit = int(table.threshold[column])
-        if lead == limit >> 37:
-            own = (lead << 37 | words.take() >> 27) < limit
-        else:
-            own = lead < limit >> 37
+        tied = lead == limit >> 37
+        own = (lead << 37 | words.take() >> 27) < limit if tied else lead < limit >> 37
         entry = column if own else int(table.alias[column])
         if entry >= 2 * table.strips:
             continue
