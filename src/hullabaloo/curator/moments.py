@@ -26,11 +26,14 @@ class MomentsQuery(Query):
 
     **Guarantee.** Precondition: `‖x‖₂ ≤ B`, `|y_j| ≤ 1`, `0 ≤ w ≤ W` (enforced by the domain's encoding).
     *Add-or-remove*: `‖w a aᵀ‖_F = w‖a‖² ≤ W(1+κ²)`. *Replace-one*: `‖w aaᵀ − v bbᵀ‖_F² = w²‖a‖⁴ + v²‖b‖⁴ − 2wv⟨a,b⟩²
-    ≤ 2W²(1+κ²)²`, hence `√2 W(1+κ²)`. With one target, no weights and κ > 1 this is loose. Write `s = ‖x‖², s' = ‖x'‖²,
-    q = (κy)², q' = (κy')²` with `s, s' ≤ 1` and `q, q' ≤ κ²`; `|⟨a,b⟩| ≥ (√(qq') − √(ss'))₊`, and for given s, s' the
-    value `(s+q)² + (s'+q')² − 2(√(qq') − √(ss'))₊²` is at most `max{8κ², (1+κ²)² + (1+κ⁻²)²}`: it is convex in each of
-    √q, √q' where the bracket vanishes and is largest at the ends or where the bracket starts. That gives
-    `max{2√2 κ, √((1+κ²)² + (1+κ⁻²)²)}`. Rows are rounded to a lattice first (quantised.py), which lengthens a by at most
+    ≤ 2W²(1+κ²)²`, hence `√2 W(1+κ²)`. With one target, no weights and κ > 1 the exact supremum is smaller. Write
+    `s = ‖x‖², r = κ|y|`, likewise s', r': `|⟨a,b⟩| ≥ (rr' − √(ss'))₊`, so the square is at most
+    `(s+r²)² + (s'+r'²)² − 2(rr' − √(ss'))₊²`, increasing in s and s': put both to 1. Where `rr' ≥ 1` this is
+    `(r²−r'²)² + 2(r+r')²`, increasing in the larger of the two, say r: put it to κ. With `u = r'` the derivative is
+    `4(κ+u)(1 − u(κ−u))`, so the maximum is at `u = κ`, giving `8κ²`, or for κ > 2 at the smaller root of `u(κ−u) = 1`,
+    giving `(κ+u)²(2 + u⁻²)`. Where `rr' < 1` the expression increases up to that boundary. (ALGORITHMS §2 states the
+    second value at `u = 1/κ`, which is too small: 17.0332 at κ = 4 where 17.0335 is attained.) 
+    Rows are rounded to a lattice first (quantised.py), which lengthens a by at most
     a factor `1 + η`, charged as `(1+η)²`; products of lattice points are exact in doubles and summed exactly.
     Source: ALGORITHMS §2.
     """
@@ -94,8 +97,7 @@ class MomentsQuery(Query):
             return stretch * weight * (1.0 + kappa**2)
         if kappa <= 1.0 or len(self.facts.targets) > 1 or self.weighted:
             return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
-        ends = math.hypot(1.0 + kappa**2, 1.0 + kappa**-2)
-        return stretch * max(2.0 * math.sqrt(2.0) * kappa, ends)
+        return stretch * _pair_of_large_targets(kappa)
 
     @property
     def weighted(self) -> bool:
@@ -105,6 +107,15 @@ class MomentsQuery(Query):
     def to_dict(self) -> dict[str, Any]:
         """The query with κ."""
         return {**super(MomentsQuery, self).to_dict(), "target_scale": self.target_scale}  # noqa: UP008
+
+
+def _pair_of_large_targets(kappa: float) -> float:
+    """`sup ‖aaᵀ − bbᵀ‖_F` over `‖x‖ ≤ 1, |y| ≤ 1` for κ > 1: the maximum of the guarantee, rounded upwards."""
+    value = 2.0 * math.sqrt(2.0) * kappa
+    if kappa > 2.0:
+        u = 2.0 / (kappa + math.sqrt(kappa**2 - 4.0))
+        value = max(value, (kappa + u) * math.sqrt(2.0 + u**-2))
+    return value * (1.0 + 16.0 * UNIT_ROUNDOFF)
 
 
 def exact_moments(rows: Rows, query: MomentsQuery) -> Array:

@@ -1,0 +1,65 @@
+"""Real neighbours for tests: tables of encoded rows that differ in one record or one unit, extreme rows included."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.privacy import Neighbours
+
+
+def facts(p: int, k: int = 1, *, norm_l2: float | None = None, max_weight: float = 1.0, unit: int = 1) -> RowFacts:
+    """Facts of a table with p columns in [−1, 1], or of a prepared matrix with a row norm."""
+    l2 = float(np.sqrt(p)) if norm_l2 is None else norm_l2
+    linf = 1.0 if norm_l2 is None else norm_l2
+    return RowFacts(
+        columns=tuple(f"x{j}" for j in range(p)),
+        intercept=False,
+        norm_l1=float(p) if norm_l2 is None else norm_l2 * float(np.sqrt(p)),
+        norm_l2=l2,
+        norm_linf=linf,
+        targets=tuple(f"y{j}" for j in range(k)),
+        max_weight=max_weight,
+        records_per_unit=unit,
+    )
+
+
+def random_rows(rng: np.random.Generator, n: int, about: RowFacts, *, extreme: bool = False) -> Rows:
+    """Rows inside the facts; extreme ones lie on the boundary."""
+    p, k = about.width, len(about.targets)
+    X = rng.uniform(-about.norm_linf, about.norm_linf, (n, p))
+    if extreme:
+        X = about.norm_linf * rng.choice([-1.0, 0.0, 1.0], size=(n, p))
+    norms = np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+    X = X * np.minimum(1.0, about.norm_l2 / norms)
+    Y = rng.choice([-1.0, 1.0], size=(n, k)) if extreme else rng.uniform(-1.0, 1.0, (n, k))
+    weight = None
+    if about.max_weight != 1.0:
+        weight = about.max_weight * (rng.choice([0.0, 1.0], size=n) if extreme else rng.uniform(0.0, 1.0, n))
+    return Rows(np.ascontiguousarray(X), Y, weight)
+
+
+def join(*parts: Rows) -> Rows:
+    """One table of several."""
+    weights = [part.weight for part in parts]
+    weight = None if all(w is None for w in weights) else np.concatenate([w for w in weights if w is not None])
+    return Rows(np.concatenate([part.X for part in parts]), np.concatenate([part.Y for part in parts]), weight)
+
+
+def pairs(
+    rng: np.random.Generator, relation: Neighbours, about: RowFacts, *, rounds: int, n: int = 20
+) -> Iterator[tuple[Rows, Rows]]:
+    """Pairs of tables that differ in one unit, in random places, half of the time with opposite extreme records."""
+    m = about.records_per_unit
+    for i in range(rounds):
+        common = random_rows(rng, n, about, extreme=i % 3 == 0)
+        one = random_rows(rng, m, about, extreme=i % 2 == 0)
+        other = random_rows(rng, m, about, extreme=i % 2 == 0)
+        if i % 4 == 0:
+            other = Rows(-one.X, one.Y.copy(), None if one.weight is None else one.weight.copy())
+        order = rng.permutation(n)
+        shuffled = Rows(common.X[order], common.Y[order], None if common.weight is None else common.weight[order])
+        if relation is Neighbours.ADD_OR_REMOVE:
+            yield join(common, one), shuffled
+        else:
+            yield join(common, one), join(other, shuffled)

@@ -1,0 +1,97 @@
+"""The curator answers what was paid for, adds the noise that was priced, and lets nothing else out."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from tests.curator.neighbours import facts, random_rows
+
+from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.errors import InvalidParameter, NotPaidFor
+from hullabaloo.losses import Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours
+
+ABOUT = facts(4)
+ROWS = random_rows(np.random.default_rng(15), 200, ABOUT)
+MENU = CuratorMenu(ABOUT, Neighbours.ADD_OR_REMOVE, 200)
+KEY = TestKey(bytes(range(32)))
+
+
+def test_each_query_is_answered_as_often_as_it_was_paid_for() -> None:
+    curator = Curator(ROWS, [MENU.gradient(Squared(), clip=0.5, mu=0.1, count=2), MENU.moments(mu=0.1, target_scale=1.0)])
+    for _ in range(2):
+        curator.gradient(np.zeros(4))
+    with pytest.raises(NotPaidFor, match="all have been given"):
+        curator.gradient(np.zeros(4))
+    curator.moments()
+    with pytest.raises(NotPaidFor, match="all have been given"):
+        curator.moments()
+    with pytest.raises(NotPaidFor, match="paid for 'gradient', 'moments'"):
+        curator.count()
+
+
+def test_answers_carry_the_noise_of_their_query() -> None:
+    """4000 answers a query: the standard deviation is within 6 of its own deviations (false alarm below 1e-8 each)."""
+    quotes = [
+        MENU.gradient(Squared(), clip=0.5, mu=0.3, count=4000),
+        MENU.count(mu=0.2),
+        MENU.second_moments(mu=0.2),
+        MENU.moments(mu=0.4, target_scale=1.0),
+    ]
+    curator = Curator(ROWS, quotes, key=KEY)
+    noise = np.array([curator.gradient(np.zeros(4)) for _ in range(4000)])
+    spread = noise.std(axis=0) * 200 / quotes[0].sigma
+    assert np.all(np.abs(spread - 1.0) < 6.0 / math.sqrt(2 * 4000))
+    exact = ROWS.X.T @ np.clip(-ROWS.Y[:, 0], -0.5, 0.5) / 200
+    assert np.all(np.abs(noise.mean(axis=0) - exact) < 6.0 * quotes[0].sigma / 200 / math.sqrt(4000))
+    assert abs(curator.count() - 200) < 8.0 * quotes[1].sigma
+    assert np.all(np.abs(curator.second_moments() - (ROWS.X**2).mean(0)) < 8.0 * quotes[2].sigma / 200)
+    moments = curator.moments()
+    assert np.all(np.abs(moments.gram - ROWS.X.T @ ROWS.X / 200) < 8.0 * moments.gram_noise)
+    assert np.all(np.abs(moments.cross - ROWS.X.T @ ROWS.Y / 200) < 8.0 * moments.cross_noise)
+    assert np.array_equal(moments.gram, moments.gram.T)
+
+
+def test_noise_of_the_moments_has_the_stated_covariance() -> None:
+    """600 releases: diagonal, off-diagonal, cross and square noise within 6 deviations (false alarm below 1e-8 each)."""
+    quote = MENU.moments(mu=0.4, target_scale=0.7)
+    draws = [Curator(ROWS, [quote], key=KEY.derive(str(i))).moments() for i in range(600)]
+    room = 6.0 / math.sqrt(2 * 600)
+    first = draws[0]
+    for values, expected in [
+        ([d.gram[1, 1] for d in draws], first.gram_noise),
+        ([d.gram[0, 2] for d in draws], first.gram_noise / math.sqrt(2)),
+        ([d.cross[3, 0] for d in draws], first.cross_noise),
+        ([d.square[0, 0] for d in draws], first.square_noise),
+    ]:
+        assert abs(np.std(values) / expected - 1.0) < room
+
+
+def test_two_answers_to_the_same_question_carry_fresh_noise() -> None:
+    curator = Curator(ROWS, [MENU.gradient(Squared(), clip=0.5, mu=0.3, count=2)], key=KEY)
+    assert not np.array_equal(curator.gradient(np.zeros(4)), curator.gradient(np.zeros(4)))
+
+
+def test_rows_cannot_be_taken_out_by_copying_printing_or_attributes() -> None:
+    curator = Curator(ROWS, [])
+    for take in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="private rows"):
+            take(curator)
+    assert str(curator) == "Curator(<private rows>)"
+    assert not any("row" in name.lower() for name in dir(curator) if not name.startswith("_"))
+    assert "0." not in repr(ROWS)
+
+
+def test_a_public_count_is_not_sold() -> None:
+    with pytest.raises(InvalidParameter, match="number of records is public"):
+        CuratorMenu(ABOUT, Neighbours.REPLACE_ONE, 200).count(mu=0.1)
+
+
+def test_infinite_price_means_no_noise() -> None:
+    quote = MENU.gradient(Squared(), clip=10.0, mu=math.inf, count=1)
+    assert quote.sigma == 0.0
+    answer = Curator(ROWS, [quote]).gradient(np.zeros(4))
+    assert answer == pytest.approx(-ROWS.X.T @ ROWS.Y[:, 0] / 200, rel=1e-12)
