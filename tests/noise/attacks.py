@@ -1,7 +1,7 @@
 """Attacks on floating-point noise, as lower bounds on ε that hold with a stated confidence.
 
 *Precision* (Haney et al. 2022, generalised): cells are (sign, binade of |y|, leading bits below it, exponent of the
-lowest set bit); the event, a union of cells, is chosen on one half of the samples and measured on the other. The leading
+lowest set bit); the event, a union of cells, is chosen on one half of the samples and measured on the other. Leading
 bits matter: whole binades miss mechanisms that finer cells break. *Porous* (Mironov 2012): is y an output that
 inverse-CDF Laplace noise can reach from x at all?
 """

@@ -87,3 +87,26 @@ def test_wedges_that_tie_are_decided_by_later_bits_of_both_uniforms(density, rat
                 u_words = digits(q + sign * mpmath.mpf(2) ** (-64 * ties - 20), 8)
                 words = itertools.chain.from_iterable(zip(v_words, u_words[1:], strict=False))
                 assert wedge.accepts(u_words[0], words) is decision
+
+
+@pytest.mark.parametrize("density", [sampler.GAUSSIAN, sampler.LAPLACE])
+@pytest.mark.parametrize("ratio", [1.7 * 2.0**25, 1.37 * 2.0**40])
+@pytest.mark.parametrize("edge", [0, 1], ids=["from above", "from below"])
+def test_wedges_whose_uniform_ends_at_the_edge_of_its_first_word(density, ratio, edge):
+    """The rejection probability at X is 2^-150 from a whole word, where a decision one round too early goes wrong."""
+    table = sampler.build(density, ratio)
+    side = mpmath.mpf(1 - 2 * edge)
+    for strip in (1, 30, 200):
+        box, core = table.box[strip], table.core[strip]
+        u = (1 << 63) + 12345
+        q = mpmath.mpf(u + edge) / 2**64 + side * mpmath.mpf(2) ** -150
+        height = (box - (box - core) * q) / table.total
+        x = ratio * (-density.power * mpmath.log(height)) ** (mpmath.mpf(1) / density.power)
+        cell = int(mpmath.floor(x))
+        assert cell >> table.width == strip
+        wedge = exact.Wedge(box, core, table.total, density.power, Fraction(ratio), cell)
+        for sign, decision in ((1, True), (-1, False)):
+            u_words = digits(q + sign * mpmath.mpf(2) ** -160, 8)
+            assert u_words[0] == u
+            words = itertools.chain.from_iterable(zip(digits(x - cell, 8), u_words[1:], strict=False))
+            assert wedge.accepts(u, words) is decision
