@@ -128,8 +128,8 @@ def _prepared(domain: "Domain", fit_intercept: bool) -> list[str]:
     norm, radius = domain.row_norm
     bound = "" if not fit_intercept else " and the intercept column is 1"
     return [
-        f"A prepared matrix of any width. Rows outside the {norm} ball of radius {radius:g} are rescaled onto it, cells "
-        f"that are no finite number are 0, all is divided by {radius:g}: a row's {norm} norm is at most 1{bound}.",
+        f"A prepared matrix of any width. Rows outside the {norm} ball of radius {radius:g} are rescaled onto it, "
+        f"cells that are no number are 0, all is divided by {radius:g}: a row's {norm} norm is at most 1{bound}.",
         "The noise of a coefficient in the user's units is proportional to the radius, while few rows are rescaled.",
     ]
 

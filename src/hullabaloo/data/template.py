@@ -14,8 +14,8 @@ _HEAD = f"""\
 # never from the records themselves, and delete the columns that the model does not need.
 
 # The target: its bounds, for example target = {{ los = [0, 30] }}, or instead its classes, for example
-# classes = {{ outcome = ["no", "yes"] }}. Delete the target's line among the features, and `records` where the number of
-# records is public and each person has one.
+# classes = {{ outcome = ["no", "yes"] }}. Delete the target's line among the features, and `records` where the number
+# of records is public and each person has one.
 target = "{PLACEHOLDER}: bounds or classes of the column to predict"
 records = "{PLACEHOLDER}: a rough number of records that may be public"
 
