@@ -21,7 +21,7 @@ class CountQuery(Query):
     name: ClassVar[str] = "count"
 
     def __post_init__(self) -> None:
-        super(CountQuery, self).__post_init__()  # noqa: UP008  # slots dataclasses break the short form
+        super(CountQuery, self).__post_init__()  # slots dataclasses break the short form
         alike = self.facts.records_per_unit == 1 and self.facts.max_weight == 1.0
         if self.neighbours is Neighbours.REPLACE_ONE and alike:
             raise InvalidParameter(

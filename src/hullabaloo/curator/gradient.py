@@ -39,7 +39,7 @@ class GradientQuery(Query):
     name: ClassVar[str] = "gradient"
 
     def __post_init__(self) -> None:
-        super(GradientQuery, self).__post_init__()  # noqa: UP008  # slots dataclasses break the short form
+        super(GradientQuery, self).__post_init__()  # slots dataclasses break the short form
         if not (self.clip > 0.0 and math.isfinite(self.clip)):
             raise InvalidParameter(
                 f"Per-record derivatives need a positive finite clip, but clip = {self.clip!r} was asked. Without it "
@@ -71,7 +71,7 @@ class GradientQuery(Query):
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its loss and clip."""
-        return {**super(GradientQuery, self).to_dict(), "loss": self.loss.to_dict(), "clip": self.clip}  # noqa: UP008
+        return {**super(GradientQuery, self).to_dict(), "loss": self.loss.to_dict(), "clip": self.clip}
 
 
 def exact_gradient(rows: Rows, query: GradientQuery, theta: Array) -> Array:

@@ -24,7 +24,7 @@ def derivative(code, parameter, z, y):  # type: ignore[no-untyped-def]  # numba 
 def clipped(code, parameter, z, y, clip):  # type: ignore[no-untyped-def]
     """φ' clipped to [−clip, clip]; an undefined derivative (overflow of ⟨x, θ⟩) counts as 0."""
     d = derivative(code, parameter, z, y)
-    if not d == d:
+    if math.isnan(d):
         return 0.0
     return min(max(d, -clip), clip)
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.exact import ExactSum
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
@@ -32,7 +32,7 @@ class MomentsQuery(Query):
     `(r²−r'²)² + 2(r+r')²`, increasing in the larger of the two, say r: put it to κ. With `u = r'` the derivative is
     `4(κ+u)(1 − u(κ−u))`, so the maximum is at `u = κ`, giving `8κ²`, or for κ > 2 at the smaller root of `u(κ−u) = 1`,
     giving `(κ+u)²(2 + u⁻²)`. Where `rr' < 1` the expression increases up to that boundary. (ALGORITHMS §2 states the
-    second value at `u = 1/κ`, which is too small: 17.0332 at κ = 4 where 17.0335 is attained.) 
+    second value at `u = 1/κ`, which is too small: 17.0332 at κ = 4 where 17.0335 is attained.)
     Rows are rounded to a lattice first (quantised.py), which lengthens a by at most
     a factor `1 + η`, charged as `(1+η)²`; products of lattice points are exact in doubles and summed exactly.
     Source: ALGORITHMS §2.
@@ -43,7 +43,7 @@ class MomentsQuery(Query):
     name: ClassVar[str] = "moments"
 
     def __post_init__(self) -> None:
-        super(MomentsQuery, self).__post_init__()  # noqa: UP008  # slots dataclasses break the short form
+        super(MomentsQuery, self).__post_init__()  # slots dataclasses break the short form
         if not (self.target_scale > 0.0 and math.isfinite(self.target_scale)):
             raise InvalidParameter(
                 f"The weight of the target must be positive and finite, but target_scale = {self.target_scale!r} "
@@ -106,7 +106,7 @@ class MomentsQuery(Query):
 
     def to_dict(self) -> dict[str, Any]:
         """The query with κ."""
-        return {**super(MomentsQuery, self).to_dict(), "target_scale": self.target_scale}  # noqa: UP008
+        return {**super(MomentsQuery, self).to_dict(), "target_scale": self.target_scale}
 
 
 def _pair_of_large_targets(kappa: float) -> float:

@@ -61,7 +61,9 @@ def exact_second_moments(rows: Rows, query: SecondMomentsQuery) -> Array:
     plain = np.zeros(query.length)
     for start in range(0, rows.Y.shape[0], PRODUCT_BLOCK):
         X, _ = quantised(rows, slice(start, start + PRODUCT_BLOCK), query.exponent if noisy else None)
-        block = np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        block = (
+            np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        )
         if noisy:
             total.add(block)
         else:

@@ -108,7 +108,9 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # u
 
     def _model(self) -> PrivateLinearModel:
         if not isinstance(self.model, PrivateLinearModel):
-            raise InvalidParameter("A private pipeline needs a private estimator; make it with hb.private_pipeline(...).")
+            raise InvalidParameter(
+                "A private pipeline needs a private estimator; make it with hb.private_pipeline(...)."
+            )
         return self.model
 
     @property

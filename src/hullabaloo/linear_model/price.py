@@ -46,17 +46,24 @@ class Price:
 
     def __str__(self) -> str:
         mu = "" if self.mu is None or math.isinf(self.mu) else f", mu = {self.mu:.4g}"
-        spend = "no privacy at all (epsilon is infinite)" if math.isinf(self.epsilon) else (
-            f"epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}{mu}"
+        spend = (
+            "no privacy at all (epsilon is infinite)"
+            if math.isinf(self.epsilon)
+            else (f"epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}{mu}")
         )
         width = max([len(name) for name in self.columns], default=0)
-        errors = [f"  {name.ljust(width)}  ±{error:.3g}" for name, error in zip(self.columns, self.privacy_errors, strict=True)]
-        return "\n".join([
-            f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
-            f"gain:  {self.expectation}",
-            "expected privacy noise (standard error) of each coefficient, in the units of the table:",
-            *errors,
-        ])
+        errors = [
+            f"  {name.ljust(width)}  ±{error:.3g}"
+            for name, error in zip(self.columns, self.privacy_errors, strict=True)
+        ]
+        return "\n".join(
+            [
+                f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
+                f"gain:  {self.expectation}",
+                "expected privacy noise (standard error) of each coefficient, in the units of the table:",
+                *errors,
+            ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""
@@ -104,7 +111,9 @@ def _expectation(prepared: Prepared) -> str:
         remedies.append(f"from about {_round(prepared.problem.records * records):,} records")
     if budget is not None:
         epsilon = task_epsilon(prepared)
-        remedies.append(f"from about epsilon = {epsilon * budget:.2g}" if epsilon else f"with {budget:.2g} times the budget")
+        remedies.append(
+            f"from about epsilon = {epsilon * budget:.2g}" if epsilon else f"with {budget:.2g} times the budget"
+        )
     hope = " or ".join(remedies) if remedies else "only with far more records"
     return f"for {about}, NOT expected to beat the mean; it would {hope}"
 

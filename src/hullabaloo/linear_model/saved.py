@@ -22,7 +22,8 @@ FORMAT_VERSION = 1
 def save(model: "PrivateLinearModel", path: Path) -> None:
     """Write the model atomically: a reader sees the old file or the new one."""
     encoding = model.encoding_
-    assert model.domain is not None and model.budget is not None
+    assert model.domain is not None
+    assert model.budget is not None
     document: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -60,7 +61,9 @@ def load(path: Path, expected: type | None = None) -> "PrivateLinearModel":
     kinds = {name: getattr(linear_model, name) for name in linear_model.ESTIMATORS}
     kind = kinds.get(document.get("estimator", ""))
     if kind is None or (expected not in (None, PrivateLinearModel) and kind is not expected):
-        wanted = "a known estimator" if expected in (None, PrivateLinearModel) else f"a {getattr(expected, '__name__', '')}"
+        wanted = (
+            "a known estimator" if expected in (None, PrivateLinearModel) else f"a {getattr(expected, '__name__', '')}"
+        )
         raise InvalidParameter(
             f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with "
             "hb.load(path), which gives the class that wrote it."
@@ -78,7 +81,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InvalidParameter(f"There is no saved model at {path}. Check the path, or save one with model.save(path).") from None
+        raise InvalidParameter(
+            f"There is no saved model at {path}. Check the path, or save one with model.save(path)."
+        ) from None
     except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
         raise InvalidParameter(f"{path} cannot be read as a saved model (it is not JSON: {error}).") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:

@@ -61,7 +61,14 @@ class Summary:
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         percent = f"{100 * self.confidence:g}%"
         several = len({row.target for row in self.rows}) > 1
-        head = [*(["target"] if several else []), "", "coefficient", "sampling s.e.", "privacy s.e.", percent + " interval"]
+        head = [
+            *(["target"] if several else []),
+            "",
+            "coefficient",
+            "sampling s.e.",
+            "privacy s.e.",
+            percent + " interval",
+        ]
         body = []
         for row in self.rows:
             interval = "not available" if math.isnan(row.low) else f"[{row.low:.4g}, {row.high:.4g}]"
@@ -74,7 +81,9 @@ class Summary:
         widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
 
         def fill(line: list[str]) -> str:
-            cells = [cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))]
+            cells = [
+                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            ]
             return "  ".join(cells).rstrip()
 
         lines = [fill(head), "  ".join("-" * w for w in widths), *map(fill, body), "", self.note, self.statement]
@@ -93,7 +102,9 @@ class Summary:
 def summarise(model: "PrivateLinearModel", confidence: float) -> Summary:
     """Build the table from the release alone."""
     if not 0.0 < confidence < 1.0:
-        raise InvalidParameter(f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95.")
+        raise InvalidParameter(
+            f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
+        )
     release, encoding = model.release_, model.encoding_
     z = float(ndtri(0.5 + confidence / 2.0))
     rows = []

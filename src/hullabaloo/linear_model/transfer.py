@@ -21,7 +21,7 @@ class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # u
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def fit(self, X: Any, y: Any = None) -> "DomainEncoder":  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None) -> "DomainEncoder":
         """Nothing to learn."""
         return self
 
