@@ -1,0 +1,59 @@
+"""Privacy as arithmetic: budgets, neighbours, events, exact accounting, calibration, filters. Draws nothing, reads no data."""
+
+from hullabaloo.privacy.accountant import ACCOUNTING_VERSION, delta_of, epsilon_of, group
+from hullabaloo.privacy.budget import Budget
+from hullabaloo.privacy.calibrate import calibrate, gaussian_mu, noise_multiplier, selection_epsilon
+from hullabaloo.privacy.composition import ComposedEvent, compose, event_from_dict
+from hullabaloo.privacy.events import (
+    TAIL_MASS,
+    Event,
+    GaussianEvent,
+    LaplaceEvent,
+    NotPrivateEvent,
+    PermuteAndFlipEvent,
+    SelectionEvent,
+)
+from hullabaloo.privacy.filters import (
+    BasicFilter,
+    Capacity,
+    Filter,
+    GdpFilter,
+    Remaining,
+    RenyiFilter,
+    filter_named,
+)
+from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon, gdp_mu
+from hullabaloo.privacy.neighbours import Neighbours
+
+__all__ = [
+    "ACCOUNTING_VERSION",
+    "TAIL_MASS",
+    "BasicFilter",
+    "Budget",
+    "Capacity",
+    "ComposedEvent",
+    "Event",
+    "Filter",
+    "GaussianEvent",
+    "GdpFilter",
+    "LaplaceEvent",
+    "Neighbours",
+    "NotPrivateEvent",
+    "PermuteAndFlipEvent",
+    "Remaining",
+    "RenyiFilter",
+    "SelectionEvent",
+    "calibrate",
+    "compose",
+    "delta_of",
+    "epsilon_of",
+    "event_from_dict",
+    "filter_named",
+    "gaussian_mu",
+    "gdp_delta",
+    "gdp_epsilon",
+    "gdp_mu",
+    "group",
+    "noise_multiplier",
+    "selection_epsilon",
+]

@@ -1,0 +1,60 @@
+"""Rounding to the safe side: what is spent rounds up, what is allowed rounds down.
+
+Floats are dyadic rationals, so sums and squares of them are exact as `fractions.Fraction`; only the last step rounds.
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+
+def padded(value: float, ulps: float = 256.0) -> float:
+    """Give ``value ≥ 0`` plus a relative 2^-52 times ``ulps``: above the exact value when that bounds the rounding."""
+    return value * (1.0 + ulps * 2.0**-52)
+
+
+def float_at_least(value: Fraction) -> float:
+    """Give the smallest float that is not below a nonnegative rational."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def float_at_most(value: Fraction) -> float:
+    """Give the largest float that is not above a nonnegative rational, and 0 for a negative one."""
+    if value <= 0:
+        return 0.0
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
+
+
+def reciprocal_at_least(value: float) -> float:
+    """Give the smallest float that is not below ``1/value``."""
+    inverse = 1.0 / value
+    if math.isinf(inverse):
+        return math.inf
+    return inverse if Fraction(inverse) * Fraction(value) >= 1 else math.nextafter(inverse, math.inf)
+
+
+def root_at_least(value: Fraction) -> float:
+    """Give a float r with ``r² ≥ value``, at most two units in the last place above the root."""
+    root = math.sqrt(float_at_least(value))
+    while math.isfinite(root) and Fraction(root) ** 2 < value:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def root_at_most(value: Fraction) -> float:
+    """Give a float r ≥ 0 with ``r² ≤ value``, at most two units in the last place below the root."""
+    root = math.sqrt(float_at_most(value))
+    while root > 0 and Fraction(root) ** 2 > value:
+        root = math.nextafter(root, 0.0)
+    return root
+
+
+def sum_at_least(terms: Iterable[tuple[float, int]]) -> float:
+    """Give a float not below ``Σ count · value`` for nonnegative values, and ∞ when one of them is ∞."""
+    products = [value * count for value, count in terms]
+    return padded(math.fsum(products), 4.0)
