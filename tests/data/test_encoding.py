@@ -325,3 +325,31 @@ def test_a_million_rows_take_a_second() -> None:
     start = time.perf_counter()
     encoding.encode(X)
     assert time.perf_counter() - start < 1.0 + memory
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(arrays(np.float64, (1, 5), elements=st.floats(allow_nan=False)), st.sampled_from([1.0, 0.1, 7.3]))
+def test_clipped_norms_hold_in_exact_arithmetic(X, radius) -> None:
+    from fractions import Fraction
+
+    for norm in ("l1", "l2"):
+        row = Domain(row_norm=(norm, radius)).encoding(n_features=5, fit_intercept=False).encode(X).X[0]
+        exact = [abs(Fraction(float(v))) for v in row]
+        assert (sum(exact) if norm == "l1" else sum(v * v for v in exact)) <= 1
+
+
+def test_wide_sparse_tables_need_no_square_matrix() -> None:
+    p = 300_000
+    X = sparse.random_array((20, p), density=1e-4, rng=np.random.default_rng(0), format="csr")
+    encoding = Domain(row_norm=2.0, target=(0, 4)).encoding_for(X, np.zeros(20))
+    rows = encoding.encode(X, np.zeros(20))
+    theta = np.arange(p + 1.0)
+    coef, intercept = encoding.coefficients_to_user(theta)
+    np.testing.assert_array_equal(coef, theta[:p])
+    assert intercept == 2 * p + 2
+    assert rows.X.nnz == X.nnz + 20
+
+
+def test_a_text_target_of_one_record_is_a_target_and_not_a_name() -> None:
+    encoding = Domain(row_norm=1.0, classes=["no", "yes"]).encoding(n_features=1)
+    assert encoding.encode(np.zeros((1, 1)), ["yes"]).Y.tolist() == [[1.0]]

@@ -5,25 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hullabaloo.data import transforms
-from hullabaloo.data.declarations import (
-    PLACEHOLDER,
-    Declaration,
-    Numeric,
-    declaration,
-    finite,
-    flag,
-    is_number,
-    unfilled,
-)
+from hullabaloo.data import keywords
+from hullabaloo.data.declarations import Declaration, flag
 from hullabaloo.data.targets import Target, declared_targets, targets_to_dict
-from hullabaloo.data.transforms import LARGEST, SMALLEST_WIDTH
 from hullabaloo.errors import DomainError
 
 if TYPE_CHECKING:
     from hullabaloo.data.encoding import Encoding
-
-NORMS = ("l1", "l2", "linf")
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -75,8 +63,8 @@ class Domain:
         weight: tuple[str, float] | None = None,
         records: int | None = None,
     ) -> None:
-        declared = _features(features, transforms)
-        norm = _row_norm(row_norm)
+        declared = keywords.features(features, transforms)
+        norm = keywords.row_norm(row_norm)
         if not declared and norm is None:
             raise DomainError(
                 "A domain needs `features` (bounds or levels of each column) or, for a prepared matrix, `row_norm` (a "
@@ -89,12 +77,12 @@ class Domain:
             "features": tuple(declared.items()),
             "row_norm": norm,
             "targets": declared_targets(target, classes, target_fill),
-            "interactions": _interactions(interactions, declared),
+            "interactions": keywords.interactions(interactions, declared),
             "indicators": indicators,
-            "unit": _column(unit, "unit"),
-            "records_per_unit": _count(records_per_unit, "records_per_unit", default=1),
-            "weight": _weight(weight),
-            "records": _count(records, "records"),
+            "unit": keywords.column(unit, "unit"),
+            "records_per_unit": keywords.count(records_per_unit, "records_per_unit", default=1),
+            "weight": keywords.weight(weight),
+            "records": keywords.count(records, "records"),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -205,95 +193,3 @@ class Domain:
 
     def __repr__(self) -> str:
         return f"Domain({', '.join(f'{key}={value!r}' for key, value in self.to_dict().items())})"
-
-
-def _features(features: object, functions: object) -> dict[str, Declaration]:
-    if features is None:
-        features = {}
-    if not isinstance(features, Mapping):
-        raise DomainError(
-            f"`features` is a mapping from column name to declaration, and {type(features).__name__} was found. "
-            f"Write features={{'age': (17, 90), 'job': ['clerk', 'nurse']}}."
-        )
-    declared = {str(name): declaration(str(name), spec) for name, spec in features.items()}
-    if functions is not None and not isinstance(functions, Mapping):
-        raise DomainError("`transforms` is a mapping from feature to function. Write transforms={'income': 'log1p'}.")
-    for name, function in (functions or {}).items():
-        one = declared.get(str(name))
-        if not isinstance(one, Numeric):
-            raise DomainError(
-                f"`transforms` names {name!r}, which is not a declared numeric feature. Declare its bounds."
-            )
-        if one.transform not in {"identity", function}:
-            raise DomainError(f"The feature {name!r} is declared with two transforms, {one.transform} and {function}.")
-        declared[str(name)] = Numeric(one.lo, one.hi, fill=one.fill, indicator=one.indicator, transform=function)
-    for name, one in declared.items():
-        if isinstance(one, Numeric):
-            transforms.image(name, one.transform, one.lo, one.hi)
-    return declared
-
-
-def _row_norm(value: object) -> tuple[str, float] | None:
-    if value is None:
-        return None
-    norm, radius = value if isinstance(value, list | tuple) and len(value) == 2 else ("l2", value)
-    if norm not in NORMS:
-        raise DomainError(
-            f"The row norm {norm!r} is not known. Write row_norm=1.0 (l2), ('l1', r), ('l2', r) or ('linf', r)."
-        )
-    r = finite(radius, "The row norm's bound")
-    if not SMALLEST_WIDTH <= r <= LARGEST:
-        raise DomainError(f"The row norm's bound must be positive, and {r:g} was found. Rows are divided by it.")
-    return str(norm), r
-
-
-def _interactions(pairs: Iterable[Sequence[str]], declared: Mapping[str, Declaration]) -> tuple[tuple[str, str], ...]:
-    out: list[tuple[str, str]] = []
-    for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2:
-            raise DomainError(
-                f"An interaction is a pair of features, and {pair!r} was found. Write [('age', 'hours')]."
-            )
-        a, b = (str(name) for name in pair)
-        for name in (a, b):
-            if name not in declared:
-                raise DomainError(
-                    f"The interaction ({a!r}, {b!r}) names {name!r}, which is not a declared feature. Declare it."
-                )
-        if a == b and not isinstance(declared[a], Numeric):
-            raise DomainError(
-                f"The interaction of {a!r} with itself is {a!r} again: its columns are 0 or 1. Leave it out."
-            )
-        if (a, b) in out or (b, a) in out:
-            raise DomainError(f"The interaction ({a!r}, {b!r}) is declared twice. Every column costs noise: keep one.")
-        out.append((a, b))
-    return tuple(out)
-
-
-def _column(value: object, what: str) -> str | None:
-    if value is not None and (not isinstance(value, str) or not value or value.startswith(PLACEHOLDER)):
-        raise DomainError(f"`{what}` is the name of a column, and {value!r} was found.")
-    return value
-
-
-def _count(value: object, what: str, default: int | None = None) -> int | None:
-    if value is None:
-        return default
-    if isinstance(value, str) and value.startswith(PLACEHOLDER):
-        raise DomainError(unfilled(what))
-    if not is_number(value) or not 1 <= float(value) < 2**53 or value != int(value):  # type: ignore[arg-type, call-overload]
-        raise DomainError(f"`{what}` is a whole number of at least 1, and {value!r} was found.")
-    return int(value)  # type: ignore[call-overload, no-any-return]
-
-
-def _weight(value: object) -> tuple[str, float] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise DomainError(f"`weight` is a column and its largest value, ('weight', 10), and {value!r} was found.")
-    largest = finite(value[1], "The largest weight")
-    if largest <= 0:
-        raise DomainError(
-            f"The largest weight must be positive, and {largest:g} was found: every record would count nothing."
-        )
-    return str(_column(value[0], "weight")), largest

@@ -93,9 +93,10 @@ def _clip_sparse(kind: int, radius: float, table: SparseTable, intercept: bool) 
     rows = table.rows()
     n, p = rows.shape
     size = rows.nnz + n * intercept
-    data, indices = np.empty(size), np.empty(size, dtype=rows.indices.dtype)
-    clip_sparse(rows.data, rows.indices, rows.indptr, kind, radius, radius, p if intercept else -1, data, indices)
-    indptr = rows.indptr + np.arange(n + 1, dtype=rows.indptr.dtype) * intercept
+    index = np.int64 if max(size, p + 1) > np.iinfo(np.int32).max else rows.indices.dtype
+    data, indices = np.empty(size), np.empty(size, dtype=index)
+    clip_sparse(rows.data, rows.indices, rows.indptr, kind, radius, radius, p, intercept, data, indices)
+    indptr = rows.indptr.astype(index) + np.arange(n + 1, dtype=index) * intercept
     return sparse.csr_array((data, indices, indptr), shape=(n, p + intercept))
 
 

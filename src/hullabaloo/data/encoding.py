@@ -105,15 +105,23 @@ class Encoding:
 
         Encoded row e = E (u, 1) with u the user's columns (named ``feature_names_out``), so θᵀe = (Eᵀθ)ᵀ(u, 1).
         """
+        matrix = np.zeros((len(self.feature_names_out) + 1, self.facts.width))
+        encoded, user, values = self._entries()
+        np.add.at(matrix, (user, encoded), values)
+        return matrix
+
+    def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """The entries of E as (encoded column, user column, value); few, however many columns there are."""
         q = len(self.feature_names_out)
         if self.layout is not None:
-            back = self.layout.back
+            rows, columns, values = np.array(self.layout.back, dtype=np.float64).reshape(-1, 3).T
         else:
             assert self.domain.row_norm is not None
-            back = np.eye(q, q + 1) / self.domain.row_norm[1]
+            rows = columns = np.arange(q, dtype=np.float64)
+            values = np.full(q, 1.0 / self.domain.row_norm[1])
         if self.fit_intercept:
-            back = np.vstack([back, np.eye(1, q + 1, q)])
-        return np.ascontiguousarray(back.T)
+            rows, columns, values = np.append(rows, q), np.append(columns, q), np.append(values, 1.0)
+        return rows.astype(np.int64), columns.astype(np.int64), values
 
     @property
     def target_scale(self) -> Array:
@@ -145,7 +153,10 @@ class Encoding:
         theta = np.asarray(theta, dtype=np.float64)
         offset, scale = self._scales()
         several = theta.reshape(theta.shape[0], -1)
-        user = self.to_user @ several * scale
+        encoded, column, values = self._entries()
+        user = np.zeros((len(self.feature_names_out) + 1, several.shape[1]))
+        np.add.at(user, column, values[:, None] * several[encoded])
+        user *= scale
         coef, intercept = user[:-1].T, user[-1] + offset
         return (coef[0].copy(), float(intercept[0])) if theta.ndim == 1 else (np.ascontiguousarray(coef), intercept)
 

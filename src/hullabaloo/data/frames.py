@@ -23,6 +23,7 @@ class FrameTable(Table):
     def __init__(self, frame: Any) -> None:
         self._frame: Any = frame
         self._schema = frame.collect_schema()
+        self._names = list(self._schema)
 
     @property
     def schema(self) -> TableSchema:
@@ -61,9 +62,6 @@ class FrameTable(Table):
     def _native(self, name: Any) -> Any:
         return nw.to_native(self._series(name))
 
-    def _name(self, column: int) -> Any:
-        return list(self._schema)[column]
-
     @property
     def n_rows(self) -> int:
         """See ``Table``."""
@@ -83,7 +81,7 @@ class FrameTable(Table):
         return out
 
     def _floats(self, column: int) -> NDArray[np.float64]:
-        series = self._series(self._name(column))
+        series = self._series(self._names[column])
         with np.errstate(all="ignore"):
             try:
                 if series.implementation.is_pandas_like():
@@ -95,7 +93,7 @@ class FrameTable(Table):
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        series = self._series(self._name(column))
+        series = self._series(self._names[column])
         try:
             return list(series.to_list())
         except Exception:  # for example text that is not UTF-8: cell by cell, what cannot be read is missing

@@ -3,7 +3,6 @@
 They are sequential Numba loops on purpose: the vector loops of NumPy may differ in the last bit with a value's
 position, and a record's encoding must not depend on where it stands.
 """
-# ruff: noqa: PLR0917 - kernels take plain arrays, by position
 
 import math
 
@@ -91,29 +90,40 @@ def _norm(values: NDArray[np.float64], start: int, stop: int, kind: int) -> tupl
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _clipped(v: float, m: float, norm: float, outside: bool, divisor: float, radius: float) -> float:
+def _clipped(v: float, m: float, norm: float, outside: bool, divisor: float, target: float) -> float:
     if not abs(v) < math.inf:
         return 0.0
     if outside:
-        return v / m / norm * radius + 0.0
+        return v / m / norm * target + 0.0
     return v / divisor + 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _safe(p: int) -> float:
+    """A factor just below 1 that makes up for rounding.
+
+    With u = 2^-53, a sum of p nonnegative terms of relative error ≤ 3u has relative error ≤ (p + 3)u, and the products
+    and quotients around it add less than 8u: (p + 16)·2u covers both a norm found too small and rows scaled too large.
+    """
+    return 1.0 - (p + 16) * 2.0**-52
 
 
 @njit(cache=True, nogil=True)
 def clip_dense(rows: NDArray[np.float64], kind: int, radius: float, divisor: float, out: NDArray[np.float64]) -> None:
     """Write each row, non-finite cells 0, rescaled onto the ball when outside, all divided by ``divisor``.
 
-    Claim: ``‖out_i‖ ≤ radius/divisor`` in the norm ``kind``, up to rounding. With m the largest |cell| and u = ‖x/m‖,
-    ‖x‖ = m u; the row is outside when ``(m/radius) u > 1`` and is then ``(x/m)/u · radius/divisor``. ``rows`` and the
-    first columns of ``out`` may be the same memory.
+    Claim: ``‖out_i‖ ≤ radius/divisor`` in the norm ``kind``, in exact arithmetic. Proof: with m the largest |cell| and
+    u = ‖x/m‖, ‖x‖ = m u; the row is outside when ``(m/radius) u > 1 − s`` and is then ``(x/m)/u · (1 − s) radius/divisor``,
+    where s covers the rounding of all of it (``_safe``). ``rows`` and the first columns of ``out`` may be the same memory.
     """
     n, p = rows.shape
+    safe = _safe(p)
     for i in range(n):
         row = rows[i]
         m, norm = _norm(row, 0, p, kind)
-        outside = m / radius * norm > 1.0
+        outside = m / radius * norm > safe
         for j in range(p):
-            out[i, j] = _clipped(row[j], m, norm, outside, divisor, radius / divisor)
+            out[i, j] = _clipped(row[j], m, norm, outside, divisor, safe * radius / divisor)
 
 
 @njit(cache=True, nogil=True)
@@ -124,21 +134,23 @@ def clip_sparse(
     kind: int,
     radius: float,
     divisor: float,
-    intercept_column: int,
+    width: int,
+    intercept: bool,
     out_data: NDArray[np.float64],
     out_indices: NDArray[np.int64],
 ) -> None:
-    """``clip_dense`` for CSR rows; appends 1 in ``intercept_column`` to each row unless it is negative."""
+    """``clip_dense`` for CSR rows; ``width`` is p; appends 1 in column p to each row where ``intercept``."""
     k = 0
+    safe = _safe(width)
     for i in range(indptr.shape[0] - 1):
         start, stop = indptr[i], indptr[i + 1]
         m, norm = _norm(data, start, stop, kind)
-        outside = m / radius * norm > 1.0
+        outside = m / radius * norm > safe
         for q in range(start, stop):
-            out_data[k] = _clipped(data[q], m, norm, outside, divisor, radius / divisor)
+            out_data[k] = _clipped(data[q], m, norm, outside, divisor, safe * radius / divisor)
             out_indices[k] = indices[q]
             k += 1
-        if intercept_column >= 0:
+        if intercept:
             out_data[k] = 1.0
-            out_indices[k] = intercept_column
+            out_indices[k] = width
             k += 1

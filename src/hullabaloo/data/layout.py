@@ -12,9 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hullabaloo.data import transforms
 from hullabaloo.data.declarations import Declaration, Level, Numeric
 
@@ -59,15 +56,15 @@ class Products:
 class Layout:
     """The columns of an encoded row (without intercept) and the affine way back to the user's units.
 
-    ``back`` is (p, p + 1): encoded column i equals ``back[i] @ (user columns, 1)``, where the user's columns have the
-    same names: the (transformed) value with missing cells filled, 0/1 for a level or an indicator, and their products.
+    ``back`` holds the entries (i, j, value) of the (p, p + 1) matrix E: encoded column i equals ``E[i] @ (user columns, 1)``,
+    where the user's columns have the same names: the (transformed) value with missing cells filled, 0/1 for a level or an indicator, and their products.
     """
 
     names: tuple[str, ...]
     numeric: tuple[NumericColumn, ...]
     onehot: tuple[OneHot, ...]
     products: tuple[Products, ...]
-    back: NDArray[np.float64]
+    back: tuple[tuple[int, int, float], ...]
 
     @property
     def groups(self) -> int:
@@ -140,29 +137,27 @@ def _factors(feature: str, numeric: list[NumericColumn], onehot: list[OneHot]) -
     return next(block.columns for block in onehot if block.feature == feature)
 
 
-def _way_back(numeric: list[NumericColumn], products: list[Products], p: int) -> NDArray[np.float64]:
-    """Encoded = back @ (user, 1).
+def _way_back(numeric: list[NumericColumn], products: list[Products], p: int) -> tuple[tuple[int, int, float], ...]:
+    """The entries of E in encoded = E (user, 1); entries at the same place add up.
 
     Let u be the filled (transformed) value and d the indicator; w = (u − mid)/half is the filled scaled value. The
     encoded value is w where d = 0 and 0 where d = 1, which is w − fill·d as w = fill there. A product of encoded
     columns is w_a w_b = (u_a − m_a)(u_b − m_b)/(h_a h_b), expanded; a level column has m = 0, h = 1.
     """
-    back = np.eye(p, p + 1)
-    mid, half = np.zeros(p), np.ones(p)
+    mid, half = [0.0] * p, [1.0] * p
+    entries: list[tuple[int, int, float]] = []
     for c in numeric:
         mid[c.column], half[c.column] = c.mid, c.half
-        back[c.column, c.column] = 1.0 / c.half
-        back[c.column, p] = -c.mid / c.half
+        entries.append((c.column, p, -c.mid / c.half))
         if c.indicator >= 0:
-            back[c.column, c.indicator] = -c.fill
+            entries.append((c.column, c.indicator, -c.fill))
+    scale = half.copy()
     for block in products:
         for column, (a, b) in zip(block.columns, block.factors, strict=True):
-            scale = half[a] * half[b]
-            back[column, column] = 1.0 / scale
-            back[column, a] += -mid[b] / scale
-            back[column, b] += -mid[a] / scale
-            back[column, p] += mid[a] * mid[b] / scale
-    return back
+            scale[column] = s = half[a] * half[b]
+            entries += [(column, a, -mid[b] / s), (column, b, -mid[a] / s), (column, p, mid[a] * mid[b] / s)]
+    entries += [(i, i, 1.0 / s) for i, s in enumerate(scale)]
+    return tuple(entry for entry in entries if entry[2] != 0.0)
 
 
 def norm_bounds(sparsity: int, clip: tuple[str, float] | None, structural: bool) -> tuple[float, float, float]:

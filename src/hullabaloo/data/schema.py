@@ -64,6 +64,10 @@ def check_width(found: int, expected: int) -> None:
 def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: int, others: Sequence[str]) -> list[int]:
     """Positions of the feature columns: by name where both sides have names, else by position."""
     if names is not None and schema.names is not None:
+        if names == schema.names and len(set(names)) == len(names):  # the usual case, and wide tables stay fast
+            for position, name in enumerate(names):
+                check_type(schema, position, f"The feature {name!r}")
+            return list(range(len(names)))
         return [column_of(schema, name, "feature") for name in names]
     positions = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
     check_width(len(positions), width)
@@ -78,7 +82,8 @@ def target_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
         return tuple(str(t.column) for t in domain.targets) if domain.targets_named else ()
     if isinstance(y, str):
         return (y,)
-    if isinstance(y, list | tuple) and y and all(isinstance(name, str) for name in y) and len(y) == len(domain.targets):
+    several = len(domain.targets) > 1  # with one target a list of texts is the target itself
+    if several and isinstance(y, list | tuple) and all(isinstance(name, str) for name in y):
         return tuple(y)
     return ()
 

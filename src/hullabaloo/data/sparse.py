@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.dense import ArrayTable
-from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.data.table import NUMBER, REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
 
 
@@ -22,7 +21,7 @@ class SparseTable(Table):
     @property
     def schema(self) -> TableSchema:
         """See ``Table``."""
-        kind = ArrayTable(np.empty((0, 1), dtype=self._matrix.dtype)).schema.kinds[0]
+        kind = NUMBER if self._matrix.dtype.kind in "fiub" else REFUSED
         width = self._matrix.shape[1]
         return TableSchema(None, (str(self._matrix.dtype),) * width, (kind,) * width)
 
