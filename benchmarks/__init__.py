@@ -1,0 +1,1 @@
+"""Measurements of Hullabaloo, one module each, with `run()` and `SOURCES`; `python -m benchmarks` records them."""

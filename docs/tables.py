@@ -1,0 +1,79 @@
+"""The measured tables of the documentation, from the recorded results of the benchmarks."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def measured(name: str) -> str:
+    """One benchmark's table in Markdown, with where it was measured; a line that says how to get it when it is not there."""
+    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+    if not path.exists():
+        return f"\nNot recorded yet: `python -m benchmarks {name}`.\n\n"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    machine = document["machine"]
+    source = (
+        f"Recorded {document['date']} by `{document['command']}` in {document['seconds']:.0f} s: Python "
+        f"{document['python']}, NumPy {document['numpy']}, {machine['cores']} core(s), {machine['system']} "
+        f"{machine['architecture']}; sources `{document['source_hash'][:12]}`."
+    )
+    return f"\n{_tables(document['results'])}\n{source}\n\n"
+
+
+def _tables(results: Any, heading: str = "") -> str:
+    """Any results as tables: single values together, lists of records as tables of their own."""
+    if isinstance(results, list):
+        return _records(results, heading)
+    values = {key: value for key, value in results.items() if not isinstance(value, dict | list)}
+    groups = {key: value for key, value in results.items() if isinstance(value, dict | list)}
+    text = (
+        _records([{"measured": _words(key), "value": value} for key, value in values.items()], heading)
+        if values
+        else ""
+    )
+    flat = {key: value for key, value in groups.items() if isinstance(value, dict) and _flat(value)}
+    if len(flat) > 1 and len({tuple(value) for value in flat.values()}) == 1:
+        text += _records([{"": _words(key), **value} for key, value in flat.items()], heading)
+        groups = {key: value for key, value in groups.items() if key not in flat}
+    for key, value in groups.items():
+        if value:
+            text += _tables(value, f"{heading}, {_words(key)}" if heading else _words(key))
+    return text
+
+
+def _records(rows: list[Any], heading: str) -> str:
+    if not rows:
+        return ""
+    if not isinstance(rows[0], dict):
+        return f"**{heading}**: {', '.join(_number(one) for one in rows)}\n\n"
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [f"**{heading}**\n"] if heading else []
+    lines.append("| " + " | ".join(_words(column) for column in columns) + " |")
+    lines.append("|" + "|".join("---" if i == 0 else "---:" for i in range(len(columns))) + "|")
+    lines += ["| " + " | ".join(_number(row.get(column, "")) for column in columns) + " |" for row in rows]
+    return "\n".join(lines) + "\n\n"
+
+
+def _flat(value: dict[str, Any]) -> bool:
+    return all(not isinstance(one, dict | list) for one in value.values())
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return "" if value is None else str(value).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print("\n".join(measured(name) for name in sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""The outer wall of the command line: every failure leaves as a sentence and an exit code, never as a traceback.
+
+What the library raises on purpose is a sentence that holds nothing computed from records (see `hullabaloo.errors`); it
+is shown as it is. Anything else may have been provoked by a record and its text may quote one, so it is *not* shown:
+the user learns that the program failed, and how to see more on a machine where seeing records is allowed.
+"""
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+from typer.core import TyperGroup
+
+from hullabaloo.errors import HullabalooError, LedgerError
+
+
+class ExitCode(IntEnum):
+    """What a script can tell from the exit status."""
+
+    OK = 0
+    REFUSED = 1  # an argument, a domain, a budget or a table's declared schema is not acceptable; nothing was spent
+    USAGE = 2  # the command line itself cannot be read
+    LEDGER = 3  # the ledger refused, or cannot be reached; nothing was read
+    MACHINE = 4  # a missing library, a full disk, a fault of this program
+    FAULTS = 5  # `ledger verify` found rows that are not as they should be
+    INTERRUPTED = 130
+
+
+# The extra of pyproject.toml that brings a library.
+EXTRAS = {
+    "jinja2": "report",
+    "matplotlib": "report",
+    "pandas": "demo",
+    "psycopg": "postgres",
+    "pyarrow": "parquet",
+    "statsmodels": "demo",
+}
+STAYS = "A charge that was made stays."
+STOPPED = f"Interrupted. {STAYS}"
+DEBUG = "HULLABALOO_DEBUG"
+INTERNAL = (
+    "Hullabaloo failed for a reason that is its own fault or the machine's. What went wrong may depend on records, so it "
+    "is not printed. If a ledger was given, a charge that was made stays (see `hullabaloo ledger log`). To see the "
+    f"traceback, which may quote records, run the command again with {DEBUG}=1 where that is allowed."
+)
+
+
+class NotSaved(HullabalooError, OSError):
+    """A release could not be written where it was asked for."""
+
+
+class Boundary(TyperGroup):
+    """A command group whose `main` turns every exception into a message and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line `args` (default: the process's) and exit."""
+        words = list(sys.argv[1:] if args is None else args)
+        extra |= {"prog_name": prog_name, "complete_var": complete_var, "windows_expand_args": windows_expand_args}
+        debug = bool(os.environ.get(DEBUG))
+        with warnings.catch_warnings():
+            if not debug:
+                warnings.simplefilter("ignore")  # a library's warning can depend on values
+            sys.exit(self._run(words, debug, extra))
+
+    def _run(self, words: list[str], debug: bool, extra: dict[str, Any]) -> int:
+        try:
+            code = super().main(words, **{**extra, "standalone_mode": False})
+        except KeyboardInterrupt:
+            return _say(ExitCode.INTERRUPTED, "Interrupted", STOPPED, words)
+        except Exception as error:
+            kind, status, sentence = described(error)
+            if debug and status is ExitCode.MACHINE:
+                raise
+            return _say(status, kind, sentence, words)
+        return code if isinstance(code, int) else ExitCode.OK
+
+
+def described(error: Exception) -> tuple[str, ExitCode, str]:
+    """The kind of an error, its exit code, and the sentence for it."""
+    if isinstance(error, HullabalooError):
+        code = ExitCode.LEDGER if isinstance(error, LedgerError) else ExitCode.REFUSED
+        return type(error).__name__, ExitCode.MACHINE if isinstance(error, NotSaved) else code, str(error)
+    if hasattr(error, "format_message"):  # Typer's usage errors, whichever library it takes them from
+        return "Usage", ExitCode.USAGE, _usage(error)
+    if type(error).__name__ == "Abort":
+        return "Interrupted", ExitCode.INTERRUPTED, STOPPED
+    return _machine(error)
+
+
+def _machine(error: Exception) -> tuple[str, ExitCode, str]:
+    library = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    if library in EXTRAS:
+        command = f'pip install "hullabaloo[{EXTRAS[library]}]"'
+        return "MissingLibrary", ExitCode.MACHINE, f"This needs the library {library}. Install it with: {command}"
+    if isinstance(error, OSError) and error.strerror:
+        place = f" ({error.filename})" if error.filename else ""
+        return "Machine", ExitCode.MACHINE, f"The machine refused: {error.strerror}{place}. {STAYS}"
+    if isinstance(error, MemoryError):
+        return "Machine", ExitCode.MACHINE, f"The machine has not enough memory for this. {STAYS}"
+    return "Internal", ExitCode.MACHINE, INTERNAL
+
+
+def _usage(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    command = f" See `{context.command_path} --help`." if context is not None else ""
+    sentence = str(error.format_message())
+    return f"{sentence}{'' if sentence.endswith(('.', '?')) else '.'}{command}"
+
+
+def _say(code: ExitCode, kind: str, sentence: str, words: list[str]) -> int:
+    if "--json" in words:
+        print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))
+        return int(code)
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    headings = {ExitCode.USAGE: "Not understood: ", ExitCode.MACHINE: "Failed: ", ExitCode.INTERRUPTED: ""}
+    message = Text.assemble((headings.get(code, "Refused: "), "bold red"), sentence)
+    console.print(message, soft_wrap=not console.is_terminal)
+    return int(code)

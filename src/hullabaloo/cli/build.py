@@ -1,0 +1,124 @@
+"""From the texts of a command line to the library's objects, and the checks of output files."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hullabaloo.cli.options import Estimator, Relation, Solver
+from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+
+if TYPE_CHECKING:
+    from hullabaloo.data import Domain
+    from hullabaloo.ledger import Ledger
+    from hullabaloo.linear_model.base import PrivateLinearModel
+    from hullabaloo.privacy import Budget
+
+CLASSES = {
+    Estimator.LINEAR: "LinearRegression",
+    Estimator.RIDGE: "Ridge",
+    Estimator.LASSO: "Lasso",
+    Estimator.ELASTIC_NET: "ElasticNet",
+}
+
+
+def read_domain(path: Path) -> "Domain":
+    """The domain in a TOML or JSON file, told apart by the suffix."""
+    from hullabaloo.data import Domain
+
+    try:
+        return Domain.from_json(path) if path.suffix.lower() == ".json" else Domain.from_toml(path)
+    except UnicodeDecodeError:
+        raise DomainError(f"The domain file {path} is not text in UTF-8. Write it with a text editor.") from None
+
+
+def budget(epsilon: float | None, delta: float | None, mu: float | None = None, rho: float | None = None) -> "Budget":
+    """The budget of `--epsilon --delta`, or of `--mu`, or of `--rho`."""
+    from hullabaloo.privacy import Budget
+
+    given = [name for name, value in (("--epsilon", epsilon), ("--mu", mu), ("--rho", rho)) if value is not None]
+    if len(given) != 1 or (delta is not None and epsilon is None):
+        found = " and ".join([*given, *(["--delta"] if delta is not None else [])]) or "none of them"
+        raise BudgetError(
+            f"A budget is stated in one way: --epsilon with --delta, or --mu, or --rho; found {found}. Without one no "
+            "noise level is private. A customary choice is --epsilon 1 --delta 1e-6."
+        )
+    if mu is not None:
+        return Budget.gdp(mu)
+    if rho is not None:
+        return Budget.zcdp(rho)
+    assert epsilon is not None
+    return Budget(epsilon) if delta is None else Budget(epsilon, delta)
+
+
+def ledger(url: str | None, dataset: str | None) -> "Ledger | None":
+    """The ledger at a URL, or at HULLABALOO_LEDGER when only a dataset is named; the two go together."""
+    from hullabaloo.ledger import Ledger
+
+    if url is None and dataset is None:
+        return None
+    url = os.environ.get("HULLABALOO_LEDGER") if url is None else url
+    if url is None or dataset is None:
+        given, missing = ("--ledger", "--dataset") if dataset is None else ("--dataset", "--ledger")
+        raise InvalidParameter(
+            f"{given} was given without {missing}. The ledger says where charges are kept (or HULLABALOO_LEDGER does), "
+            "the dataset whose budget they use up; give both, or neither, and then nothing counts repeated fits."
+        )
+    return Ledger(url)
+
+
+def estimator(
+    kind: Estimator,
+    *,
+    domain: "Domain",
+    budget: "Budget",
+    constraint: str | None,
+    penalty: str | None,
+    solver: Solver,
+    neighbours: Relation,
+    intercept: bool,
+    ledger: "Ledger | None",
+    dataset: str | None,
+) -> "PrivateLinearModel":
+    """The unfitted model that the options describe."""
+    from hullabaloo import linear_model
+    from hullabaloo.geometry import penalty_from_text, set_from_text
+
+    made: PrivateLinearModel = getattr(linear_model, CLASSES[kind])(
+        budget=budget,
+        domain=domain,
+        constraint=None if constraint is None else set_from_text(constraint),
+        penalty=None if penalty is None else penalty_from_text(penalty),
+        solver=solver.value,
+        neighbours=neighbours.value,
+        fit_intercept=intercept,
+        ledger=ledger,
+        dataset=dataset,
+    )
+    return made
+
+
+def output(path: Path | None, overwrite: bool) -> None:
+    """Refuse an output that cannot be written, or that would be lost, before anything is spent on it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InvalidParameter(f"The output {path} is a folder. Name a file in it.")
+    if path.exists() and not overwrite:
+        raise InvalidParameter(
+            f"The output {path} exists, and a release that was paid for would be lost. Name another file, or pass "
+            "--overwrite."
+        )
+    folder = path.parent
+    if not folder.is_dir():
+        raise InvalidParameter(
+            f"The output {path} lies in a folder that does not exist. Make it first: mkdir -p {folder}"
+        )
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise InvalidParameter(f"The output {path} cannot be written by this user. Choose another place.")
+
+
+def existing(path: Path, what: str) -> Path:
+    """A file that is there; its contents are not looked at."""
+    if not path.is_file():
+        raise InvalidParameter(f"There is no {what} at {path}. Check the path; nothing was read or spent.")
+    return path

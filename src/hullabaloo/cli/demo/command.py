@@ -1,0 +1,117 @@
+"""The demo's one command, and what it says."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.panel import Panel
+from rich.text import Text
+
+from hullabaloo.cli import options
+from hullabaloo.cli.demo import survey
+from hullabaloo.cli.demo.files import Files
+from hullabaloo.cli.voice import Voice, facts
+
+if TYPE_CHECKING:
+    from hullabaloo.cli.demo.job import Outcome
+
+NEEDED = ("pandas", "statsmodels", "matplotlib", "jinja2")
+
+
+def demo(
+    *,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for everything that is made.")] = Path(
+        "demo-output"
+    ),
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Begin again with a new ledger. Excusable only because the survey is public."),
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Do the whole job on a real survey: domain, ledger, private regression, privacy card, report. Offline, a minute.
+
+    The survey is public: 6366 readers of a magazine on marriage and affairs, 1974. A second run shows the ledger refusing.
+    """
+    files = Files(out)
+    files.prepare(fresh)
+    voice = Voice("demo", as_json)
+    from hullabaloo.cli.demo.job import run
+
+    outcome = run(files, voice)
+    voice.result(_data(files, outcome), *_shown(files, outcome))
+
+
+def _data(files: Files, outcome: "Outcome") -> dict[str, Any]:
+    from hullabaloo.cli.fit import result
+
+    return {
+        **result(outcome.model, 0.95),
+        "reused": outcome.reused,
+        "second_fit": outcome.refusal,
+        "remaining": outcome.remaining.to_dict(),
+        "r2_on_public_table": {"release": outcome.curve.release, "without_privacy": outcome.curve.without_privacy},
+        "files": {path.name: str(path) for path, _ in files.described()},
+    }
+
+
+def _shown(files: Files, outcome: "Outcome") -> list[Any]:
+    from hullabaloo.cli.demo.curve import WARNING
+    from hullabaloo.cli.fit import coefficients, guarantee
+    from hullabaloo.privacy import Budget
+
+    curve, here = outcome.curve, files.folder
+    again = (
+        "This folder already holds a release of the survey, and its budget is spent. The saved release is shown again: looking "
+        "at it as often as you like costs nothing. (--fresh begins again; with real records that would be cheating.)"
+    )
+    did = [
+        (
+            "survey",
+            f"1974 Redbook survey, 6366 respondents, one record each: was there an affair? ({files.table.name})",
+        ),
+        ("domain", f"bounds and levels from the questionnaire, never from the answers ({files.domain.name})"),
+        (
+            "budget",
+            f"{Budget(survey.EPSILON, survey.DELTA).describe()}, relation replace-one, kept in {files.ledger.name}",
+        ),
+        ("order", "validate, plan, charge the ledger, read the table, draw noise, release"),
+        ("price", outcome.price),
+    ]
+    looks = [
+        (
+            "with privacy",
+            f"R² = {curve.release:.3f} (mean of {curve.draws} draws at epsilon 1: {curve.at(survey.EPSILON).mean:.3f})",
+        ),
+        ("without", f"R² = {curve.without_privacy:.3f}"),
+        ("", Text(f"Measured on the table itself: {WARNING}.", style="italic")),
+    ]
+    then = "\n".join([
+        f"  hullabaloo ledger log sqlite:///{files.ledger}  {survey.DATASET}",
+        f"  hullabaloo domain describe {files.domain}",
+        f"  hullabaloo predict {files.model} {files.table} | head",
+        f"  hullabaloo fit {files.table} --domain {files.domain} --epsilon 0.5 --delta 1e-6 --out {here / 'unrecorded.json'}",
+        "  python -c \"import hullabaloo as hb; "
+        f"print(hb.load('{files.model}').refit(constraint=hb.L1Ball(0.3)).summary())\"   # free: no new charge",
+    ])  # fmt: skip
+    return [
+        *([Panel(again, border_style="yellow")] if outcome.reused else []),
+        _title("What was done"),
+        facts(did),
+        _title("What came out (change of the probability of an affair, per unit of each answer)"),
+        coefficients(outcome.model, 0.95),
+        guarantee(outcome.model),
+        _title("What is left"),
+        f"{outcome.remaining.describe()}",
+        f"A second fit was tried, and refused before the table was read: {outcome.refusal}",
+        _title("What privacy cost"),
+        facts(looks),
+        _title("Where it is"),
+        facts([(str(path), what) for path, what in files.described()]),
+        _title("What to try next (all of it free, except that the fit below is not recorded)"),
+        then,
+    ]
+
+
+def _title(text: str) -> Text:
+    return Text(f"\n{text}", style="bold cyan")

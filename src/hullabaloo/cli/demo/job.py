@@ -1,0 +1,86 @@
+"""The demo's work: the same calls that a user would make, in the same order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hullabaloo import report
+from hullabaloo.cli.demo import survey
+from hullabaloo.cli.demo.curve import EPSILONS, Curve, measure
+from hullabaloo.cli.demo.files import Files
+from hullabaloo.cli.demo.page import write_report
+from hullabaloo.cli.voice import Voice
+from hullabaloo.data import Domain
+from hullabaloo.errors import BudgetExhausted, UnknownDataset
+from hullabaloo.ledger import Ledger, Remaining
+from hullabaloo.linear_model import LinearRegression, load
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.privacy import Budget
+
+LOST = (
+    " The ledger of this folder was charged, but the release is not here: an earlier run was stopped in between, and a charge "
+    "stays charged. For this public survey, --fresh begins again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run of the demo has to tell."""
+
+    model: PrivateLinearModel
+    curve: Curve
+    price: str
+    remaining: Remaining
+    refusal: str
+    reused: bool
+
+
+def run(files: Files, voice: Voice) -> Outcome:
+    """Do the whole job in a folder, or show again what an earlier run released there."""
+    table = survey.load()
+    files.domain.write_text(survey.DOMAIN, encoding="utf-8")
+    table.to_csv(files.table, index=False)
+    domain, budget, ledger = Domain.from_toml(files.domain), Budget(survey.EPSILON, survey.DELTA), Ledger(files.url)
+    _open(ledger, budget)
+    asked = LinearRegression(domain=domain, budget=budget, ledger=ledger, dataset=survey.DATASET)
+    price = asked.price(n=len(table)).expectation
+    reused = files.model.exists()
+    with voice.working("Charging the ledger, reading the survey, drawing noise"):
+        model = load(files.model) if reused else _fit(asked, files)
+        refusal = _second_fit(asked, files)
+        report.card(model).to_html(files.card_html)
+        report.card(model).to_json(files.card_json)
+    curve = Curve.load(files.curve) if reused and files.curve.exists() else _measure(model, domain, table, voice)
+    curve.save(files.curve)
+    remaining = ledger.remaining(survey.DATASET)
+    write_report(files.report, model, curve, remaining.describe(), refusal)
+    return Outcome(model, curve, price, remaining, refusal, reused)
+
+
+def _open(ledger: Ledger, budget: Budget) -> None:
+    try:
+        ledger.dataset(survey.DATASET)
+    except UnknownDataset:
+        ledger.create(survey.DATASET, budget, neighbours="replace-one")
+
+
+def _fit(model: PrivateLinearModel, files: Files) -> PrivateLinearModel:
+    try:
+        model.fit(str(files.table))
+    except BudgetExhausted as refused:
+        raise BudgetExhausted(str(refused) + LOST) from None
+    model.save(files.model)
+    return model
+
+
+def _second_fit(model: PrivateLinearModel, files: Files) -> str:
+    """Ask for one more release of the same survey: the ledger refuses, and the table is not read."""
+    try:
+        LinearRegression(**model.get_params()).fit(str(files.table))
+    except BudgetExhausted as refused:
+        return str(refused)
+    return "it was accepted, which is a fault of the ledger"
+
+
+def _measure(model: PrivateLinearModel, domain: Domain, table: Any, voice: Voice) -> Curve:
+    with voice.steps("Accuracy against epsilon, on public data", len(EPSILONS)) as advance:
+        return measure(model, domain, table, survey.DELTA, advance)

@@ -1,0 +1,76 @@
+"""The demo's report: one self-contained page that a person would want to look at."""
+
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.cli.demo import pictures, survey
+from hullabaloo.cli.demo.curve import WARNING, Curve
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+    from hullabaloo.linear_model.summary import Row
+
+
+def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remaining: str, refusal: str) -> None:
+    """Write the page; everything on it but the curve is post-processing of the release."""
+    from jinja2 import Environment, StrictUndefined
+
+    rows = [scaled(row, model) for row in model.summary().rows if row.name != "(intercept)"]
+    labels = [label(row.name) for row in rows]
+    template = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    ).from_string(resources("hullabaloo.cli.demo").joinpath("report.html.j2").read_text(encoding="utf-8"))
+    statement = model.statement_
+    text = template.render(
+        epsilon=survey.EPSILON,
+        delta=survey.DELTA,
+        release=curve.release,
+        without=curve.without_privacy,
+        typical=curve.at(survey.EPSILON).mean,
+        draws=curve.draws,
+        warning=WARNING,
+        strongest=strongest(rows, labels),
+        effects=list(zip(labels, rows, strict=True)),
+        coefficient_picture=pictures.coefficients(rows, labels),
+        curve_picture=pictures.error_against_epsilon(curve),
+        guarantee=[f"{line[:1].upper()}{line[1:]}." for line in statement.lines()],
+        remaining=remaining,
+        refusal=refusal,
+        made=statement.made,
+        version=statement.version,
+    )
+    path.write_text(text, encoding="utf-8")
+
+
+def scaled(row: "Row", model: "PrivateLinearModel") -> "Row":
+    """A coefficient as the change over the whole declared answer scale, so that features can be compared."""
+    from dataclasses import replace
+
+    from hullabaloo.data import Numeric
+
+    assert model.domain is not None
+    declared: Any = dict(model.domain.features).get(row.name)
+    width = declared.hi - declared.lo if isinstance(declared, Numeric) else 1.0
+    numbers = ("coefficient", "sampling_error", "privacy_error", "low", "high")
+    return replace(row, **{name: getattr(row, name) * width for name in numbers})
+
+
+def label(name: str) -> str:
+    """What a column is called on the page."""
+    feature, _, level = name.partition("=")
+    said = survey.LABELS.get(feature, feature)
+    return f"{said}: {survey.OCCUPATIONS.get(level, level)}" if level else said
+
+
+def strongest(rows: "list[Row]", labels: list[str]) -> str:
+    """A sentence on the effects that the release can tell from zero."""
+    clear = [(row, said) for row, said in zip(rows, labels, strict=True) if row.low * row.high > 0.0]
+    clear.sort(key=lambda pair: -abs(pair[0].coefficient))
+    if not clear:
+        return "No single effect stands out from the noise of sampling and privacy together."
+    parts = [f"{said} ({100 * row.coefficient:+.0f} points)" for row, said in clear[:3]]
+    return (
+        "From one end of the answer scale to the other, other answers equal, the predicted probability of an affair changes "
+        f"most with: {'; '.join(parts)}."
+    )

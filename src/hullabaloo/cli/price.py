@@ -1,0 +1,67 @@
+"""`hullabaloo price`: what a fit would cost and what it can be expected to gain, before any data is read."""
+
+import math
+from typing import Annotated
+
+import typer
+
+from hullabaloo.cli import build, options
+from hullabaloo.cli.voice import Voice, facts, table
+
+
+def price(
+    *,
+    domain: options.DomainFile,
+    records: Annotated[
+        int | None, typer.Option("--records", metavar="N", help="Number of records; else the domain's `records`.")
+    ] = None,
+    columns: Annotated[
+        int | None,
+        typer.Option("--columns", metavar="P", help="Number of columns, where the domain is a row norm only."),
+    ] = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    mu: options.Mu = None,
+    rho: options.Rho = None,
+    neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
+    kind: options.Kind = options.Estimator.LINEAR,
+    constraint: options.Set = None,
+    penalty: options.Penalty = None,
+    solver: options.SolverName = options.Solver.AUTO,
+    intercept: options.Intercept = True,
+    ledger: options.LedgerUrl = None,
+    dataset: options.Dataset = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say what a fit would cost and gain, from public facts: reads no table and spends nothing."""
+    model = build.estimator(
+        kind,
+        domain=build.read_domain(domain),
+        budget=build.budget(epsilon, delta, mu, rho),
+        constraint=constraint,
+        penalty=penalty,
+        solver=solver,
+        neighbours=neighbours,
+        intercept=intercept,
+        ledger=build.ledger(ledger, dataset),
+        dataset=dataset,
+    )
+    found = model.price(n=records, n_features=columns)
+    lines = [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]
+    private = math.isfinite(found.epsilon)
+    spend = f"epsilon {found.epsilon:.4g} at delta {found.delta:.3g}" if private else "no privacy: epsilon is infinite"
+    Voice("price", as_json).result(
+        {"price": found.to_dict()},
+        facts(
+            [
+                ("spend", spend),
+                ("records", f"{found.records:,}"),
+                ("solver", f"{found.solver} ({found.reason})" if found.reason else found.solver),
+                ("gain", found.expectation),
+            ]
+        ),
+        "",
+        "Expected privacy noise (standard error) of each coefficient, in the units of the table:",
+        table(["column", "noise"], lines),
+        "Nothing was read or spent.",
+    )
