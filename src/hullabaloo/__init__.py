@@ -33,7 +33,31 @@ _EXPORTS = {
 }
 _MODULES = ("report",)
 
-__all__ = ["__version__", *sorted(_EXPORTS), *_MODULES]  # noqa: PLE0604  # names are texts, from the table above
+__all__ = [
+    "Box",
+    "Budget",
+    "Categorical",
+    "Domain",
+    "ElasticNet",
+    "ElasticNetPenalty",
+    "L1Ball",
+    "L1Penalty",
+    "L2Ball",
+    "Lasso",
+    "Ledger",
+    "LinearRegression",
+    "NoPenalty",
+    "Numeric",
+    "Ridge",
+    "Simplex",
+    "Squared",
+    "SquaredL2Penalty",
+    "__version__",
+    "compare",
+    "load",
+    "private_pipeline",
+    "report",
+]
 
 if TYPE_CHECKING:
     from hullabaloo import report

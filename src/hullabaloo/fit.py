@@ -7,7 +7,7 @@ failure of the machine leaves the charge in place.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hullabaloo.curator import Curator, CuratorMenu
@@ -90,6 +90,13 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
     solver, plan = choose(problem, menu, _allowance(task), task.solver)
     _check_price(task, plan)
     return Prepared(task, encoding, problem, solver, plan)
+
+
+def replanned(prepared: Prepared, *, records: int, mu: float) -> float:
+    """Predicted excess risk of the same solver with another number of records and another price."""
+    problem = replace(prepared.problem, records=records)
+    menu = CuratorMenu(prepared.encoding.facts, problem.neighbours, records)
+    return prepared.solver.predicted_risk(problem, prepared.solver.plan(problem, menu, mu))
 
 
 def fit(task: Task, table: Any, target: Any = None, weight: Any = None) -> Fitted:

@@ -1,16 +1,14 @@
 """What a fit would cost and what it can be expected to gain, from public facts, before any data is read."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hullabaloo.curator import CuratorMenu
 from hullabaloo.data.reference import reference_squares
-from hullabaloo.fit import Prepared
+from hullabaloo.fit import Prepared, replanned
 from hullabaloo.privacy import epsilon_of
-from hullabaloo.solvers import Problem
 
 # The table that gains are quoted for: features spread evenly and independently over their declared ranges, a target
 # whose standard deviation is a quarter of its declared range, of whose variance the best model explains a tenth.
@@ -125,12 +123,9 @@ def task_epsilon(prepared: Prepared) -> float | None:
 
 def _risk(prepared: Prepared, records: int, budget: float) -> float:
     """Predicted excess risk with another number of records or a multiple of the budget (μ is nearly linear in ε)."""
-    problem: Problem = replace(prepared.problem, records=records)
-    menu = CuratorMenu(prepared.encoding.facts, problem.neighbours, records)
     mu = prepared.plan.event.gdp_mu()
     assert mu is not None
-    plan = prepared.solver.plan(problem, menu, mu * budget)
-    return prepared.solver.predicted_risk(problem, plan)
+    return replanned(prepared, records=records, mu=mu * budget)
 
 
 def _first(enough: Any) -> float | None:
