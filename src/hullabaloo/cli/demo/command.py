@@ -56,7 +56,7 @@ def _data(files: Files, outcome: "Outcome") -> dict[str, Any]:
 
 
 def _shown(files: Files, outcome: "Outcome") -> list[Any]:
-    from hullabaloo.cli.demo.curve import WARNING
+    from hullabaloo.cli.demo.curve import DRAWS, WARNING
     from hullabaloo.cli.fit import coefficients, guarantee
     from hullabaloo.privacy import Budget
 
@@ -81,7 +81,7 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
     looks = [
         (
             "with privacy",
-            f"R² = {curve.release:.3f} (mean of {curve.draws} draws at epsilon 1: {curve.at(survey.EPSILON).mean:.3f})",
+            f"R² = {curve.release:.3f} (mean of {DRAWS} draws at epsilon 1: {curve.mean(survey.EPSILON):.3f})",
         ),
         ("without", f"R² = {curve.without_privacy:.3f}"),
         ("", Text(f"Measured on the table itself: {WARNING}.", style="italic")),

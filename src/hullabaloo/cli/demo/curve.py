@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,38 +20,29 @@ DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """R² of `DRAWS` independent private fits at one ε."""
-
-    epsilon: float
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class Curve:
-    """R² on the table: without privacy, of the demo's release, and against ε (mean, and the middle 80 % of draws)."""
+    """R² on the table: without privacy, of the demo's release, and of `DRAWS` private fits at each ε."""
 
     without_privacy: float
     release: float
-    points: tuple[Point, ...]
-    draws: int
+    draws: Mapping[float, Sequence[float]]
 
-    def at(self, epsilon: float) -> Point:
-        """The point at one of `EPSILONS`."""
-        return next(point for point in self.points if point.epsilon == epsilon)
+    def mean(self, epsilon: float) -> float:
+        """The mean of the draws at one of `EPSILONS`."""
+        return statistics.fmean(self.draws[epsilon])
 
     def save(self, path: Path) -> None:
         """Write the curve as JSON, with its warning."""
-        path.write_text(json.dumps({"warning": WARNING, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+        draws = [{"epsilon": epsilon, "r2": list(values)} for epsilon, values in self.draws.items()]
+        whole = {"warning": WARNING, "without_privacy": self.without_privacy, "release": self.release, "draws": draws}
+        path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> "Curve":
         """Read what `save` wrote."""
-        data = json.loads(path.read_text(encoding="utf-8"))
-        data.pop("warning")
-        return cls(**{**data, "points": tuple(Point(**one) for one in data["points"])})
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        draws = {one["epsilon"]: one["r2"] for one in whole["draws"]}
+        return cls(whole["without_privacy"], whole["release"], draws)
 
 
 def measure(
@@ -63,13 +55,11 @@ def measure(
     def fitted(budget: Budget) -> float:
         return score(LinearRegression(domain=domain, budget=budget).fit(survey), survey)
 
-    points = []
+    draws: dict[float, list[float]] = {}
     for epsilon in EPSILONS:
-        values = [fitted(Budget(epsilon, delta)) for _ in range(DRAWS)]
-        low, high = np.quantile(values, (0.1, 0.9))
-        points.append(Point(epsilon, float(np.mean(values)), float(low), float(high)))
+        draws[epsilon] = [fitted(Budget(epsilon, delta)) for _ in range(DRAWS)]
         advance()
-    return Curve(fitted(Budget(math.inf)), score(model, survey), tuple(points), DRAWS)
+    return Curve(fitted(Budget(math.inf)), score(model, survey), draws)
 
 
 def score(model: "PrivateLinearModel", survey: Any) -> float:

@@ -48,6 +48,11 @@ class Files:
         return self.folder / "curve.json"
 
     @property
+    def curve_picture(self) -> Path:
+        """The same as a picture, with its warning."""
+        return self.folder / "error-against-epsilon.png"
+
+    @property
     def report(self) -> Path:
         """The page to look at first."""
         return self.folder / "report.html"
@@ -66,7 +71,8 @@ class Files:
             (self.model, "the release: coefficients and noisy moments, no record"),
             (self.domain, "what was declared about the table, and why"),
             (self.ledger, "the ledger: who spent what"),
-            (self.curve, "accuracy against epsilon, not private"),
+            (self.curve_picture, "accuracy against epsilon, not private"),
+            (self.curve, "the numbers of that picture, not private"),
             (self.table, "the survey (public)"),
         ]
 

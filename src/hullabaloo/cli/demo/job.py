@@ -7,7 +7,7 @@ from hullabaloo import report
 from hullabaloo.cli.demo import survey
 from hullabaloo.cli.demo.curve import EPSILONS, Curve, measure
 from hullabaloo.cli.demo.files import Files
-from hullabaloo.cli.demo.page import write_report
+from hullabaloo.cli.demo.page import picture, write_report
 from hullabaloo.cli.voice import Voice
 from hullabaloo.data import Domain
 from hullabaloo.errors import BudgetExhausted, UnknownDataset
@@ -52,6 +52,7 @@ def run(files: Files, voice: Voice) -> Outcome:
     curve = Curve.load(files.curve) if reused and files.curve.exists() else _measure(model, domain, table, voice)
     curve.save(files.curve)
     remaining = ledger.remaining(survey.DATASET)
+    picture(curve).savefig(files.curve_picture, dpi=160)
     write_report(files.report, model, curve, remaining.describe(), refusal)
     return Outcome(model, curve, price, remaining, refusal, reused)
 

@@ -4,10 +4,14 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.cli.demo import pictures, survey
-from hullabaloo.cli.demo.curve import WARNING, Curve
+from hullabaloo.cli.demo import survey
+from hullabaloo.cli.demo.curve import DRAWS, WARNING, Curve
+from hullabaloo.report import coefficient_plot, error_against_epsilon_plot
+from hullabaloo.report.drawing import inline_svg
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.linear_model.summary import Row
 
@@ -27,13 +31,13 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
         delta=survey.DELTA,
         release=curve.release,
         without=curve.without_privacy,
-        typical=curve.at(survey.EPSILON).mean,
-        draws=curve.draws,
+        typical=curve.mean(survey.EPSILON),
+        draws=DRAWS,
         warning=WARNING,
         strongest=strongest(rows, labels),
         effects=list(zip(labels, rows, strict=True)),
-        coefficient_picture=pictures.coefficients(rows, labels),
-        curve_picture=pictures.error_against_epsilon(curve),
+        coefficient_picture=inline_svg(coefficient_plot(model), "effects", "Released effects with intervals"),
+        curve_picture=inline_svg(picture(curve), "curve", f"R² against epsilon; {WARNING}"),
         guarantee=[f"{line[:1].upper()}{line[1:]}." for line in statement.lines()],
         remaining=remaining,
         refusal=refusal,
@@ -41,6 +45,18 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
         version=statement.version,
     )
     path.write_text(text, encoding="utf-8")
+
+
+def picture(curve: Curve) -> "Figure":
+    """Accuracy against ε beside the fit without privacy; the warning is part of the picture."""
+    return error_against_epsilon_plot(
+        curve.draws,
+        non_private=curve.without_privacy,
+        mean_only=0.0,
+        chosen=survey.EPSILON,
+        metric="R² on the table",
+        title=f"What privacy costs ({DRAWS} draws at each ε)",
+    )
 
 
 def scaled(row: "Row", model: "PrivateLinearModel") -> "Row":
