@@ -15,7 +15,6 @@ from hullabaloo.privacy.events import (
 )
 from hullabaloo.privacy.filters import (
     BasicFilter,
-    Capacity,
     Filter,
     GdpFilter,
     Remaining,
@@ -30,7 +29,6 @@ __all__ = [
     "TAIL_MASS",
     "BasicFilter",
     "Budget",
-    "Capacity",
     "ComposedEvent",
     "Event",
     "Filter",

@@ -89,7 +89,7 @@ class AdaptiveProfile:
 
 
 @lru_cache(maxsize=256)
-def adaptive_profile(eta: float, count: int, cells: int = 32) -> AdaptiveProfile:
+def adaptive_profile(eta: float, count: int, cells: int | None = None) -> AdaptiveProfile:
     """Bound δ(ε) of ``count`` adaptive η-bounded-range releases by a dynamic programme over the accumulated loss.
 
     **Guarantee.** Claim: every value is at least the exact adaptive optimum
@@ -106,6 +106,7 @@ def adaptive_profile(eta: float, count: int, cells: int = 32) -> AdaptiveProfile
     """
     import numpy as np
 
+    cells = cells or (64 if count <= 32 else 32 if count <= 128 else 16)
     pitch = eta / cells
     reach = min(float(count), 8.0 * math.sqrt(count) + count * eta / 4.0)
     half = math.ceil(reach * cells) + cells

@@ -131,10 +131,9 @@ def _costs_fit(name: str, event: Event, budget: Budget) -> bool:
     """Tell the same from the costs alone, without the check of what the charge declares."""
     rule = filter_named(name)
     capacity = rule.capacity(budget)
-    main = event.gdp_mu() if name == "gdp" else event.zcdp_rho()
-    if capacity.order is not None:
-        main = event.renyi(capacity.order)
-    return main is not None and math.isfinite(main) and rule.admits(capacity, (), (main, event.delta0))
+    order = capacity[2] if name == "renyi" else 0.0
+    main = event.gdp_mu() if name == "gdp" else event.renyi(order) if order else event.zcdp_rho()
+    return main is not None and math.isfinite(main) and rule.fits(capacity, [((main, event.delta0), 1)])
 
 
 def _smallest(holds: Callable[[float], bool], start: float, tolerance: float = 1e-12) -> float:

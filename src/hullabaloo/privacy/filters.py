@@ -7,11 +7,11 @@ arithmetic; the ledger stores and enforces it. Sums are exact rationals: no roun
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from hullabaloo.errors import BudgetError, EventRefused, InvalidParameter
 from hullabaloo.privacy._rounding import float_at_most, root_at_most
@@ -23,42 +23,24 @@ from hullabaloo.privacy.renyi import best_order, order_capacity
 
 TAIL_SHARE = 2.0**-20
 """Part of δ that the gdp and renyi filters keep for the cut tails of lattice noise."""
-LARGEST_EPSILON = 40.0
-"""The gdp and renyi filters treat a larger ε as this one: beyond it e^ε would make the tails count."""
+TAIL_KEPT = 2.0**-89
+"""The total variation that tails may always take, 2^41 draws: a large ε is treated as one small enough for e^ε to allow it."""
 
-Cost = tuple[float, float]
+BASIC_ROOM = Fraction(1) + Fraction(1, 2**51)
+"""How far the basic filter's exact sums of floats may pass the capacity, once and for all charges together."""
+
+Capacity = tuple[float, ...]
+"""What a dataset may spend: (ε, δ), (μ, tail) or (divergence, tail, order), order 0 standing for every order (zCDP)."""
+Cost = tuple[float, ...]
 """What one charge takes: (ε, δ), (μ, tail) or (divergence, tail)."""
-Total = tuple[Fraction, Fraction]
-"""Exact sums of what costs measure; ``str`` of a Fraction stores it, ``Fraction(text)`` reads it."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """What a dataset may spend under its filter, stored with the dataset; ``order`` is the Rényi order, None for zCDP."""
-
-    filter: str
-    limits: Cost
-    order: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give a JSON-safe dictionary."""
-        return {"filter": self.filter, "limits": list(self.limits), "order": self.order}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> "Capacity":
-        """Read what `to_dict` wrote."""
-        main, rest = state["limits"]
-        order = state["order"]
-        return cls(
-            filter_named(state["filter"]).name, (float(main), float(rest)), None if order is None else float(order)
-        )
+Spent = Iterable[tuple[Cost, int]]
+"""Costs of earlier charges, each with the number of charges that took it."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What is left: amounts rounded down, the capacity's limits, a sentence, and the largest budget still chargeable."""
+    """What is left: amounts rounded down, the limits, a sentence, and the largest budget still chargeable, if one says it."""
 
     amounts: Cost
     limits: Cost
@@ -67,7 +49,7 @@ class Remaining:
 
 
 class Filter(ABC):
-    """A rule by which fully adaptive charges add up."""
+    """A rule by which fully adaptive charges add up. Capacities and costs are tuples of floats, safe in JSON."""
 
     __slots__ = ()
     name: ClassVar[str]
@@ -81,34 +63,25 @@ class Filter(ABC):
         """Give what a charge takes; raise EventRefused, with the remedy, when this filter cannot price it."""
 
     @abstractmethod
-    def measure(self, cost: Cost) -> Total:
-        """Give the exact amounts in which costs, and limits, are summed."""
+    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+        """Give exactly what is left, in the units that add up (μ² under gdp); negative when overspent."""
 
     @abstractmethod
-    def remaining(self, capacity: Capacity, spent: Iterable[Cost]) -> Remaining:
-        """Give what is left after some charges."""
+    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
+        """Give what is left, for people."""
 
-    def total(self, costs: Iterable[Cost]) -> Total:
-        """Give the exact sums of some costs."""
-        main, rest = Fraction(0), Fraction(0)
-        for cost in costs:
-            more = self.measure(cost)
-            main, rest = main + more[0], rest + more[1]
-        return main, rest
+    def fits(self, capacity: Capacity, spent: Spent) -> bool:
+        """Tell whether charges fit into a capacity together."""
+        return min(self.left(capacity, spent)) >= 0
 
-    def has_room(self, capacity: Capacity, total: Total, new: Cost) -> bool:
-        """Tell whether one more cost fits on top of exact sums."""
-        limit, more = self.measure(capacity.limits), self.measure(new)
-        return total[0] + more[0] <= limit[0] and total[1] + more[1] <= limit[1]
-
-    def admits(self, capacity: Capacity, spent: Iterable[Cost], new: Cost) -> bool:
-        """Tell whether one more cost fits on top of others."""
-        return self.has_room(capacity, self.total(spent), new)
+    def admits(self, capacity: Capacity, spent: Spent, new: Cost) -> bool:
+        """Tell whether one more charge fits on top of others."""
+        return self.fits(capacity, [*spent, (new, 1)])
 
     def takes(self, event: Event, budget: Budget) -> bool:
         """Tell whether a fresh dataset of this budget would take this event as one charge that declares all of it."""
         capacity = self.capacity(budget)
-        return budget.admits(event) and self.admits(capacity, (), self.cost(event, budget, capacity))
+        return budget.admits(event) and self.fits(capacity, [(self.cost(event, budget, capacity), 1)])
 
 
 @final
@@ -116,11 +89,12 @@ class Filter(ABC):
 class BasicFilter(Filter):
     """Σε and Σδ of the declared budgets; takes every private event. The default.
 
-    **Guarantee.** Claim: all releases together are (ε, δ)-DP for the dataset's budget, however each was chosen. Proof: a
-    charge's event is admitted by the (ε_i, δ_i) it declares, and basic composition is a valid filter (Rogers, Roth, Ullman &
-    Vadhan 2016, Thm 3.6). Numbers are summed as the decimals that were written (the shortest that read back as the same float),
-    exactly: ten charges of 0.1 fill 1 and nothing fits after them. A float is within a relative 2^-53 of its decimal,
-    so the sum of the floats exceeds the capacity by at most a relative 2^-52, however many charges there are.
+    **Guarantee.** Claim: all releases together are (ε, δ)-DP for the dataset's budget, each number up to a relative 2^-51, however
+    each was chosen. Proof: a charge's event is admitted by the (ε_i, δ_i) it declares; basic composition is a valid filter (Rogers,
+    Roth, Ullman & Vadhan 2016, Thm 3.6); the floats are summed exactly and the sum is at most (1 + 2^-51) times the capacity,
+    however many charges there are. That room is what rounding needs: reals r_i with Σ r_i ≤ R, written as the nearest floats
+    x_i and X, have ``Σ x_i ≤ (1 + 2^-53) R ≤ (1 + 2^-51) X``. So ten charges of 0.1 and seven of 1/7 fill 1, and no further one
+    above 2^-51 fits.
 
     A charge that declares a GDP or zCDP budget is refused, not converted: which δ to convert at is the user's choice.
     """
@@ -136,7 +110,7 @@ class BasicFilter(Filter):
                 "finds none in it. State the budget as Budget(epsilon, delta), or create the dataset with filter='"
                 f"{'gdp' if budget.mu is not None else 'renyi'}'."
             )
-        return Capacity(self.name, budget.pair)
+        return budget.pair
 
     def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
         """Give the (ε, δ) that the charge declares."""
@@ -149,16 +123,20 @@ class BasicFilter(Filter):
             )
         return declared.pair
 
-    def measure(self, cost: Cost) -> Total:
-        """Give the decimals that were written."""
-        return Fraction(repr(cost[0])), Fraction(repr(cost[1]))
+    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+        """Give the exact differences, the room for rounding included."""
+        epsilon, delta = _sums(spent, 1)
+        return BASIC_ROOM * Fraction(capacity[0]) - epsilon, BASIC_ROOM * Fraction(capacity[1]) - delta
 
-    def remaining(self, capacity: Capacity, spent: Iterable[Cost]) -> Remaining:
-        """Give the ε and δ that are left."""
-        left = _left(self, capacity, spent)
-        amounts = float_at_most(left[0]), float_at_most(left[1])
-        sentence = f"epsilon {amounts[0]:.6g} of {capacity.limits[0]:.6g} and delta {amounts[1]:.6g} of {capacity.limits[1]:.6g} remain."
-        return Remaining(amounts, capacity.limits, sentence, Budget(*amounts) if amounts[0] > 0 else None)
+    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
+        """Give the ε and δ that are left, differences below the room for rounding counted as none."""
+        gross, limits = self.left(capacity, spent), capacity[:2]
+        rounding = [(BASIC_ROOM - 1) * Fraction(limit) for limit in limits]
+        net = [
+            0.0 if rest <= 2 * more else float_at_most(rest - more) for rest, more in zip(gross, rounding, strict=True)
+        ]
+        sentence = f"epsilon {net[0]:.6g} of {limits[0]:.6g} and delta {net[1]:.6g} of {limits[1]:.6g} remain."
+        return Remaining(tuple(net), limits, sentence, Budget(net[0], net[1]) if net[0] > 0.0 else None)
 
 
 @final
@@ -168,7 +146,7 @@ class GdpFilter(Filter):
 
     **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: μ-GDP composes
     under full adaptivity while Σμ² stays below a bound fixed beforehand (Smith & Thakurta 2022, Thm 1), the tails add in total
-    variation, and μ is calibrated to δ(1 − 2^-20), the tails to the rest, at min(ε, 40).
+    variation, and μ is calibrated to δ(1 − 2^-20), the tails to the rest, at an ε' ≤ ε (ε itself unless e^ε 2^-89 is above that rest).
     """
 
     name: ClassVar[str] = "gdp"
@@ -189,18 +167,18 @@ class GdpFilter(Filter):
             )
         return mu, event.delta0
 
-    def measure(self, cost: Cost) -> Total:
-        """Give μ² and the tail."""
-        return Fraction(cost[0]) ** 2, Fraction(cost[1])
+    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+        """Give the exact μ² and tail that are left."""
+        square, tail = _sums(spent, 2)
+        return Fraction(capacity[0]) ** 2 - square, Fraction(capacity[1]) - tail
 
-    def remaining(self, capacity: Capacity, spent: Iterable[Cost]) -> Remaining:
+    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
         """Give the μ that is left."""
-        left = _left(self, capacity, spent)
-        amounts = root_at_most(left[0]), float_at_most(left[1])
-        sentence = (
-            f"mu {amounts[0]:.6g} of {capacity.limits[0]:.6g} remains (mu adds up as the root of a sum of squares)."
-        )
-        return Remaining(amounts, capacity.limits, sentence, Budget.gdp(amounts[0]) if amounts[0] > 0 else None)
+        square, tail = self.left(capacity, spent)
+        mu = root_at_most(square)
+        sentence = f"mu {mu:.6g} of {capacity[0]:.6g} remains (mu adds up as the root of a sum of squares)."
+        budget = Budget.gdp(mu) if mu > 0.0 else None
+        return Remaining((mu, float_at_most(tail)), capacity[:2], sentence, budget)
 
 
 @final
@@ -210,20 +188,20 @@ class RenyiFilter(Filter):
 
     **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: at a fixed order
     the divergences of fully adaptive releases add while their sum stays below a bound fixed beforehand (Feldman & Zrnic 2021,
-    Thm 3.1); the capacity is what that order allows at δ(1 − 2^-20) and min(ε, 40), and tails take the rest. For zCDP the same
+    Thm 3.1); the capacity is what that order allows at δ(1 − 2^-20) and an ε' ≤ ε as for gdp, and tails take the rest. For zCDP the same
     holds at every order at once. α is the order at which a Gaussian release may be largest.
     """
 
     name: ClassVar[str] = "renyi"
 
     def capacity(self, budget: Budget) -> Capacity:
-        """Give (divergence, tail) and the order."""
+        """Give (divergence, tail, order)."""
         return _renyi_capacity(budget)
 
     def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
         """Give the event's divergence at the dataset's order, and its tail."""
         _checked(event, declared, self.name)
-        divergence = event.zcdp_rho() if capacity.order is None else event.renyi(capacity.order)
+        divergence = event.renyi(capacity[2]) if capacity[2] else event.zcdp_rho()
         if divergence is None or not (math.isfinite(divergence) and divergence >= 0.0):
             raise EventRefused(
                 f"The dataset's renyi filter prices a release by its Rényi divergence, and the event of kind {event.kind!r} has none "
@@ -232,18 +210,19 @@ class RenyiFilter(Filter):
             )
         return divergence, event.delta0
 
-    def measure(self, cost: Cost) -> Total:
-        """Give the divergence and the tail."""
-        return Fraction(cost[0]), Fraction(cost[1])
+    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+        """Give the exact divergence and tail that are left."""
+        divergence, tail = _sums(spent, 1)
+        return Fraction(capacity[0]) - divergence, Fraction(capacity[1]) - tail
 
-    def remaining(self, capacity: Capacity, spent: Iterable[Cost]) -> Remaining:
+    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
         """Give the divergence that is left."""
-        left = _left(self, capacity, spent)
-        amounts = float_at_most(left[0]), float_at_most(left[1])
-        what = "rho" if capacity.order is None else f"Rényi divergence of order {capacity.order:g}"
-        sentence = f"{what} {amounts[0]:.6g} of {capacity.limits[0]:.6g} remains."
-        spendable = capacity.order is None and amounts[0] > 0
-        return Remaining(amounts, capacity.limits, sentence, Budget.zcdp(amounts[0]) if spendable else None)
+        exact = self.left(capacity, spent)
+        left, tail = float_at_most(exact[0]), float_at_most(exact[1])
+        what = f"Rényi divergence of order {capacity[2]:g}" if capacity[2] else "rho"
+        sentence = f"{what}: {left:.6g} of {capacity[0]:.6g} remains."
+        budget = None if capacity[2] or left == 0.0 else Budget.zcdp(left)
+        return Remaining((left, tail), capacity[:2], sentence, budget)
 
 
 def filter_named(name: str) -> Filter:
@@ -261,18 +240,21 @@ def filter_named(name: str) -> Filter:
 def _gdp_capacity(budget: Budget) -> Capacity:
     _finite(budget, "gdp")
     if budget.mu is not None:
-        return Capacity("gdp", (budget.mu, TAIL_ALLOWANCE))
+        return budget.mu, TAIL_ALLOWANCE
     if budget.rho is not None:
-        return Capacity("gdp", (root_at_most(2 * Fraction(budget.rho)), TAIL_ALLOWANCE))
+        raise BudgetError(
+            f"A dataset was to be created with {budget!r} under the gdp filter, which keeps Gaussian differential privacy. Create it "
+            f"with filter='renyi', or with Budget.gdp({root_at_most(2 * Fraction(budget.rho))!r}), which implies this budget."
+        )
     epsilon, delta, tail = _reserved(budget, "gdp")
-    return Capacity("gdp", (gdp_mu(epsilon, delta), tail))
+    return gdp_mu(epsilon, delta), tail
 
 
 @lru_cache(maxsize=1024)
 def _renyi_capacity(budget: Budget) -> Capacity:
     _finite(budget, "renyi")
     if budget.rho is not None:
-        return Capacity("renyi", (budget.rho, TAIL_ALLOWANCE))
+        return budget.rho, TAIL_ALLOWANCE, 0.0
     if budget.mu is not None:
         raise BudgetError(
             f"A dataset was to be created with {budget!r} under the renyi filter, and a bound on Rényi divergences does not imply "
@@ -286,7 +268,7 @@ def _renyi_capacity(budget: Budget) -> Capacity:
         raise BudgetError(
             f"{budget!r} is too small for the renyi filter: no order allows any release. Use filter='gdp'."
         )
-    return Capacity("renyi", (limit, tail), order)
+    return limit, tail, order
 
 
 def _reserved(budget: Budget, name: str) -> tuple[float, float, float]:
@@ -296,7 +278,8 @@ def _reserved(budget: Budget, name: str) -> tuple[float, float, float]:
             f"A dataset was to be created with {budget!r} under the {name} filter, which needs a positive delta. State one well below "
             "one over the number of records, for example 1/n², or create the dataset with filter='basic' for pure releases only."
         )
-    epsilon, reserve = min(budget.epsilon, LARGEST_EPSILON), budget.delta * TAIL_SHARE
+    reserve = budget.delta * TAIL_SHARE
+    epsilon = min(budget.epsilon, max(1.0, math.log(reserve / (2.0 * TAIL_KEPT)))) if reserve > 0.0 else budget.epsilon
     return epsilon, budget.delta - reserve, reserve * (1.0 - 2.0**-20) / (1.0 + math.exp(epsilon))
 
 
@@ -323,6 +306,14 @@ def _checked(event: Event, declared: Budget, name: str) -> None:
         )
 
 
-def _left(rule: Filter, capacity: Capacity, spent: Iterable[Cost]) -> Total:
-    limit, total = rule.measure(capacity.limits), rule.total(spent)
-    return max(limit[0] - total[0], Fraction(0)), max(limit[1] - total[1], Fraction(0))
+def _sums(spent: Spent, power: int) -> tuple[Fraction, Fraction]:
+    """Give the exact sum of the main costs to a power, and that of the second ones."""
+    main, rest = Fraction(0), Fraction(0)
+    for cost, count in spent:
+        if len(cost) != 2 or not all(math.isfinite(part) and part >= 0.0 for part in cost) or count < 0:
+            raise InvalidParameter(
+                f"A charge was to be added up whose cost is {cost!r}, {count!r} times. A cost is two finite numbers of at least 0; "
+                "anything else would make what is left unknown, so nothing is admitted."
+            )
+        main, rest = main + count * Fraction(cost[0]) ** power, rest + count * Fraction(cost[1])
+    return main, rest
