@@ -1,5 +1,21 @@
 """One algorithm a file, over one shared loop; solvers see public facts and private answers only."""
 
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.explained import Explained, explained
+from hullabaloo.solvers.gradient import GradientSolver
+from hullabaloo.solvers.moments import MomentsSolver, solve_moments
 
-__all__ = ["Answers", "Menu", "Plan", "Problem", "Quote", "Solution", "Solver"]
+__all__ = [
+    "Answers",
+    "Explained",
+    "GradientSolver",
+    "Menu",
+    "MomentsSolver",
+    "Plan",
+    "Problem",
+    "Quote",
+    "Solution",
+    "Solver",
+    "explained",
+    "solve_moments",
+]

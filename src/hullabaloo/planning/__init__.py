@@ -1,0 +1,1 @@
+"""What to run, decided from public facts before any data is read."""

@@ -1,0 +1,135 @@
+"""How much ridge noisy moments need: the least upper confidence bound of the risk, from the known noise alone.
+
+In coordinates where ‖x‖ ≤ 1 the release is `G̃ = G + E`, `b̃ = b + e`: E symmetric Gaussian (variance s² on the diagonal,
+s²/2 off it), `e ~ N(0, t² I)`. For `θ = K b̃`, `K = (G̃ + λI)⁻¹`, the excess risk over predicting zero is
+`f = ½θᵀGθ − bᵀθ`. Stein's lemma, applied to E and to e, takes the optimism of the noisy moments out of it exactly:
+
+    f̂(λ) = ½[θᵀG̃θ + s²(tr K · ‖θ‖² + θᵀKθ)] − [b̃ᵀθ − t² tr K],      E f̂ = E f  for every fixed λ,
+
+as `Σ_a B_a K B_a = ½(tr K · I + K)` over an orthonormal basis B_a of the symmetric matrices. By the delta method
+`sd² = t²‖θ + v‖² + s²‖sym((½θ + v)θᵀ)‖_F²` with `v = λKθ`. The ridge minimises `f̂ + sd`; when even that minimum is not
+below zero, nothing that noise leaves is worth predicting and the coefficients are zero.
+
+Post-processing of a private release: no privacy is spent here. Stein 1981 for the lemma; the rule is ours.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.privacy.answers import NoisyMoments
+
+Array = npt.NDArray[np.float64]
+
+CAUTION = 1.0
+"""How many of its own standard deviations the estimated risk is raised by."""
+EDGE = 0.25
+"""A noise matrix has spectral radius s√(2p); eigenvalues are lifted to this share of s√p, which keeps K stable."""
+COUNT_DOUBT = 0.2
+"""Prior standard deviation of (sum of weights)/(declared records)."""
+INFINITE = 1e8
+"""A ridge that, beside rows of norm at most 1, leaves nothing of a coefficient."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Normalised:
+    """One target's noisy moments for rows with ‖x‖ ≤ 1, the Gram's intercept corner mended.
+
+    Attributes:
+        gram, cross: G̃ of shape (p, p), b̃ of shape (p,).
+        gram_noise, cross_noise: s and t.
+        intercept: whether the last column is the constant.
+        corner: how much of the noise of that column's own Gram entry is left in it, in [0, 1].
+    """
+
+    gram: Array
+    cross: Array
+    gram_noise: float
+    cross_noise: float
+    intercept: bool
+    corner: float
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether no noise was drawn."""
+        return self.gram_noise == 0.0 and self.cross_noise == 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ridge:
+    """What is added to the normalised Gram's diagonal.
+
+    Attributes:
+        strength: λ; 0 without noise, `INFINITE` where nothing can be learned.
+        floor: the least λ that makes the Gram safely positive definite.
+        risk: f̂(λ), the estimated ½ mean squared error minus that of predicting zero; NaN without noise.
+        bound: f̂ + CAUTION · sd, at most 0; NaN without noise.
+    """
+
+    strength: float
+    floor: float
+    risk: float
+    bound: float
+
+
+def normalised(moments: NoisyMoments, target: int, intercept: bool) -> Normalised:
+    """Divide by the bound of ‖x‖, and weigh what is known about the intercept's column against its noisy sum.
+
+    That column is 1 in every record, so its own entry is (sum of weights)/records: 1, up to what the declared number
+    misses. Prior and noisy entry are averaged by precision.
+    """
+    scale = moments.scale_x
+    gram, noise, corner = moments.gram / scale**2, moments.gram_noise / scale**2, 1.0
+    if intercept and noise > 0.0:
+        doubt = COUNT_DOUBT / scale**2
+        corner = doubt**2 / (doubt**2 + noise**2)
+        gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) / scale**2
+    return Normalised(gram, moments.cross[:, target] / scale, noise, moments.cross_noise / scale, intercept, corner)
+
+
+def choose_ridge(facts: Normalised) -> Ridge:
+    """The ridge with the least upper confidence bound; none at all where there is no noise."""
+    if facts.noiseless:
+        return Ridge(0.0, 0.0, math.nan, math.nan)
+    path = RidgePath(facts)
+    edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
+    grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * edge, 1e2, 100)])
+    risk, spread = path.risk(grid)
+    bound = risk + CAUTION * spread
+    best = int(np.argmin(bound))
+    if not bound[best] < 0.0:
+        return Ridge(INFINITE, path.floor, 0.0, 0.0)
+    return Ridge(float(grid[best]), path.floor, float(risk[best]), float(bound[best]))
+
+
+class RidgePath:
+    """θ, f̂ and sd along λ, from one eigendecomposition `G̃ = QΛQᵀ`."""
+
+    def __init__(self, facts: Normalised) -> None:
+        self.facts = facts
+        self.values, self.vectors = np.linalg.eigh(facts.gram)
+        edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
+        self.floor = max(0.0, edge - float(self.values[0]))
+
+    def risk(self, grid: Array) -> tuple[Array, Array]:
+        """f̂ and sd for every λ of `grid`, each above minus the smallest eigenvalue."""
+        facts, q = self.facts, self.vectors
+        s2, t2 = facts.gram_noise**2, facts.cross_noise**2
+        inverse = 1.0 / (self.values + grid[:, None])  # eigenvalues of K
+        theta = inverse * (q.T @ facts.cross)  # in the eigenbasis
+        v = grid[:, None] * inverse * theta
+        size, trace = (theta**2).sum(axis=1), inverse.sum(axis=1)
+        gain = theta @ (q.T @ facts.cross)
+        optimism = 0.5 * s2 * (trace * size + (inverse * theta**2).sum(axis=1))
+        u = 0.5 * theta + v
+        frobenius = 0.5 * ((u**2).sum(axis=1) * size + (u * theta).sum(axis=1) ** 2)
+        if facts.intercept:  # its own entry carries only the share `corner` of its noise
+            known, last = 1.0 - facts.corner**2, q[-1]
+            optimism -= known * s2 * (theta @ last) ** 2 * (inverse @ last**2)
+            frobenius -= known * ((u @ last) * (theta @ last)) ** 2
+        fitted = gain - grid * size  # θᵀG̃θ = θᵀ(b̃ − λθ)
+        risk = 0.5 * fitted - gain + optimism + t2 * trace
+        spread = np.sqrt(t2 * ((theta + v) ** 2).sum(axis=1) + s2 * np.maximum(frobenius, 0.0))
+        return risk, spread

@@ -1,0 +1,125 @@
+"""The public rule of the noisy gradient: how far to travel before there is evidence, and how far with it.
+
+Rows have norm ≤ 1 and a gradient bought with the whole budget has noise σ per coordinate, so each of T equal parts has
+σ√T. Along a path with steps s_t the noise adds, per coordinate of θ, at most `V = Tσ² Σ s_t²`: every step is a contraction
+(`s_t ≤ 2`, eigenvalues in [0, 1], projections do not expand). As `tr(Σxxᵀ/n) ≤ 1`, the mean squared error rises by at most
+V, for *every* table. With steps of equal size V = (ση)², η = Σ s_t the travel: the harm is bought by travel alone, and
+`η = k/σ` costs at most k².
+
+1. The first half of the steps is careful: at that size all T together would travel `CAREFUL`/σ, and add at most 4·10⁻⁴.
+2. Evidence. Without any signal `q = ‖θ − θ₁‖²/V` is stochastically at most χ²_p, whatever the table. With
+   `w = (1 − (p + 2√(2p))/q)₊`, zero unless q lies two standard deviations above its mean,
+3. the second half steps by `(1 − w)·careful + w·bold`, where bold steps alone add at most `BOLD`². The result is the mean of
+   the last half of these.
+
+T is as small as the largest stable step allows. The clip of φ' is half the unit target (ALGORITHMS §4) without an
+intercept. With one it is 1, since clipping at ½ draws an unbalanced 0/1 target to its majority; the intercept has its own
+step, as its curvature is known, and travels with the rest of the noise budget; and features are assumed to have the
+variance 1/3 of evenly spread ones, so the same harm allows √3 the travel. Where `MOST_STEPS` ends the travel, accuracy that
+cannot be used is given to a wider clip (less bias), up to 2, where nothing is clipped.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hullabaloo.privacy import Neighbours
+from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.reference import spread
+
+CAREFUL = 0.02
+BOLD = 0.3
+MIDDLE = 0.3
+DOUBT = 2.0
+FEWEST_STEPS = 6
+MOST_STEPS = 1000
+WIDEST_CLIP = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Itinerary:
+    """Everything that a run needs, fixed from public facts.
+
+    Attributes:
+        steps: T.
+        clip: bound of |φ'|.
+        scale: bound of a row's norm without the intercept; steps below are for rows divided by it.
+        careful: step of the first half.
+        bold: largest step of the second half.
+        middle: step of the intercept (0 without one).
+        sigma: noise of one coordinate of one answer, in mean form, for rows as encoded.
+    """
+
+    steps: int
+    clip: float
+    scale: float
+    careful: float
+    bold: float
+    middle: float
+    sigma: float
+
+    @property
+    def first(self) -> int:
+        """Number of careful steps."""
+        return (self.steps + 1) // 2
+
+    @property
+    def averaged(self) -> int:
+        """Number of last iterates that make the result."""
+        second = self.steps - self.first
+        return second - second // 2
+
+    @property
+    def variance(self) -> float:
+        """V after the careful steps: a bound of the noise's variance in each normalised coordinate."""
+        return self.first * (self.careful * self.sigma / self.scale) ** 2
+
+    def boldness(self, q: float, p: int) -> float:
+        """w for evidence q in p coordinates."""
+        mean = p + DOUBT * math.sqrt(2.0 * p)
+        return 1.0 - mean / q if q > mean else 0.0
+
+    def later(self, w: float) -> float:
+        """Step of the second half for boldness w."""
+        return (1.0 - w) * self.careful + w * self.bold
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings of a plan."""
+        return asdict(self)
+
+
+def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
+    """The public rule for a budget of `mu` (finite)."""
+    norm, p = problem.norm_l2, problem.dimension
+    scale = math.sqrt(max(norm**2 - 1.0, 1.0)) if problem.intercept and p > 1 else norm
+    stretch = 1.0 / math.sqrt(spread(problem))
+    clip = 1.0 if problem.intercept else 0.5
+    whole = menu.gradient(problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
+    largest = _largest_step(problem, whole, mu, clip)
+    slopes = 0.75 * largest if problem.intercept else largest
+    reach = BOLD * stretch / (whole / scale)
+    used = 0.5 * MOST_STEPS * slopes
+    wider = min(max(1.0, reach / used), WIDEST_CLIP / clip)
+    clip, whole, reach = clip * wider, whole * wider, reach / wider
+    steps = min(max(math.ceil(2.0 * reach / slopes), FEWEST_STEPS), MOST_STEPS)
+    second = steps // 2
+    return Itinerary(
+        steps=steps,
+        clip=clip,
+        scale=scale,
+        careful=min(reach * CAREFUL / BOLD / steps, slopes),
+        bold=min(reach * math.sqrt(second / steps) / second, slopes),
+        middle=min(MIDDLE / whole / steps, 0.25 * largest) if problem.intercept else 0.0,
+        sigma=menu.gradient(problem.loss, clip=clip, mu=mu / math.sqrt(steps), count=steps).sigma / problem.records,
+    )
+
+
+def _largest_step(problem: Problem, whole: float, mu: float, clip: float) -> float:
+    """2/(greatest curvature), shared by slopes and intercept: their two blocks together have at most twice one's.
+
+    A unit of several records, or weights, make Σ w xxᵀ/records larger than 1; their bound is read off the sensitivity. A
+    declared number of records may be half of the true one.
+    """
+    copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
+    load = max(1.0, whole * problem.records * mu / (copies * clip * problem.norm_l2))
+    return 2.0 / load if problem.neighbours is Neighbours.REPLACE_ONE else 1.0 / load
