@@ -1,0 +1,94 @@
+"""Where a ledger lives: one database URL, checked, made absolute, and shown without its password."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from hullabaloo.errors import InvalidParameter
+
+_SQLITE = {"sqlite", "sqlite+pysqlite"}
+_POSTGRES = {"postgres", "postgresql", "postgresql+psycopg"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Address:
+    """A checked address of a ledger.
+
+    `url` is complete (a password included) and absolute, so that a process started in another folder, a clone or
+    a worker reaches the same ledger. `shown` is for people: messages, cards, saved models.
+    """
+
+    url: URL
+
+    @property
+    def is_sqlite(self) -> bool:
+        """True for a file, false for a PostgreSQL server."""
+        return self.url.drivername == "sqlite"
+
+    @property
+    def path(self) -> Path:
+        """The file of an SQLite ledger."""
+        return Path(self.url.database or "")
+
+    @property
+    def shown(self) -> str:
+        """The address with *** for the password and for every option that may hold one."""
+        secret = {name: "***" for name in self.url.query if "password" in name.lower()}
+        return self.url.update_query_dict(secret).render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
+
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
+
+
+@lru_cache(maxsize=256)
+def parse(text: str, folder: str) -> Address:
+    """Check a URL; a relative SQLite path is taken from `folder`. Raises InvalidParameter (which never repeats the URL's password)."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise InvalidParameter(
+            "The ledger's address is not a database URL, and a ledger that cannot be found again protects nobody. "
+            'Write "sqlite:///privacy.db" for a file or "postgresql://user@host/database" for a server.'
+        ) from None
+    if url.drivername in _SQLITE:
+        return Address(_sqlite(url, folder))
+    if url.drivername in _POSTGRES:
+        return Address(_postgres(url))
+    raise InvalidParameter(
+        f"A ledger was asked for at a {url.drivername!r} database, but its promises (an atomic, durable charge that "
+        'concurrent processes cannot overspend) are proved for SQLite and PostgreSQL only. Use "sqlite:///privacy.db" '
+        'or "postgresql://user@host/database" (driver psycopg).'
+    )
+
+
+def _sqlite(url: URL, folder: str) -> URL:
+    if url.host or url.username or url.password or url.port:
+        raise InvalidParameter(
+            f"The SQLite address names a host ({url.host!r}), but SQLite is a file on this machine. Write three slashes "
+            'for a path relative to this folder ("sqlite:///privacy.db") and four for an absolute one.'
+        )
+    if url.query:
+        raise InvalidParameter(
+            f"The SQLite address carries options ({', '.join(sorted(url.query))}), but a ledger sets its own: they decide "
+            "whether a charge survives a power failure. Leave out everything from the question mark on."
+        )
+    name = url.database or ""
+    if name in {"", ":memory:"} or name.startswith("file:"):
+        raise InvalidParameter(
+            f"A ledger was asked for in an SQLite database without a file of its own ({name or 'no path'!r}): it would "
+            "be forgotten when the process ends, and the budget could be spent again. Name a file: "
+            '"sqlite:///privacy.db".'
+        )
+    return URL.create("sqlite", database=str(Path(folder, Path(name).expanduser()).resolve()))
+
+
+def _postgres(url: URL) -> URL:
+    if not url.database:
+        raise InvalidParameter(
+            "The PostgreSQL address names no database, so the server would choose one by the user's name and two users "
+            'would keep two ledgers. Write "postgresql://user@host/database".'
+        )
+    return url.set(drivername="postgresql+psycopg")

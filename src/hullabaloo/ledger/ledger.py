@@ -1,0 +1,207 @@
+"""`Ledger`: durable privacy budgets, by database URL."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Upgrade, Verification
+from hullabaloo.privacy import Budget, Event, Neighbours
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from hullabaloo.ledger.address import Address
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger:
+    """Privacy budgets of datasets and the charges against them, kept in a database.
+
+    The object holds a URL and nothing else: copies, clones, pickles, forked and remote workers all spend from the same
+    budget. (A pickle holds the URL's password, if it has one; keep it in `~/.pgpass` or PGPASSWORD instead.)
+
+    Parameters:
+        url: `sqlite:///privacy.db` (a file; relative to the folder in which the object is made) or
+            `postgresql://user@host/database` (needs `pip install "hullabaloo[postgres]"`).
+
+    Raises:
+        InvalidParameter: no database URL, SQLite in memory, or another kind of database.
+
+    **Guarantee.** Precondition: everybody who releases something about the dataset charges this ledger first, and the
+    database keeps what it has acknowledged. Claim: the charges of a dataset never exceed its budget in its filter, for
+    any number of processes, any order and any adaptive choice of releases; when `charge` returns, the charge survives a
+    kill or a power failure. Proof: a charge reads what was spent and writes its row in one transaction that excludes
+    every other charge on the dataset (SQLite: `BEGIN IMMEDIATE`; PostgreSQL: `SELECT … FOR UPDATE`), is refused unless
+    the filter admits it on top, and returns after the commit; the filter's theorem does the rest (`privacy/filters.py`).
+    A release follows its charge, so a process killed at any instant leaves at worst a charge without a release.
+    What it is not: a lock on the data, or evidence against somebody who may write to the database.
+
+    **Add-or-remove.** Rows are public: under add-or-remove neighbours `what` and `detail` must not depend on the number
+    of records. The ledger cannot check that; the caller must.
+
+    Example:
+        >>> import tempfile
+        >>> from hullabaloo.ledger import Ledger
+        >>> from hullabaloo.privacy import Budget
+        >>> ledger = Ledger(f"sqlite:///{tempfile.mkdtemp()}/privacy.db")
+        >>> terms = ledger.create("clinic-2026", Budget(1.0, 1e-6), neighbours="replace-one")
+        >>> terms.filter, terms.charges
+        ('basic', 0)
+    """
+
+    url: str
+
+    def __post_init__(self) -> None:
+        """Check the URL and make a relative path absolute, so that a later change of folder does not change the ledger."""
+        url = _parse(self.url).url.render_as_string(hide_password=False)
+        object.__setattr__(self, "url", url)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.address!r})"
+
+    @property
+    def address(self) -> str:
+        """The URL without its password, for messages, cards and saved models."""
+        return _parse(self.url).shown
+
+    def create(
+        self,
+        dataset: str,
+        budget: Budget,
+        *,
+        neighbours: Neighbours | str,
+        unit: str = "record",
+        records_per_unit: int = 1,
+        filter: str = "basic",
+        who: str | None = None,
+    ) -> Dataset:
+        """Open a dataset's budget; relation, unit and filter are fixed for ever. Makes the database's tables when missing.
+
+        Raises:
+            InvalidParameter: a malformed name, unit or filter.
+            BudgetError: the budget is infinite, or the filter cannot hold it.
+            LedgerError: the dataset exists (even with the same terms: whoever asks again may believe it is fresh).
+            LedgerUnreachable: the database cannot be opened or written.
+        """
+        from hullabaloo.ledger import store
+
+        terms = store.new_terms(dataset, budget, Neighbours.parse(neighbours), unit, records_per_unit, filter, who)
+        return self._run(lambda connection: store.create(connection, self._address, terms), write=True, may_create=True)
+
+    def charge(
+        self,
+        dataset: str,
+        event: Event,
+        *,
+        budget: Budget,
+        neighbours: Neighbours | str,
+        unit: str = "record",
+        records_per_unit: int = 1,
+        what: str,
+        who: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+        test_key: bool = False,
+    ) -> Charge:
+        """Record a release that is about to be made, or refuse it. Durable when it returns; call it before reading data.
+
+        Parameters:
+            dataset: the name given to `create`.
+            event: exactly what will be released.
+            budget: what the release declares it costs; the basic filter adds these up, every filter checks that it admits
+                the event.
+            neighbours, unit, records_per_unit: what the event's noise was calibrated for; must be the dataset's.
+            what: a line for people, e.g. "Lasso, solver moments".
+            who: defaults to the operating system's name of the user.
+            detail: JSON values for people (public facts only).
+            test_key: True when the noise comes from a test key, which is refused.
+
+        Raises:
+            UnknownDataset, RelationRefused, EventRefused, BudgetExhausted, TestKeyRefused: as their names say.
+            LedgerUnreachable: the database cannot be opened or written; the charge must be taken as not made.
+        """
+        from hullabaloo.ledger import store
+
+        request = store.Request(
+            dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
+        )
+        return self._run(lambda connection: store.charge(connection, self._address, request), write=True)
+
+    def check(
+        self,
+        dataset: str,
+        event: Event,
+        *,
+        budget: Budget,
+        neighbours: Neighbours | str,
+        unit: str = "record",
+        records_per_unit: int = 1,
+        what: str = "",
+        who: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+        test_key: bool = False,
+    ) -> Quote:
+        """Price a charge without making it; raises what `charge` would raise now."""
+        from hullabaloo.ledger import store
+
+        request = store.Request(
+            dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
+        )
+        return self._run(lambda connection: store.check(connection, self._address, request), write=False)
+
+    def remaining(self, dataset: str) -> Remaining:
+        """What is left of a dataset's budget."""
+        from hullabaloo.ledger import store
+
+        return self._run(lambda connection: store.remaining(connection, self._address, dataset), write=False)
+
+    def charges(self, dataset: str) -> tuple[Charge, ...]:
+        """Every charge on a dataset, oldest first."""
+        from hullabaloo.ledger import store
+
+        return self._run(lambda connection: store.read_charges(connection, self._address, dataset), write=False)
+
+    def dataset(self, name: str) -> Dataset:
+        """A dataset's terms; raises UnknownDataset."""
+        from hullabaloo.ledger import store
+
+        return self._run(lambda connection: store.read_dataset(connection, self._address, name), write=False)
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Every dataset's terms, by name."""
+        from hullabaloo.ledger import store
+
+        return self._run(lambda connection: store.read_datasets(connection, self._address), write=False)
+
+    def upgrade(self) -> Upgrade:
+        """Bring an older ledger's tables to this library's schema version, in one transaction. Make a backup first."""
+        from hullabaloo.ledger import store
+
+        return self._run(lambda connection: store.upgrade(connection, self._address), write=True)
+
+    def verify(self) -> Verification:
+        """Price every row again with today's accountant, check sums and terms, and name releases under advisories.
+
+        Reads only. Rows that cannot be understood are findings, not errors.
+        """
+        from hullabaloo.ledger import verify
+
+        return self._run(lambda connection: verify.verify(connection, self._address), write=False)
+
+    @property
+    def _address(self) -> "Address":
+        return _parse(self.url)
+
+    def _run(self, work: "Callable[[Connection], T]", *, write: bool, may_create: bool = False) -> T:
+        from hullabaloo.ledger.transact import transact
+
+        return transact(self._address, work, write=write, may_create=may_create)
+
+
+def _parse(url: str) -> "Address":
+    from hullabaloo.ledger.address import parse
+
+    return parse(url, os.getcwd())

@@ -1,0 +1,201 @@
+"""What a ledger answers with: frozen records, each with a dictionary for scripts and a sentence for people."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.privacy.filters import Capacity, Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Who wrote a row: the library, its accounting rules, its table layout."""
+
+    library: str
+    accounting: int
+    schema: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset's terms, fixed when it was created: budget, relation, unit and filter never change.
+
+    `capacity` is what the filter made of the budget on that day; `charges` counts the rows charged so far.
+    """
+
+    name: str
+    budget: Budget
+    neighbours: Neighbours
+    unit: str
+    records_per_unit: int
+    filter: str
+    capacity: Capacity
+    charges: int
+    created_at: str
+    created_by: str
+    versions: Versions
+
+    def describe(self) -> str:
+        """Say the terms in a sentence."""
+        return (
+            f"{self.name}: {self.budget.describe()}, neighbours {self.neighbours.value}, {describe_unit(self.unit, self.records_per_unit)}, "
+            f"filter {self.filter}, {self.charges} charge(s), created {self.created_at} by {self.created_by}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return _plain(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One recorded release. `event` is what was released, exactly (`hullabaloo.privacy.event_from_dict` reads it);
+    `budget` what the charge declared; `cost` what the dataset's filter took for it.
+    """
+
+    dataset: str
+    number: int
+    charged_at: str
+    who: str
+    what: str
+    event: Mapping[str, Any]
+    budget: Budget
+    cost: Cost
+    neighbours: Neighbours
+    unit: str
+    records_per_unit: int
+    detail: Mapping[str, Any]
+    versions: Versions
+
+    def describe(self) -> str:
+        """Say who released what, when and at what cost."""
+        return (
+            f"{self.dataset} #{self.number}: {self.what}, by {self.who} at {self.charged_at}, {self.budget.describe()}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return _plain(self)
+
+
+def describe_unit(unit: str, records_per_unit: int) -> str:
+    """Say whom the guarantee protects."""
+    return (
+        "unit record"
+        if unit == "record" and records_per_unit == 1
+        else f"unit {unit} (up to {records_per_unit} records)"
+    )
+
+
+def _plain(record: Dataset | Charge) -> dict[str, Any]:
+    return asdict(record) | {"budget": record.budget.to_dict(), "neighbours": record.neighbours.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What is left of a dataset's budget.
+
+    `amounts` are left of `limits`: (ε, δ) under the basic filter, (μ, tail) under gdp, (divergence, tail) under renyi;
+    `budget` is the largest budget that one more charge could declare, where there is one.
+    """
+
+    dataset: str
+    filter: str
+    charges: int
+    amounts: Cost
+    limits: Cost
+    sentence: str
+    budget: Budget | None
+
+    def describe(self) -> str:
+        """Say it in a sentence."""
+        return f"{self.dataset}: {self.sentence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self) | {"budget": None if self.budget is None else self.budget.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a charge would take now, and what would be left; nothing has been charged."""
+
+    dataset: str
+    cost: Cost
+    before: Remaining
+    after: Remaining
+
+    def describe(self) -> str:
+        """Say it in a sentence."""
+        return f"{self.dataset}: the charge fits. Afterwards {self.after.sentence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "dataset": self.dataset,
+            "cost": list(self.cost),
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The schema versions before and after an upgrade."""
+
+    ledger: str
+    before: int
+    after: int
+
+    def describe(self) -> str:
+        """Say what was done."""
+        if self.before == self.after:
+            return f"{self.ledger}: schema version {self.after} is current, nothing to do."
+        return f"{self.ledger}: brought from schema version {self.before} to {self.after}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `verify` found. `severity` is "fault" (the book is wrong), "advisory" (a release is touched by a known
+    fault of the version that made it) or "note" (harmless, good to know); `number` is None for the dataset as a whole.
+    """
+
+    severity: str
+    dataset: str
+    number: int | None
+    text: str
+
+    def describe(self) -> str:
+        """Say it in a line."""
+        row = f"dataset {self.dataset!r}" if self.number is None else f"charge {self.number} on {self.dataset!r}"
+        return f"{self.severity}: {row} {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What `verify` found in how many datasets and charges."""
+
+    ledger: str
+    datasets: int
+    charges: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def status(self) -> str:
+        """Give "faulty" (some fault), "advisory" (no fault, some advisory) or "sound"."""
+        severities = {finding.severity for finding in self.findings}
+        return "faulty" if "fault" in severities else "advisory" if "advisory" in severities else "sound"
+
+    def lines(self) -> list[str]:
+        """The verdict, then every finding."""
+        head = f"{self.ledger}: {self.status}; {self.datasets} dataset(s) and {self.charges} charge(s) priced again."
+        return [head, *(finding.describe() for finding in self.findings)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self) | {"status": self.status}

@@ -1,0 +1,249 @@
+"""The work of each ledger transaction: plain functions of a connection that is already inside one."""
+
+import getpass
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
+
+from hullabaloo._version import __version__
+from hullabaloo.errors import InvalidParameter, LedgerError, RelationRefused, TestKeyRefused, UnknownDataset
+from hullabaloo.ledger import pricing, rows, schema
+from hullabaloo.ledger.address import Address
+from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Upgrade, Versions, describe_unit
+from hullabaloo.ledger.transact import backend_of
+from hullabaloo.privacy import ACCOUNTING_VERSION, Budget, Event, Neighbours
+from hullabaloo.privacy.filters import filter_named
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+VERSIONS = Versions(__version__, ACCOUNTING_VERSION, schema.VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The arguments of a charge."""
+
+    dataset: str
+    event: Event
+    budget: Budget
+    neighbours: Neighbours
+    unit: str
+    records_per_unit: int
+    what: str
+    who: str | None
+    detail: Mapping[str, Any] | None
+    test_key: bool
+
+
+def new_terms(
+    name: str,
+    budget: Budget,
+    neighbours: Neighbours,
+    unit: str,
+    records_per_unit: int,
+    filter_name: str,
+    who: str | None,
+) -> Dataset:
+    """Check the terms of a new dataset before the database is opened."""
+    _require_line("dataset", name)
+    _require_line("unit", unit)
+    if not isinstance(records_per_unit, int) or isinstance(records_per_unit, bool) or records_per_unit < 1:
+        raise InvalidParameter(
+            f"records_per_unit={records_per_unit!r} was given for dataset {name!r}, but it bounds how many records one "
+            f"{unit} has and multiplies every sensitivity: it must be a whole number, at least 1."
+        )
+    capacity = filter_named(filter_name).capacity(budget)
+    return Dataset(
+        name, budget, neighbours, unit, records_per_unit, filter_name, capacity, 0, schema.now(), _user(who), VERSIONS
+    )
+
+
+def create(connection: Connection, address: Address, terms: Dataset) -> Dataset:
+    """Write a new dataset; the first one makes the tables."""
+    backend_of(address).lock_creation(connection)
+    schema.write_tables(connection)
+    schema.require_current(connection)
+    known = connection.execute(select(schema.datasets).where(schema.datasets.c.name == terms.name)).mappings().first()
+    if known is not None:
+        raise LedgerError(
+            f"Dataset {terms.name!r} was to be created in {address.shown}, but it exists there: {_describe_row(known)} Its "
+            "terms are fixed for ever, and a second budget for the same records would make the first one meaningless. Use "
+            "it as it is, or give another table another name."
+        )
+    connection.execute(insert(schema.datasets).values(rows.from_dataset(terms)))
+    return terms
+
+
+def charge(connection: Connection, address: Address, request: Request) -> Charge:
+    """Decide and write; the caller commits."""
+    _require_recordable(request)
+    event, detail = (
+        _json(request, "event", request.event.to_dict()),
+        _json(request, "detail", dict(request.detail or {})),
+    )
+    dataset = read_dataset(connection, address, request.dataset, lock=True)
+    _require_same_terms(dataset, request)
+    cost = pricing.price(dataset, _spent(connection, address, dataset), request.event, request.budget)
+    made = Charge(
+        dataset=dataset.name,
+        number=dataset.charges + 1,
+        charged_at=schema.now(),
+        who=_user(request.who),
+        what=request.what,
+        event=json.loads(event),
+        budget=request.budget,
+        cost=cost,
+        neighbours=dataset.neighbours,
+        unit=dataset.unit,
+        records_per_unit=dataset.records_per_unit,
+        detail=json.loads(detail),
+        versions=VERSIONS,
+    )
+    connection.execute(insert(schema.charges).values(rows.from_charge(made)))
+    connection.execute(
+        update(schema.datasets)
+        .where(schema.datasets.c.name == dataset.name)
+        .values(charges=schema.datasets.c.charges + 1)
+    )
+    return made
+
+
+def check(connection: Connection, address: Address, request: Request) -> Quote:
+    """Decide and write nothing."""
+    _require_recordable(request)
+    dataset = read_dataset(connection, address, request.dataset)
+    _require_same_terms(dataset, request)
+    return pricing.quote(dataset, _spent(connection, address, dataset), request.event, request.budget)
+
+
+def remaining(connection: Connection, address: Address, name: str) -> Remaining:
+    """What a dataset has left."""
+    dataset = read_dataset(connection, address, name)
+    return pricing.remaining(dataset, _spent(connection, address, dataset))
+
+
+def read_dataset(connection: Connection, address: Address, name: str, *, lock: bool = False) -> Dataset:
+    """Read a dataset's terms, and with `lock` keep other charges away from it until the transaction ends."""
+    schema.require_current(connection)
+    query = select(schema.datasets).where(schema.datasets.c.name == name)
+    row = connection.execute(query.with_for_update() if lock else query).mappings().first()
+    if row is None:
+        known = connection.scalars(select(schema.datasets.c.name).order_by(schema.datasets.c.name).limit(20)).all()
+        raise UnknownDataset(
+            f"The ledger {address.shown} has no dataset {name!r} (it has {', '.join(map(repr, known)) or 'none'}), so there "
+            "is no budget to charge, and nothing was read. Check the name, or open a budget once with "
+            f"Ledger.create({name!r}, budget, neighbours=…) or `hullabaloo ledger create`."
+        )
+    return _trusted(address, rows.to_dataset, row)
+
+
+def read_datasets(connection: Connection, address: Address) -> tuple[Dataset, ...]:
+    """Every dataset's terms, by name."""
+    schema.require_current(connection)
+    found = connection.execute(select(schema.datasets).order_by(schema.datasets.c.name)).mappings()
+    return tuple(_trusted(address, rows.to_dataset, row) for row in found)
+
+
+def read_charges(connection: Connection, address: Address, name: str) -> tuple[Charge, ...]:
+    """A dataset's charges, oldest first."""
+    read_dataset(connection, address, name)
+    query = select(schema.charges).where(schema.charges.c.dataset == name).order_by(schema.charges.c.number)
+    return tuple(_trusted(address, rows.to_charge, row) for row in connection.execute(query).mappings())
+
+
+def upgrade(connection: Connection, address: Address) -> Upgrade:
+    """Climb to this library's schema version while nobody charges."""
+    backend_of(address).lock_schema(connection)
+    return Upgrade(address.shown, *schema.climb(connection))
+
+
+def _spent(connection: Connection, address: Address, dataset: Dataset) -> pricing.Spent:
+    """The costs of all charges, equal ones counted together by the database."""
+    columns = schema.charges.c
+    query = select(columns.cost, func.count()).where(columns.dataset == dataset.name).group_by(columns.cost)
+    found = connection.execute(query).all()
+    if sum(count for _, count in found) != dataset.charges:
+        raise LedgerError(
+            f"Dataset {dataset.name!r} in {address.shown} says that it has {dataset.charges} charge(s), but "
+            f"{sum(count for _, count in found)} row(s) are there: rows were added or removed by something else, so what is "
+            "left is not known and nothing can be charged. Restore the ledger from a backup."
+        )
+    return tuple((_trusted(address, rows.to_cost, text), count) for text, count in found)
+
+
+def _require_same_terms(dataset: Dataset, request: Request) -> None:
+    if request.neighbours is not dataset.neighbours:
+        raise RelationRefused(
+            f"The charge is for neighbours {request.neighbours.value!r}, but dataset {dataset.name!r} was created for "
+            f"{dataset.neighbours.value!r}: guarantees for two relations do not add up. Nothing was read. Fit with "
+            f"neighbours={dataset.neighbours.value!r}."
+        )
+    if (request.unit, request.records_per_unit) != (dataset.unit, dataset.records_per_unit):
+        raise RelationRefused(
+            f"The charge protects the {describe_unit(request.unit, request.records_per_unit)}, but dataset "
+            f"{dataset.name!r} was created for the {describe_unit(dataset.unit, dataset.records_per_unit)}: guarantees for "
+            f"two units do not add up. Nothing was read. Declare unit={dataset.unit!r}, "
+            f"records_per_unit={dataset.records_per_unit} in the domain."
+        )
+
+
+def _require_recordable(request: Request) -> None:
+    if request.test_key:
+        raise TestKeyRefused(
+            f"A release about {request.dataset!r} was to be charged while its noise comes from a test key: whoever knows the "
+            "key can subtract the noise, so the release protects nobody and a ledger row would say that it does. Nothing "
+            "was read. Leave out test_key, or leave out the ledger."
+        )
+    _require_line("what", request.what or "?")
+
+
+def _require_line(name: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 500:
+        raise InvalidParameter(
+            f"{name}={text!r} is to be kept in a ledger for good, where people must be able to read and repeat it: it must be "
+            "one line of printable text, 1 to 500 characters."
+        )
+
+
+def _json(request: Request, name: str, value: object) -> str:
+    try:
+        return rows.dump(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"The {name} of a charge on {request.dataset!r} cannot be written as JSON ({error}), so the row could not be read "
+            "again. Use numbers (finite), strings, lists and dictionaries."
+        ) from error
+
+
+def _trusted(address: Address, read: Callable[[V], T], value: V) -> T:
+    """Read a stored value; a garbled one stops everything but `verify`."""
+    try:
+        return read(value)
+    except rows.Garbled as error:
+        raise LedgerError(
+            f"A row of the ledger {address.shown} cannot be understood ({error}), so what is left of the budget is not known "
+            "and nothing can be charged. Run `hullabaloo ledger verify` to see which rows, and restore a backup."
+        ) from error
+
+
+def _describe_row(row: RowMapping) -> str:
+    try:
+        return rows.to_dataset(row).describe()
+    except rows.Garbled:
+        return "(its row cannot be understood)."
+
+
+def _user(who: str | None) -> str:
+    if who is not None:
+        _require_line("who", who)
+        return who
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a container's user without a name
+        name = f"uid {os.getuid()}"
+    return name.encode("ascii", "backslashreplace").decode() or "unknown"

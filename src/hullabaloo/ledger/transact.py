@@ -1,0 +1,84 @@
+"""Run a piece of work in one transaction: begin, work, commit, or leave no trace."""
+
+import os
+import random
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from hullabaloo.errors import LedgerUnreachable
+from hullabaloo.ledger import backend as settings
+from hullabaloo.ledger.address import Address
+from hullabaloo.ledger.backend import Backend
+from hullabaloo.ledger.postgres import Postgres
+from hullabaloo.ledger.sqlite import SQLite
+
+T = TypeVar("T")
+
+
+def backend_of(address: Address) -> Backend:
+    """The final class for an address."""
+    return SQLite() if address.is_sqlite else Postgres()
+
+
+@lru_cache(maxsize=64)
+def _engine(address: Address, may_create: bool, process: int) -> Engine:
+    """One engine per process: an engine must not cross a fork."""
+    return backend_of(address).engine(address, may_create=may_create)
+
+
+def transact(address: Address, work: Callable[[Connection], T], *, write: bool, may_create: bool = False) -> T:
+    """Run `work` in one transaction and return its result after the commit.
+
+    **Guarantee.** When this returns, what `work` wrote is durable; when it raises before the commit, nothing was
+    written. A transaction that lost against another process (it was rolled back as a whole) is run again for up to
+    `PATIENCE_S` seconds, so `work` must have no effect but through its connection. A connection that breaks during
+    the commit itself leaves the outcome unknown: this raises, so no release follows, and at worst a charge without
+    a release stands: the safe side.
+    """
+    backend = backend_of(address)
+    give_up_at = time.monotonic() + settings.PATIENCE_S
+    while True:
+        stage = "opening it"
+        try:
+            with backend.guard(), _engine(address, may_create, os.getpid()).connect() as connection:
+                backend.start(connection, write=write)
+                stage = "a transaction"
+                result = work(connection)
+                stage = "the commit"
+                connection.commit()
+                return result
+        except DBAPIError as error:
+            if backend.is_contention(error) and time.monotonic() < give_up_at:
+                time.sleep(random.uniform(0.001, 0.02))  # not privacy noise: it spreads out waiting processes
+                continue
+            raise _unreachable(address, backend, error, stage, missing_ok=may_create) from error
+        except SQLAlchemyError as error:
+            raise LedgerUnreachable(_sentence(address, stage, str(error), backend.remedy)) from error
+
+
+def _unreachable(
+    address: Address, backend: Backend, error: DBAPIError, stage: str, *, missing_ok: bool
+) -> LedgerUnreachable:
+    if backend.lacks_tables(error):
+        return LedgerUnreachable(
+            f"The database {address.shown} can be opened but holds no ledger, so nothing can be charged and nothing was "
+            "read. Check the address, or make a ledger there with Ledger.create or `hullabaloo ledger create`."
+        )
+    if address.is_sqlite and not missing_ok and not address.path.exists():
+        return LedgerUnreachable(
+            f"There is no ledger at {address.shown}: the file does not exist, so nothing can be charged and nothing was "
+            "read. Check the path, or make a ledger there with Ledger.create or `hullabaloo ledger create`."
+        )
+    found = " ".join(str(error.orig).split())
+    if stage == "the commit":
+        found += " (the connection may have broken after the charge was recorded: look at the log before trying again)"
+    return LedgerUnreachable(_sentence(address, stage, found, backend.remedy))
+
+
+def _sentence(address: Address, stage: str, found: str, remedy: str) -> str:
+    return f"The ledger {address.shown} failed at {stage}: {found}. Nothing was read from the data. {remedy}"
