@@ -6,7 +6,7 @@ Rows have norm ≤ 1 and a gradient bought with the whole budget has noise σ pe
 V, for *every* table. With steps of equal size V = (ση)², η = Σ s_t the travel: the harm is bought by travel alone, and
 `η = k/σ` costs at most k².
 
-1. The first half of the steps is careful: at that size all T together would travel `CAREFUL`/σ, and add at most 4·10⁻⁴.
+1. The first half of the steps is careful: at that size all T together would travel `CAREFUL`/σ, and add at most 6·10⁻⁴.
 2. Evidence. Without any signal `q = ‖θ − θ₁‖²/V` is stochastically at most χ²_p, whatever the table. With
    `w = (1 − (p + 2√(2p))/q)₊`, zero unless q lies two standard deviations above its mean,
 3. the second half steps by `(1 − w)·careful + w·bold`, where bold steps alone add at most `BOLD`². The result is the mean of
@@ -27,7 +27,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Menu, Problem
 from hullabaloo.solvers.reference import spread
 
-CAREFUL = 0.02
+CAREFUL = 0.025
 BOLD = 0.3
 MIDDLE = 0.3
 DOUBT = 2.0
