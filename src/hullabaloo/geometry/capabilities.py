@@ -26,7 +26,7 @@ def explain_missing(what: object, needs: Sequence[type], who: str = "This solver
     family = PENALTIES if isinstance(what, Penalty) else SETS
     suitable = sorted(kind.__name__ for kind in family.values() if all(issubclass(kind, need) for need in needs))
     remedy = f"use {' or '.join(suitable)}, or another solver" if suitable else "use another solver"
-    return f"{who} was given {what!r}, which has not {lacking} that its steps rely on; {remedy}."
+    return f"{who} was given {what!r}, which lacks {lacking}, and its steps rely on that; {remedy}."
 
 
 def require(what: object, needs: Sequence[type], who: str = "This solver") -> None:

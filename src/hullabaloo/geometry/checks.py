@@ -46,7 +46,7 @@ def number_or_tuple(value: object, what: str) -> float | tuple[float, ...]:
     return finite_number(value, what)
 
 
-def vector(value: ArrayLike, what: str = "the vector", dimension: int | None = None) -> Vector:
+def vector(value: ArrayLike, what: str = "The vector", dimension: int | None = None) -> Vector:
     """Give `value` as a one-dimensional float64 array of finite numbers (the same array when it is one already)."""
     array: Vector = np.asarray(value, dtype=np.float64)
     if array.ndim != 1:

@@ -1,0 +1,120 @@
+"""Quadratics with a closed form: a positive semidefinite system, alone or on a Euclidean ball."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """Eigenvalues and eigenvectors of a positive semidefinite matrix; those below p·eps·largest are set to 0."""
+
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def of(cls, gram: Array) -> "Spectrum":
+        """The spectrum of `gram`."""
+        from scipy.linalg import eigh
+
+        values, vectors = eigh(gram)
+        cutoff = values.size * _EPS * float(np.abs(values).max(initial=0.0))
+        return cls(np.where(values > cutoff, values, 0.0), vectors)
+
+    def solve(self, right: Array) -> Array:
+        """The least-squares solution of smallest norm of Aθ = right."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.where(self.values > 0.0, (self.vectors.T @ right) / self.values, 0.0)
+        solution: Array = self.vectors @ scaled
+        return solution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cholesky:
+    """The Cholesky factor of a positive definite matrix."""
+
+    factor: Array
+
+    def solve(self, right: Array) -> Array:
+        """The solution of Aθ = right."""
+        from scipy.linalg import cho_solve
+
+        solution: Array = cho_solve((self.factor, True), right, check_finite=False)
+        return solution
+
+
+def cholesky(gram: Array, worst: float) -> Cholesky | None:
+    """The factor when the matrix is positive definite with a reciprocal condition number above `worst`."""
+    from scipy.linalg import cho_factor
+    from scipy.linalg.lapack import dpocon
+
+    try:
+        factor, _ = cho_factor(gram, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    reciprocal, _ = dpocon(factor, float(np.abs(gram).sum(axis=0).max(initial=0.0)), uplo="L")
+    return Cholesky(factor) if reciprocal > worst else None
+
+
+def factorise(gram: Array) -> Cholesky | Spectrum:
+    """The Cholesky factor, or the spectrum when the matrix is singular to working precision."""
+    return cholesky(gram, 4.0 * len(gram) * _EPS) or Spectrum.of(gram)
+
+
+def solve(gram: Array, cross: Array, factor: Cholesky | Spectrum) -> Array:
+    """argmin ½θᵀAθ − bᵀθ, of smallest norm, refined with residuals of doubled precision until it stops improving."""
+    from hullabaloo.solvers.kernels import careful_slope
+
+    theta = factor.solve(cross)
+    last = math.inf
+    for _ in range(5):
+        move = factor.solve(-careful_slope(gram, theta, cross))
+        size = float(np.abs(move).max(initial=0.0))
+        if not size < 0.5 * last:
+            break
+        theta = theta + move
+        last = size
+    return theta
+
+
+def solve_on_ball(gram: Array, cross: Array, radius: float, spectrum: Spectrum) -> Array:
+    """argmin ½θᵀAθ − bᵀθ over ‖θ‖₂ ≤ radius, of smallest norm.
+
+    In the eigenbasis θ(ν) = c/(λ + ν); ν = 0 when that lies inside, else the root of ‖θ(ν)‖ = radius. 1/‖θ(ν)‖ is
+    concave, so Newton's method on it climbs to the root from the left without overshooting (Moré, Sorensen 1983).
+    """
+    from hullabaloo.solvers.kernels import careful_slope
+
+    values = spectrum.values
+    c = spectrum.vectors.T @ cross
+    c = np.where((values == 0.0) & (np.abs(c) <= 1e-10 * np.linalg.norm(c)), 0.0, c)
+    live = c != 0.0
+    if not live.any():
+        return np.zeros_like(cross)
+    nu = max(0.0, float((np.abs(c[live]) / radius - values[live]).max()))
+    if nu == 0.0 and np.linalg.norm(c[live] / values[live]) <= radius:
+        return solve(gram, cross, spectrum)
+    for _ in range(100):
+        point = c[live] / (values[live] + nu)
+        norm = float(np.linalg.norm(point))
+        step = (norm / radius - 1.0) * norm**2 / float(point @ (point / (values[live] + nu)))
+        if not nu + step > nu:
+            break
+        nu += step
+    theta = np.zeros_like(cross)
+    theta[live] = c[live] / (values[live] + nu)
+    theta = spectrum.vectors @ theta
+    for _ in range(2):  # Newton steps on the optimality conditions, the residual in doubled precision
+        right = spectrum.vectors.T @ (-careful_slope(gram, theta, cross) - nu * theta)
+        t = spectrum.vectors.T @ theta
+        inverse = 1.0 / (values + nu)
+        change = (float(t @ (inverse * right)) - 0.5 * (radius**2 - float(t @ t))) / float(t @ (inverse * t))
+        theta = theta + spectrum.vectors @ (inverse * (right - change * t))
+        nu += change
+    norm = float(np.linalg.norm(theta))
+    return theta * min(1.0, radius / norm)

@@ -1,0 +1,268 @@
+"""Minimise ½θᵀAθ − bᵀθ + ψ(θ) over C to the last digits: what least squares on moments comes down to.
+
+Post-processing: arithmetic on numbers that are already private (or an inner step of a query that answers for it).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import (
+    ConvexSet,
+    HasElasticForm,
+    L2Ball,
+    NoPenalty,
+    Penalty,
+    PenaltyWithFreeIntercept,
+    Projectable,
+    WithIntercept,
+    require,
+)
+from hullabaloo.solvers.active_faces import OnSet, Quadratic, Shape, WithPenalty, WithWeights, minimise
+from hullabaloo.solvers.linear_system import Spectrum, cholesky, factorise, solve, solve_on_ball
+
+Array = npt.NDArray[np.float64]
+
+
+class Status(StrEnum):
+    """How a minimisation ended, from best to worst."""
+
+    EXACT = "exact"
+    CONVERGED = "converged"
+    LIMIT = "iteration limit"
+    UNBOUNDED = "unbounded below"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuadraticSolution:
+    """The minimiser and the evidence for it.
+
+    Attributes:
+        theta: shape (p,) or (p, k), as `cross`.
+        residual: ‖v‖₂/(‖b‖₂ + L‖θ‖₂) for a subgradient v of the objective and L ≥ the largest eigenvalue of A: θ is
+            optimal for data changed by that relative amount. The largest over the columns of `cross`. Where the
+            objective is λ-strongly convex, ‖θ − θ*‖ ≤ ‖v‖/λ.
+        iterations: first-order steps, all columns together; 0 for a closed form.
+        status: the worst over the columns. `UNBOUNDED`: b has a part that A does not bound and ψ, C do not hold;
+            theta is then the least-squares solution of smallest norm, or the last point.
+    """
+
+    theta: Array
+    residual: float
+    iterations: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    theta: Array
+    iterations: int
+    status: Status
+
+
+_Solve = Callable[[Array, Array], _Column]  # (cross, start) -> column
+
+
+def minimise_quadratic(
+    gram: npt.ArrayLike,
+    cross: npt.ArrayLike,
+    *,
+    feasible: ConvexSet | Projectable | None = None,
+    penalty: Penalty | None = None,
+    start: npt.ArrayLike | None = None,
+    tolerance: float = 1e-12,
+    max_iterations: int = 100_000,
+) -> QuadraticSolution:
+    """Minimise ½θᵀAθ − bᵀθ + ψ(θ) over θ in C, for a symmetric positive semidefinite A.
+
+    Closed forms: no set and an l2 penalty or none (smallest norm when A is singular); `L2Ball`. An intercept beside a
+    set or penalty is eliminated first. Otherwise first-order steps until the face of the solution is found, then a
+    linear system on that face.
+
+    Args:
+        gram: A, shape (p, p).
+        cross: b, shape (p,), or (p, k) for k separate problems with one A.
+        feasible: C, anything that can be projected onto; None for R^p.
+        penalty: ψ; with a set, only one without an l1 part.
+        start: where iterations start, shape of `cross`; never changes what they converge to when that is unique.
+        tolerance: largest `residual` that counts as converged.
+        max_iterations: limit on first-order steps for each column.
+
+    Raises:
+        InvalidParameter: A or b is not finite, has the wrong shape, or A is not symmetric positive semidefinite.
+        CapabilityError: the set cannot be projected onto, or an l1 part of ψ meets a set.
+
+    Example:
+        >>> minimise_quadratic([[2.0, 0.0], [0.0, 1.0]], [2.0, 3.0]).theta
+        array([1., 3.])
+    """
+    a, b = _checked(gram, cross)
+    penalty = penalty or NoPenalty()
+    a, weight = _with_squares(a, penalty)
+    if feasible is not None:
+        require(feasible, [Projectable], "The quadratic solver")
+        if weight is None or weight.any():
+            raise CapabilityError(
+                f"A quadratic was given both {feasible!r} and {penalty!r}, and no exact method for the two together "
+                "is here; keep one of them (an l2 penalty may stay beside a set)."
+            )
+    problem = _Problem(a, feasible, penalty, weight, tolerance, max_iterations)
+    largest, shape = _largest_eigenvalue(a), problem.shape()
+    solve_column = _solver(problem)
+    columns = b[:, None] if b.ndim == 1 else b
+    starts = np.zeros_like(columns) if start is None else np.asarray(start, dtype=np.float64).reshape(columns.shape)
+    solved, residual, worst = [], 0.0, Status.EXACT
+    order = list(Status)
+    for j in range(columns.shape[1]):
+        cross_j = columns[:, j].copy()
+        column = solve_column(cross_j, starts[:, j].copy())
+        quadratic = Quadratic(a, cross_j, largest)
+        size = float(np.linalg.norm(cross_j))
+        absolute = shape.stationarity(quadratic, column.theta)
+        scale = size + quadratic.largest * float(np.linalg.norm(column.theta))
+        residual = max(residual, absolute / scale if scale > 0.0 else 0.0)
+        status = column.status
+        if feasible is None and absolute > 1e-5 * (size + (0.0 if weight is None else float(np.linalg.norm(weight)))):
+            status = Status.UNBOUNDED
+        worst = max(worst, status, key=order.index)
+        solved.append(column)
+    return QuadraticSolution(
+        theta=np.stack([column.theta for column in solved], axis=1).reshape(b.shape),
+        residual=residual,
+        iterations=sum(column.iterations for column in solved),
+        status=worst,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """A with the l2 part of the penalty in it, and what is added: a set, or the weights of an l1 part (None: other)."""
+
+    gram: Array
+    feasible: ConvexSet | Projectable | None
+    penalty: Penalty
+    weight: Array | None
+    tolerance: float
+    limit: int
+
+    def shape(self) -> Shape:
+        if isinstance(self.feasible, Projectable):
+            return OnSet(self.feasible)
+        return WithPenalty(self.penalty) if self.weight is None else WithWeights(self.weight)
+
+
+def _checked(gram: npt.ArrayLike, cross: npt.ArrayLike) -> tuple[Array, Array]:
+    a, b = np.asarray(gram, dtype=np.float64), np.asarray(cross, dtype=np.float64)
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or b.ndim not in (1, 2) or len(b) != len(a) or b.size == 0:
+        raise InvalidParameter(
+            f"A quadratic needs a square matrix and vectors of its size, but their shapes are {a.shape} and {b.shape}; "
+            "pass the moments of the same columns."
+        )
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise InvalidParameter("A quadratic was given a NaN or an infinity, so it has no minimiser; check its source.")
+    size = float(np.abs(a).max())
+    if float(np.abs(a - a.T).max()) > 1e-9 * size:
+        raise InvalidParameter("The matrix of a quadratic must be symmetric, but it is not; pass (A + Aᵀ)/2.")
+    if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:
+        raise InvalidParameter(
+            "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified "
+            "minimiser; make it positive semidefinite first."
+        )
+    return np.ascontiguousarray(0.5 * (a + a.T)), b
+
+
+def _with_squares(a: Array, penalty: Penalty) -> tuple[Array, Array | None]:
+    """Move the l2 part of the penalty into A; give A and the weights of the l1 part (None: of another form)."""
+    free = isinstance(penalty, PenaltyWithFreeIntercept)
+    core = penalty.penalty if isinstance(penalty, PenaltyWithFreeIntercept) else penalty
+    if not isinstance(core, HasElasticForm):
+        return a, None
+    weight, squares = core.elastic_weights(len(a) - free)
+    if squares.any():
+        a = a + np.diag(np.append(squares, 0.0) if free else squares)
+    return a, np.append(weight, 0.0) if free else weight
+
+
+def _solver(problem: _Problem) -> _Solve:
+    """What solves one column: everything that depends on A alone is done here, once."""
+    a, feasible, weight = problem.gram, problem.feasible, problem.weight
+    if len(a) == 0:
+        return lambda cross, start: _Column(np.zeros(0), 0, Status.EXACT)
+    if feasible is None and weight is not None and not weight.any():
+        factor = factorise(a)
+        return lambda cross, start: _Column(solve(a, cross, factor), 0, Status.EXACT)
+    if isinstance(feasible, L2Ball):
+        radius, spectrum = feasible.radius, Spectrum.of(a)
+        return lambda cross, start: _Column(solve_on_ball(a, cross, radius, spectrum), 0, Status.EXACT)
+    if isinstance(feasible, WithIntercept):
+        return _Eliminated(replace(problem, feasible=feasible.body), feasible.lower, feasible.upper)
+    if feasible is None and weight is not None and isinstance(problem.penalty, PenaltyWithFreeIntercept):
+        inner = replace(problem, penalty=problem.penalty.penalty, weight=weight[:-1])
+        return _Eliminated(inner, -math.inf, math.inf)
+    largest, shape = _largest_eigenvalue(a), problem.shape()
+
+    def iterated(cross: Array, start: Array) -> _Column:
+        theta, residual, used = minimise(
+            Quadratic(a, cross, largest), shape, start, tolerance=problem.tolerance, limit=problem.limit
+        )
+        return _Column(theta, used, Status.CONVERGED if residual <= problem.tolerance else Status.LIMIT)
+
+    return iterated
+
+
+class _Eliminated:
+    """A problem whose last coordinate t is held by the interval [lower, upper] alone.
+
+    The minimum over the others is convex in t. Without the interval t = (b_t − aᵀθ)/α, which leaves a quadratic in θ
+    with the Schur complement of α; when that t is outside, the nearer end of the interval is optimal and the others
+    are solved for with t fixed there.
+    """
+
+    def __init__(self, problem: _Problem, lower: float, upper: float) -> None:
+        gram = problem.gram
+        self.lower, self.upper = lower, upper
+        self.column, self.alpha = gram[:-1, -1].copy(), float(gram[-1, -1])
+        self.rest = replace(problem, gram=np.ascontiguousarray(gram[:-1, :-1]))
+        self.solve_fixed: _Solve | None = None
+        self.solve_free: _Solve | None = None
+        if self.alpha > 0.0:
+            schur = self.rest.gram - np.outer(self.column, self.column) / self.alpha
+            self.solve_free = _solver(replace(problem, gram=schur))
+
+    def __call__(self, cross: Array, start: Array) -> _Column:
+        b, last = cross[:-1], float(cross[-1])
+        if self.solve_free is not None:
+            head = self.solve_free(b - self.column * (last / self.alpha), start[:-1])
+            t = (last - float(self.column @ head.theta)) / self.alpha
+            if self.lower <= t <= self.upper:
+                return _Column(np.append(head.theta, t), head.iterations, head.status)
+        else:  # the row of A is zero, and only b_t pulls at t
+            t = math.copysign(math.inf, last) if last else 0.0
+        t = min(max(t, self.lower), self.upper)
+        if math.isinf(t):
+            return _Column(np.zeros_like(cross), 0, Status.UNBOUNDED)
+        if self.solve_fixed is None:
+            self.solve_fixed = _solver(self.rest)
+        head = self.solve_fixed(b - self.column * t, start[:-1])
+        return _Column(np.append(head.theta, t), head.iterations, head.status)
+
+
+def _largest_eigenvalue(a: Array) -> float:
+    """A bound a little above the largest eigenvalue of A; exact for few columns, by Lanczos for many."""
+    if len(a) <= 300:
+        return float(np.linalg.eigvalsh(a)[-1]) * (1.0 + 1e-9) if len(a) else 0.0
+    bound = min(float(np.linalg.norm(a)), float(np.abs(a).sum(axis=0).max()))
+    if bound == 0.0:
+        return 0.0
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    try:
+        estimate = eigsh(a, k=1, tol=1e-3, v0=np.cos(np.arange(len(a))), maxiter=50, return_eigenvectors=False)
+    except ArpackNoConvergence:
+        return bound
+    return min(bound, 1.02 * float(estimate[0]))
