@@ -86,9 +86,13 @@ class PrivacyStatement:
     def lines(self) -> list[str]:
         """The statement as sentences, most important first."""
         if not self.private:
-            return [f"{NOT_PRIVATE[self.not_private]}. Do not release this model of sensitive records."]
+            return [f"{NOT_PRIVATE[self.not_private]}. Do not release this model of sensitive records"]
         opening = [] if self.ledger else [NOT_RECORDED]
-        unit = "one record" if self.unit == "record" else f"all records of one {self.unit} (at most {self.records_per_unit})"
+        unit = (
+            "one record"
+            if self.unit == "record"
+            else f"all records of one {self.unit} (at most {self.records_per_unit})"
+        )
         change = "replaced by any other" if self.neighbours is Neighbours.REPLACE_ONE else "added or removed"
         mu = self.mu
         gaussian = "" if mu is None else f", and {mu:.4g}-Gaussian differential privacy"
@@ -96,23 +100,24 @@ class PrivacyStatement:
             *opening,
             f"({self.epsilon():.4g}, {self.delta:.3g})-differential privacy{gaussian}, for tables that differ in {unit}, "
             f"{change}",
-            f"a person with k units in the table has {', '.join(self._groups())}",
-            "the guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key",
-            "not covered: elapsed time, memory traffic, the machine that holds the records, and other releases "
+            f"A person with k units in the table has {', '.join(self._groups())}",
+            "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key",
+            "Not covered: elapsed time, memory traffic, the machine that holds the records, and other releases "
             + ("outside the ledger" if self.ledger else "of the same records"),
         ]
         if self.neighbours is Neighbours.ADD_OR_REMOVE:
-            lines.insert(len(opening) + 1, f"the number of records is hidden; {self.records} is the declared nominal number")
+            lines.insert(
+                len(opening) + 1, f"The number of records is hidden; {self.records} is the declared nominal number"
+            )
         if self.ledger:
-            lines.append(f"charged to dataset {self.dataset!r} in {self.ledger} (charge {self.charge})")
+            lines.append(f"Charged to dataset {self.dataset!r} in {self.ledger} (charge {self.charge})")
         return lines
 
     def _groups(self) -> list[str]:
         return [f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5)]
 
     def __str__(self) -> str:
-        text = ". ".join(self.lines())
-        return text + "."
+        return " ".join(f"{line}." for line in self.lines())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""

@@ -72,7 +72,10 @@ class Encoding:
         weights: Array | None = None
         if self.domain.weight is not None:
             name, largest = self.domain.weight
-            weights = encode.encode_weight(*schema.open_role(source, weight, name, "weight"), largest)
+            if schema.weight_is_left_out(source, weight):
+                weights = np.full(X.shape[0], min(1.0, largest))
+            else:
+                weights = encode.encode_weight(*schema.open_role(source, weight, name, "weight"), largest)
         if self.domain.unit is not None:
             holder, column = schema.open_role(source, unit, self.domain.unit, "unit")
             kept = encode.within_share(holder, column, self.domain.records_per_unit)
@@ -187,6 +190,10 @@ def make_encoding(
         names_in = None if feature_names is None else tuple(map(str, feature_names))
         width = len(names_in) if names_in is not None else int(n_features or 0)
         columns = names_in if names_in is not None else tuple(f"x{i}" for i in range(width))
+        if width < 1:
+            raise DomainError(
+                "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Pass a table with columns."
+            )
         norm = "l2" if domain.row_norm is None else domain.row_norm[0]
         norms = norm_bounds(width, (norm, 1.0), structural=False)
     l1, l2, linf = norms

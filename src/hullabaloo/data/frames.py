@@ -28,8 +28,9 @@ class FrameTable(Table):
     @property
     def schema(self) -> TableSchema:
         """See ``Table``."""
+        named = all(isinstance(name, str) for name in self._schema)  # pandas numbers columns that have no names
         return TableSchema(
-            tuple(str(name) for name in self._schema),
+            tuple(self._schema) if named else None,
             tuple(str(dtype) for dtype in self._schema.values()),
             tuple(self._kind(name, dtype) for name, dtype in self._schema.items()),
         )

@@ -66,8 +66,8 @@ def open_column(values: Any, what: str) -> Table:
         import pyarrow as pa
 
         return _open_arrow(pa.table({what: values}))
-    if hasattr(values, "__array__") and np.ndim(values) == 1 and not hasattr(values, "dtype"):
-        return ColumnTable(np.asarray(values))
+    if hasattr(values, "__array__") and not hasattr(values, "dtype"):
+        return open_column(np.asarray(values), what)
     return open_table(values)
 
 

@@ -128,6 +128,11 @@ def open_role(table: Table, values: Any, name: str, what: str) -> tuple[Table, i
     return opened, 0
 
 
+def weight_is_left_out(table: Table, weight: Any) -> bool:
+    """Whether every record weighs 1: a nameless table has no weight column, and no array was given instead."""
+    return weight is None and table.schema.names is None
+
+
 def check_lengths(a: Table, b: Table) -> None:
     """Refuse a target, weight or unit with another number of records; the message holds neither number."""
     if a is not b and a.n_rows != b.n_rows:
@@ -164,9 +169,9 @@ def check_roles(domain: "Domain", table: Table, y: Any, weight: Any, unit: Any) 
             )
         count = len(domain.targets)
         check_lengths(table, open_target(domain, table, y, count)[0])
-    if domain.weight is not None:
+    if domain.weight is not None and not weight_is_left_out(table, weight):
         check_lengths(table, open_role(table, weight, domain.weight[0], "weight")[0])
-    elif weight is not None:
+    elif domain.weight is None and weight is not None:
         raise SchemaError(
             "A weight was given, and the domain declares none. Its largest value multiplies the noise, so it has to be "
             "declared: Domain(weight=('weight', largest))."

@@ -1,11 +1,13 @@
 """What every private linear model shares: parameters, fitting through the hinge, prediction, refitting, saving."""
 
+import warnings
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -93,7 +95,14 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
             InvalidParameter: an argument or the table's declared schema does not fit the domain; nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
         """
-        fitted = fit(self._task(), X, y, sample_weight)
+        task = self._task()
+        if getattr(y, "ndim", 1) == 2 and len(task.domain.targets) == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Its one column is the target.",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+        fitted = fit(task, X, y, sample_weight)
         self._adopt(fitted.release, fitted.prepared.encoding, fitted.names)
         return self
 

@@ -1,0 +1,85 @@
+"""Models from noisy moments side by side: how well each fits, without the optimism of having been fitted to the noise."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.refit import kept_columns, released_moments
+from hullabaloo.solvers import explained
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One model and target: noise-corrected R² and its standard error (privacy and sampling noise together)."""
+
+    model: str
+    target: str
+    columns: int
+    r2: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The table of `hb.compare`; post-processing of the releases, at no further cost."""
+
+    rows: tuple[Compared, ...]
+    note: str = "Computed from the released noisy moments: no record was read and nothing more was spent."
+
+    def to_dataframe(self) -> Any:
+        """The rows as a pandas dataframe."""
+        import pandas as pd
+
+        return pd.DataFrame([{name: getattr(row, name) for name in Compared.__slots__} for row in self.rows])
+
+    def _cells(self) -> list[list[str]]:
+        head = ["model", "target", "columns", "R²", "s.e."]
+        body = [[r.model, r.target, str(r.columns), f"{r.r2:.4f}", f"{r.standard_error:.2g}"] for r in self.rows]
+        return [head, *body]
+
+    def __str__(self) -> str:
+        lines = self._cells()
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        text = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        return "\n".join([*text, self.note])
+
+    def _repr_html_(self) -> str:
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in line) + "</tr>" for line in self._cells())
+        return f"<table>{rows}</table><p>{html.escape(self.note)}</p>"
+
+
+def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearModel]) -> Comparison:
+    """Noise-corrected R² of models that were fitted, or refitted, with `solver="moments"`.
+
+    `R² = 1 − residual/variance`, where residual and variance are read off the noisy moments and corrected for the noise
+    that the coefficients were fitted to (Stein's lemma; see `solvers/explained.py`). Costs nothing: post-processing.
+
+    Args:
+        models: fitted models, or a mapping from the name to show.
+
+    Raises:
+        InvalidParameter: no model was given, or one is not fitted.
+        NotReleased: a model's release does not contain moments.
+    """
+    named = dict(models) if isinstance(models, Mapping) else {_name(i, m): m for i, m in enumerate(models)}
+    if not named:
+        raise InvalidParameter("No models were given to compare. Pass a list of fitted models, or a mapping of names.")
+    rows = []
+    for name, model in named.items():
+        if not hasattr(model, "release_"):
+            raise InvalidParameter(f"The model {name!r} is not fitted, so it has no R². Fit it first, with solver='moments'.")
+        moments, release, facts = released_moments(model), model.release_, model.encoding_.facts
+        keep = kept_columns(model.encoding_, (release.plan.get("refit") or {}).get("features"))
+        part = moments.subset(keep)
+        for k, target in enumerate(facts.targets):
+            ridge = float(release.trace[k]["ridge"])
+            found = explained(part, release.theta[keep, k], target=k, intercept=facts.intercept, ridge=ridge)
+            rows.append(Compared(name, target, len(keep) - facts.intercept, found.r2, found.standard_error))
+    return Comparison(tuple(rows))
+
+
+def _name(place: int, model: PrivateLinearModel) -> str:
+    return f"{place + 1}: {type(model).__name__}"
