@@ -55,6 +55,10 @@ def root_at_most(value: Fraction) -> float:
 
 
 def sum_at_least(terms: Iterable[tuple[float, int]]) -> float:
-    """Give a float not below ``Σ count · value`` for nonnegative values, and ∞ when one of them is ∞."""
-    products = [value * count for value, count in terms]
-    return padded(math.fsum(products), 4.0)
+    """Give the smallest float not below ``Σ count · value`` for nonnegative values; ∞ when one of them is ∞, NaN for a NaN."""
+    total = Fraction(0)
+    for value, count in terms:
+        if not math.isfinite(value):
+            return value
+        total += count * Fraction(value)
+    return float_at_least(total)

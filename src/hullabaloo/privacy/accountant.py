@@ -44,7 +44,7 @@ def epsilon_of(event: Event, delta: float) -> float:
             return math.inf
     for _ in range(100):
         middle = low + (high - low) / 2.0
-        if high - low <= 1e-12 * high:
+        if high - low <= 1e-11 * high:
             break
         if delta_of(event, middle) <= delta:
             high = middle

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range
-from hullabaloo.privacy._rounding import root_at_least, sum_at_least
+from hullabaloo.privacy._rounding import padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event, GaussianEvent, SelectionEvent, atom_from_dict, with_tail
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
@@ -61,7 +61,7 @@ class ComposedEvent(Event):
     def renyi(self, alpha: float) -> float:
         """Give the sum of the parts' divergences."""
         checked_order(alpha)
-        return sum_at_least((event.renyi(alpha), count) for event, count in self.parts)
+        return padded(math.fsum(event.renyi(alpha) * count for event, count in self.parts), 4.0)
 
     def zcdp_rho(self) -> float | None:
         """Give the sum of the parts' ρ, None when a part has none."""
@@ -128,9 +128,20 @@ def compose(*events: Event, count: int = 1) -> Event:
 
 def event_from_dict(state: Mapping[str, Any]) -> Event:
     """Read what `Event.to_dict` wrote; every float comes back bit for bit, also through JSON."""
+    if not isinstance(state, Mapping):
+        raise InvalidParameter(
+            f"An event was read as {state!r}, which is no dictionary with a kind; it cannot be priced."
+        )
     if state.get("kind") != ComposedEvent.kind:
         return atom_from_dict(state)
-    return ComposedEvent(tuple((event_from_dict(part["event"]), part["count"]) for part in state["parts"]))
+    parts = state.get("parts")
+    if not isinstance(parts, list) or not all(
+        isinstance(part, Mapping) and {*part} == {"event", "count"} for part in parts
+    ):
+        raise InvalidParameter(
+            f"A composed event was read with the parts {parts!r}; each is a dictionary of event and count."
+        )
+    return ComposedEvent(tuple((event_from_dict(part["event"]), part["count"]) for part in parts))
 
 
 def _atoms(event: Event) -> tuple[tuple[Event, int], ...]:

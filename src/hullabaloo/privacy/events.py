@@ -67,18 +67,31 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> f
 
     **Guarantee.** Claim: if the exact law is (ε, δ(ε))-DP and the released law within ``mass`` of it in total variation for
     every table, the release is (ε, δ(ε') + (1 + e^ε') mass)-DP for every ε' ≤ ε. Proof: ``P̃(S) ≤ P(S) + m ≤ e^ε' Q(S) + δ + m
-    ≤ e^ε'(Q̃(S) + m) + δ + m``, and (ε', δ)-DP implies (ε, δ)-DP. A few ε' are tried where e^ε would make the tail count.
+    ≤ e^ε'(Q̃(S) + m) + δ + m``, and (ε', δ)-DP implies (ε, δ)-DP. Where the tail counts, a search finds a good ε'; every ε' tried
+    is valid.
     """
     epsilon = float(epsilon)
     if not epsilon >= 0.0:
         raise InvalidParameter(f"epsilon={epsilon!r} is not a number of at least 0; a privacy loss is never negative.")
     if mass == 0.0:
         return exact(epsilon)
-    if mass >= 1.0:
+    if mass >= 0.5:
         return 1.0
-    trials = [epsilon] if epsilon < 700.0 else []
-    trials += [e for e in (-math.log(mass) - 8.0 * j for j in range(1, 11)) if 0.0 < e < epsilon]
-    return min([1.0, *(padded(exact(e) + (1.0 + math.exp(e)) * mass, 16.0) for e in trials)])
+
+    def total(e: float) -> float:
+        return min(1.0, padded(exact(e) + (1.0 + math.exp(e)) * mass, 16.0))
+
+    high = min(epsilon, -math.log(mass))  # beyond it the tail alone is above 1
+    best, at_high = total(high), exact(high)
+    if (1.0 + math.exp(high)) * mass <= 1e-9 * at_high:
+        return best
+    low, ratio = 0.0, (math.sqrt(5.0) - 1.0) / 2.0
+    for _ in range(60):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        at_left, at_right = total(left), total(right)
+        best = min(best, at_left, at_right)
+        low, high = (low, right) if at_left < at_right else (left, high)
+    return best
 
 
 @final

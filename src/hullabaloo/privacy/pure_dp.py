@@ -41,14 +41,14 @@ def pure_mu(strength: float) -> float:
     ``erf(μ/√8) = tanh(ε₀/2)``; the upper end of a bisection of that equation is returned. Where erf is too flat, ``2√(2ε₀)``
     holds, as ``Φ(−μ/2) ≤ ½ e^{−μ²/8} ≤ 1/(1 + e^ε₀)``. Source: Dong, Roth & Su 2022, §2 for the trade-off functions.
     """
-    if strength > 20.0:
+    if strength > 2.0:
         goal = 2.0 / (1.0 + math.exp(min(strength, 700.0)))
         crude = padded(math.sqrt(8.0 * strength))
         if strength > 650.0:
             return crude
 
         def enough(mu: float) -> bool:
-            return math.erfc(mu / math.sqrt(8.0)) <= goal * (1.0 - 2.0**-36)
+            return math.erfc(mu / math.sqrt(8.0)) <= goal * (1.0 - 2.0**-44)
     else:
         goal = math.tanh(strength / 2.0)
         crude = padded(1.3 * strength + 1e-300) if strength < 0.1 else padded(math.sqrt(8.0 * strength))

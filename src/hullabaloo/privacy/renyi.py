@@ -108,7 +108,7 @@ def _golden(function: Curve, low: float, high: float) -> float:
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = function(left), function(right)
     best = min(at_left, at_right)
-    for _ in range(64):
+    for _ in range(42):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)

@@ -1,0 +1,135 @@
+import math
+
+import numpy as np
+import pytest
+
+from hullabaloo.errors import CalibrationError, InvalidParameter
+from hullabaloo.privacy import (
+    Budget,
+    GaussianEvent,
+    LaplaceEvent,
+    PermuteAndFlipEvent,
+    SelectionEvent,
+    calibrate,
+    compose,
+    epsilon_of,
+    filter_named,
+    gaussian_mu,
+    noise_multiplier,
+    selection_epsilon,
+)
+from hullabaloo.privacy.renyi import zcdp_rho
+
+BUDGETS = [Budget(1.0, 1e-6), Budget(0.1, 1e-9), Budget(8.0, 1e-5), Budget(1e-6, 1e-300), Budget(100.0, 1e-6)]
+CURVES = [Budget.gdp(0.3), Budget.zcdp(0.02)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "mu"), [(1, 1e-6, 0.2367), (0.1, 1e-6, 0.0275), (8, 1e-5, 1.666)])
+def test_reference_values(epsilon: float, delta: float, mu: float) -> None:
+    assert gaussian_mu(Budget(epsilon, delta)) == pytest.approx(mu, abs=6e-5)
+
+
+def test_reference_value_of_zcdp() -> None:
+    assert zcdp_rho(1.0, 1e-6) == pytest.approx(0.02436, abs=6e-6)
+    assert gaussian_mu(Budget(1.0, 1e-6), filter="renyi") == pytest.approx(math.sqrt(2 * 0.02436), abs=6e-5)
+
+
+def test_papers_calibration_is_an_order_of_magnitude_worse() -> None:
+    """σ² = 32 L² T log²(T/δ)/(nε)² at ε = 1, n = 20 000, δ = 1/n² against σ = Δ√T/μ, Δ = 2L/n."""
+    n, steps = 20_000, 100
+    paper = math.sqrt(32 * steps) * math.log(steps * n**2) / n
+    ours = 2 / n * math.sqrt(steps) / gaussian_mu(Budget(1.0, n**-2.0))
+    assert 6.0 < paper / ours < 14.0
+
+
+@pytest.mark.parametrize("budget", [*BUDGETS[:3], *CURVES], ids=repr)
+@pytest.mark.parametrize("samples", [0, 1000, 2**40])
+def test_mu_may_be_split_in_floating_point_and_still_fits(budget: Budget, samples: int) -> None:
+    mu = gaussian_mu(budget, samples=samples)
+    generator = np.random.default_rng(3)
+    for parts in (1, 7, 300):
+        weight = generator.dirichlet(np.ones(parts))
+        events = [GaussianEvent(float(1.0 / (mu * np.sqrt(w))), samples // parts) for w in weight]
+        assert budget.admits(compose(*events))
+        assert not budget.admits(compose(*(GaussianEvent(e.noise_multiplier * (1 - 1e-4), e.samples) for e in events)))
+    assert budget.admits(compose(GaussianEvent(math.sqrt(5000) / mu, samples // 5000), count=5000))
+
+
+@pytest.mark.parametrize("budget", [*BUDGETS, *CURVES], ids=repr)
+def test_noise_multiplier_is_admitted_and_the_smallest(budget: Budget) -> None:
+    for count in (1, 13, 1000):
+        noise = noise_multiplier(budget, count)
+        assert budget.admits(compose(GaussianEvent(noise), count=count))
+        assert not budget.admits(compose(GaussianEvent(noise * (1 - 1e-9)), count=count))
+
+
+def test_both_ways() -> None:
+    event = compose(GaussianEvent(noise_multiplier(Budget(2.0, 1e-7), 10)), count=10)
+    assert epsilon_of(event, 1e-7) == pytest.approx(2.0, rel=1e-8)
+    assert epsilon_of(event, 1e-7) <= 2.0
+
+
+def test_pure_budgets_are_refused_for_gaussian_noise_with_the_remedy() -> None:
+    for call in (gaussian_mu, lambda b: noise_multiplier(b, 3), lambda b: gaussian_mu(b, samples=5)):
+        with pytest.raises(CalibrationError, match=r"delta = 0.*1/n².*1e-8"):
+            call(Budget(1.0, 0.0))
+    with pytest.raises(CalibrationError):
+        calibrate(GaussianEvent, Budget(1.0, 0.0))
+    with pytest.raises(CalibrationError):
+        calibrate(lambda b: LaplaceEvent(b, samples=1), Budget(1.0, 0.0))
+    assert calibrate(LaplaceEvent, Budget(0.5, 0.0)) == pytest.approx(2.0, rel=1e-9)
+    assert selection_epsilon(Budget(1.0, 0.0), 4) == pytest.approx(0.25, rel=1e-9)
+
+
+def test_not_private_needs_no_noise() -> None:
+    forever = Budget(math.inf)
+    assert gaussian_mu(forever, samples=10) == gaussian_mu(forever, filter="renyi") == math.inf
+    assert noise_multiplier(forever, 10) == 0.0
+    assert selection_epsilon(forever, 10) == math.inf
+    assert calibrate(GaussianEvent, forever) == 0.0
+
+
+def test_generic_calibration() -> None:
+    budget = Budget(1.0, 1e-6)
+    noise = calibrate(lambda x: compose(compose(GaussianEvent(x), count=10), SelectionEvent(0.1)), budget)
+    assert budget.admits(compose(compose(GaussianEvent(noise), count=10), SelectionEvent(0.1)))
+    assert noise_multiplier(budget, 10) < noise < 1.3 * noise_multiplier(budget, 10)
+    assert 1 / calibrate(lambda x: PermuteAndFlipEvent(1 / x), budget) == pytest.approx(1.0, abs=1e-5)
+    with pytest.raises(CalibrationError, match="cannot lower"):
+        calibrate(lambda x: compose(GaussianEvent(x), SelectionEvent(5.0)), budget)
+    with pytest.raises(CalibrationError, match="tails"):
+        gaussian_mu(Budget(1.0, 1e-36), samples=1000)
+
+
+@pytest.mark.parametrize("filter", [None, "basic", "gdp", "renyi"])
+@pytest.mark.parametrize("budget", [*BUDGETS[:3], *CURVES], ids=repr)
+def test_what_is_calibrated_for_a_filter_fits_it(budget: Budget, filter: str | None) -> None:
+    from hullabaloo.errors import BudgetError
+
+    try:
+        event = GaussianEvent(1.0 / gaussian_mu(budget, samples=2**40, filter=filter), 2**40)
+        picks = compose(SelectionEvent(selection_epsilon(budget, 6, filter=filter)), count=6)
+    except BudgetError:
+        assert budget.kind != "dp"
+        return
+    assert budget.admits(event)
+    assert budget.admits(picks)
+    if filter:
+        assert filter_named(filter).takes(event, budget)
+        assert filter_named(filter).takes(picks, budget)
+
+
+def test_a_filter_never_allows_more() -> None:
+    for budget in BUDGETS[:3]:
+        free = gaussian_mu(budget)
+        assert gaussian_mu(budget, filter="basic") == free
+        assert 0.99999 * free < gaussian_mu(budget, filter="gdp") <= free
+        assert 0.85 * free < gaussian_mu(budget, filter="renyi") < free
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True])
+def test_counts_are_counts(count: int) -> None:
+    with pytest.raises(InvalidParameter):
+        noise_multiplier(Budget(1.0, 1e-6), count)
+    with pytest.raises(InvalidParameter):
+        selection_epsilon(Budget(1.0, 1e-6), count)
