@@ -123,7 +123,8 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> _Colu
     ridge = choose_ridge(facts)
     scale, cross = moments.scale_x, moments.cross[:, target]
     squares = _squares(problem)
-    lift = np.maximum(ridge.strength * scale**2 - (0.0 if squares is None else squares), 0.0)
+    own = np.zeros(problem.dimension) if squares is None else squares
+    lift = np.maximum(ridge.strength * scale**2 - own, 0.0)
     gram = moments.gram if facts.noiseless else facts.gram * scale**2 + np.diag(lift)
     if ridge.strength >= INFINITE:
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
@@ -145,7 +146,7 @@ def _squares(problem: Problem) -> Array | None:
     if not isinstance(penalty, HasElasticForm):
         return None
     kinks, squares = penalty.elastic_weights(slopes)
-    return None if kinks.any() else np.append(squares, np.zeros(problem.intercept * 1))
+    return None if kinks.any() else np.append(squares, np.zeros(int(problem.intercept)))
 
 
 def _inactive(gram: Array, cross: Array, theta: Array) -> bool:

@@ -1,0 +1,43 @@
+"""Noise-corrected R²: right on average, and within its own error."""
+
+import numpy as np
+import pytest
+
+from hullabaloo.solvers import explained, solve_moments
+from tests.solvers.tables import least_squares, noisy_moments, problem, table
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_it_estimates_the_r2_that_the_released_model_really_has(intercept: bool) -> None:
+    """1000 releases; the mean is within six standard errors and 0.01 (the choice of the ridge is not corrected for)."""
+    data = table(2000, 5, intercept=intercept)
+    rng = np.random.default_rng(0)
+    y = data.Y[:, 0]
+    base = float(np.var(y)) if intercept else float(np.mean(y**2))
+    gaps, errors = [], []
+    for _ in range(1000):
+        moments = noisy_moments(data, 10.0, rng)
+        solution = solve_moments(moments, problem(data))
+        theta = solution.theta[:, 0]
+        found = explained(moments, theta, target=0, intercept=intercept, ridge=solution.trace[0]["ridge"])
+        gaps.append(found.r2 - (1.0 - float(np.mean((y - data.X @ theta) ** 2)) / base))
+        errors.append(found.standard_error)
+    assert abs(np.mean(gaps)) < 6.0 * np.std(gaps) / np.sqrt(len(gaps)) + 0.01
+    assert np.mean(np.abs(gaps) < 1.96 * np.array(errors)) > 0.9
+
+
+def test_without_noise_it_is_the_usual_r2() -> None:
+    data = table(500, 4, intercept=True)
+    moments = noisy_moments(data, 0.0, np.random.default_rng(0))
+    theta = least_squares(data)[:, 0]
+    found = explained(moments, theta, target=0, intercept=True, ridge=0.0)
+    usual = 1.0 - np.mean((data.Y[:, 0] - data.X @ theta) ** 2) / np.var(data.Y[:, 0])
+    assert found.r2 == pytest.approx(usual, abs=1e-12)
+
+
+def test_where_noise_drowns_the_variance_there_is_no_number() -> None:
+    data = table(50, 4)
+    found = explained(
+        noisy_moments(data, 1e4, np.random.default_rng(1)), np.zeros(4), target=0, intercept=False, ridge=1e8
+    )
+    assert np.isnan(found.r2) == np.isinf(found.standard_error)

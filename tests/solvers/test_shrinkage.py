@@ -1,0 +1,84 @@
+"""The noise-aware ridge: unbiased, honest about its error, silent without noise, zero without signal."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hullabaloo.solvers.shrinkage import INFINITE, RidgePath, choose_ridge, normalised
+from tests.solvers.tables import noisy_moments, table
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_estimated_risk_is_unbiased_and_knows_its_error(intercept: bool) -> None:
+    """False alarm below 1e-6: six standard errors of the mean; the spread within a quarter."""
+    data = table(300, 3, intercept=intercept)
+    rng = np.random.default_rng(1)
+    scale, n = data.facts.norm_l2, data.records
+    gram, cross = data.X.T @ data.X / n / scale**2, data.X.T @ data.Y[:, 0] / n / scale
+    ridge = np.array([0.05])
+    gaps, spreads, estimates = [], [], []
+    for _ in range(4000):
+        facts = normalised(noisy_moments(data, 4.0, rng), 0, intercept)
+        path = RidgePath(facts)
+        risk, spread = path.risk(ridge)
+        theta = np.linalg.solve(facts.gram + ridge * np.eye(len(cross)), facts.cross)
+        gaps.append(risk[0] - (0.5 * theta @ gram @ theta - cross @ theta))
+        spreads.append(spread[0])
+        estimates.append(risk[0])
+    gaps = np.array(gaps)
+    assert abs(gaps.mean()) < 6.0 * gaps.std() / math.sqrt(len(gaps)) + 1e-6
+    assert np.median(spreads) == pytest.approx(np.std(estimates), rel=0.25)
+
+
+def test_without_noise_nothing_is_added() -> None:
+    facts = normalised(noisy_moments(table(), 0.0, np.random.default_rng(0)), 0, False)
+    assert facts.noiseless
+    assert choose_ridge(facts).strength == 0.0
+
+
+def test_the_ridged_gram_is_positive_definite_even_where_noise_rules() -> None:
+    rng = np.random.default_rng(2)
+    data = table(50, 12)
+    for sigma in (0.1, 3.0, 100.0):
+        facts = normalised(noisy_moments(data, sigma, rng), 0, False)
+        ridge = choose_ridge(facts)
+        assert np.linalg.eigvalsh(facts.gram + ridge.strength * np.eye(12))[0] > 0.0
+        assert ridge.strength >= ridge.floor
+
+
+def test_without_signal_the_model_is_almost_always_zero() -> None:
+    """200 tables of noise: the mean squared error rises by less than 1 % of the target's."""
+    rng = np.random.default_rng(3)
+    harm, target = 0.0, 0.0
+    for seed in range(200):
+        data = table(200, 5, signal=0.0, seed=seed)
+        facts = normalised(noisy_moments(data, 6.0, rng), 0, False)
+        ridge = choose_ridge(facts)
+        theta = np.linalg.solve(facts.gram + ridge.strength * np.eye(5), facts.cross)
+        harm += float(np.mean((data.X @ theta - data.Y[:, 0]) ** 2 - data.Y[:, 0] ** 2))
+        target += float(np.mean(data.Y**2))
+    assert harm < 0.01 * target
+
+
+def test_more_noise_never_calls_for_much_less_ridge() -> None:
+    data = table(2000, 5)
+    chosen = []
+    for sigma in (0.5, 2.0, 8.0, 32.0, 1000.0):
+        rng = np.random.default_rng(4)
+        draws = [choose_ridge(normalised(noisy_moments(data, sigma, rng), 0, False)).strength for _ in range(15)]
+        chosen.append(float(np.median(draws)))
+    assert chosen == sorted(chosen)
+    assert chosen[-1] == INFINITE
+
+
+def test_the_constant_columns_entry_is_known_up_to_the_declared_number() -> None:
+    data = table(1000, 3, intercept=True)
+    rng = np.random.default_rng(5)
+    corners = [normalised(noisy_moments(data, 400.0, rng), 0, True) for _ in range(50)]
+    entries = np.array([facts.gram[-1, -1] * data.facts.norm_l2**2 for facts in corners])
+    assert np.abs(entries - 1.0).max() < 0.35
+    assert all(0.0 < facts.corner < 1.0 for facts in corners)
+    exact = normalised(noisy_moments(data, 0.0, rng), 0, True)
+    assert exact.corner == 1.0
+    assert exact.gram[-1, -1] * data.facts.norm_l2**2 == pytest.approx(1.0)

@@ -1,0 +1,91 @@
+"""The public rule of the noisy gradient: a function of public facts, with the harm that it promises."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hullabaloo.curator import CuratorMenu
+from hullabaloo.data.source import RowFacts
+from hullabaloo.losses import Squared
+from hullabaloo.privacy import Neighbours
+from hullabaloo.solvers import Problem
+from hullabaloo.solvers.travel import BOLD, CAREFUL, FEWEST_STEPS, MOST_STEPS, Itinerary, itinerary
+
+
+def planned(
+    n: int, p: int, mu: float, relation: Neighbours = Neighbours.REPLACE_ONE, *, norm: float = 1.0, intercept: bool = False,
+    max_weight: float = 1.0,
+) -> Itinerary:  # fmt: skip
+    facts = RowFacts(tuple(map(str, range(p))), intercept, p, norm, 1.0, ("y",), max_weight=max_weight)
+    asked = Problem(Squared(), p, intercept, float(p), norm, 1.0, 1, n, relation)
+    return itinerary(asked, CuratorMenu(facts, relation, n), mu)
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("n", [20, 500, 20_000, 10_000_000])
+@pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
+def test_noise_alone_never_does_more_harm_than_promised(n: int, mu: float, relation: Neighbours) -> None:
+    path = planned(n, 10, mu, relation)
+    assert FEWEST_STEPS <= path.steps <= MOST_STEPS
+    whole_careful = path.steps * (path.careful * path.sigma / path.scale) ** 2
+    assert whole_careful <= CAREFUL**2 * (1 + 1e-6)
+    bold = path.variance + (path.steps - path.first) * (path.bold * path.sigma / path.scale) ** 2
+    assert bold <= (BOLD**2 + CAREFUL**2) * (1 + 1e-6)
+    assert path.careful <= path.bold <= 2.0
+    assert 0.5 <= path.clip <= 2.0
+
+
+def test_it_scales_as_it_should() -> None:
+    add, replace = (planned(3000, 10, 0.2, relation) for relation in (Neighbours.ADD_OR_REMOVE, Neighbours.REPLACE_ONE))
+    travel = [path.bold * (path.steps - path.first) for path in (add, replace)]
+    assert travel[0] == pytest.approx(2.0 * travel[1], rel=0.02)
+    assert add.bold <= 1.0  # room for twice the declared number of records
+    longer = planned(3000, 10, 0.2, norm=7.0)
+    assert longer.steps == replace.steps
+    assert longer.bold == pytest.approx(replace.bold, rel=1e-6)
+    assert longer.scale == 7.0
+
+
+def test_leftover_accuracy_widens_the_clip() -> None:
+    clips = [planned(n, 10, 0.2367).clip for n in (1000, 100_000, 100_000_000)]
+    assert clips[0] == 0.5
+    assert clips == sorted(clips)
+    assert clips[-1] == pytest.approx(2.0)
+
+
+def test_an_intercept_has_its_own_step_and_a_wider_clip() -> None:
+    path = planned(3000, 10, 0.2, norm=3.0, intercept=True)
+    assert path.clip == 1.0
+    assert path.scale == pytest.approx(math.sqrt(8.0))
+    assert 0.0 < path.middle <= 0.5
+    assert path.bold + path.middle <= 2.0
+    assert planned(3000, 10, 0.2).middle == 0.0
+
+
+def test_heavy_weights_shorten_the_steps() -> None:
+    assert planned(3000, 10, 0.2, max_weight=4.0).bold <= 0.5 * (1 + 1e-6)
+
+
+def test_boldness_needs_evidence() -> None:
+    path = planned(3000, 10, 0.2)
+    assert path.boldness(10.0, 10) == 0.0
+    assert path.boldness(10.0 + 2.0 * math.sqrt(20.0), 10) == 0.0
+    assert 0.0 < path.boldness(30.0, 10) < path.boldness(1e4, 10) < 1.0
+    assert path.boldness(0.0, 0) == 0.0
+    assert path.later(0.0) == path.careful
+    assert path.later(1.0) == path.bold
+
+
+def test_evidence_without_signal_is_at_most_chi_square() -> None:
+    """2000 paths on a table without signal: the mean of q is at most p, plus six standard errors."""
+    rng = np.random.default_rng(0)
+    p = 6
+    path = planned(500, p, 0.2367)
+    scales = np.linspace(0.02, 0.3, p)
+    theta = np.zeros((2000, p))
+    for _ in range(path.first):
+        theta -= path.careful * (theta * scales + path.sigma * rng.normal(size=theta.shape))
+    q = (theta**2).sum(axis=1) / path.variance
+    assert q.mean() <= p + 6.0 * math.sqrt(2.0 * p / 2000)
+    assert np.mean([path.boldness(value, p) > 0.0 for value in q]) < 0.06
