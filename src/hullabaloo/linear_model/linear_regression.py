@@ -18,8 +18,9 @@ class LinearRegression(PrivateLinearModel):
 
     Example:
         >>> import numpy as np, hullabaloo as hb
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.uniform(0, 10, size=(5000, 2)); y = X @ [0.3, -0.2] + rng.normal(0, 0.5, 5000)
+        >>> a, b = np.meshgrid(np.linspace(0, 10, 80), np.linspace(0, 10, 80))
+        >>> X = np.column_stack([a.ravel(), b.ravel()])
+        >>> y = 0.3 * X[:, 0] - 0.2 * X[:, 1]
         >>> domain = hb.Domain(features={"a": (0, 10), "b": (0, 10)}, target=(-5, 5))
         >>> model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X, y)
         >>> model.coef_.shape

@@ -1,0 +1,294 @@
+"""What users do with a fitted model: look, refit, compare, save, load, hand over, price."""
+
+import json
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
+
+import hullabaloo as hb
+from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
+from hullabaloo.linear_model import ESTIMATORS
+from hullabaloo.noise import TestKey
+
+KEY = TestKey(bytes(range(32)))
+BUDGET = hb.Budget(2.0, 1e-7)
+DOMAIN = hb.Domain(
+    features={"age": (18, 90), "hours": (0, 80), "job": hb.Categorical(["clerk", "nurse", "cook"], baseline="clerk")},
+    target={"cost": (-20, 20)},
+    indicators=False,
+)
+
+
+def table(n: int = 20_000, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.uniform(18, 90, n),
+            "hours": rng.uniform(0, 80, n),
+            "job": rng.choice(["clerk", "nurse", "cook"], n),
+        }
+    )
+    frame["cost"] = (
+        0.1 * frame["age"] - 0.05 * frame["hours"] + 3.0 * (frame["job"] == "cook") - 2 + rng.normal(0, 1, n)
+    )
+    return frame
+
+
+@pytest.fixture(scope="module")
+def fitted() -> hb.LinearRegression:
+    return hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="moments", test_key=KEY).fit(table())
+
+
+def test_coefficients_have_names_and_the_users_units(fitted: hb.LinearRegression) -> None:
+    assert list(fitted.feature_names_out_) == ["age", "hours", "job=nurse", "job=cook"]
+    assert fitted.coef_ == pytest.approx([0.1, -0.05, 0.0, 3.0], abs=0.4)
+    assert isinstance(fitted.intercept_, float)
+    assert fitted.score(table(seed=1), table(seed=1)["cost"]) > 0.6
+
+
+def test_the_summary_splits_the_error_and_covers_the_truth(fitted: hb.LinearRegression) -> None:
+    summary = fitted.summary()
+    truth = {"age": 0.1, "hours": -0.05, "job=nurse": 0.0, "job=cook": 3.0, "(intercept)": -2.0}
+    assert [row.name for row in summary.rows] == list(truth)
+    for row in summary.rows:
+        assert 0.0 < row.sampling_error < 1.0
+        assert 0.0 < row.privacy_error < 2.0
+        assert row.low < row.coefficient < row.high
+        half = 1.959964 * math.hypot(row.sampling_error, row.privacy_error)
+        assert row.high - row.coefficient == pytest.approx(half, rel=1e-5)
+        assert abs(row.coefficient - truth[row.name]) < 3 * half  # 6 standard errors: false alarm below 1e-8
+    assert fitted.summary(confidence=0.5).rows[0].high < summary.rows[0].high
+    text = str(summary)
+    for word in ("sampling s.e.", "privacy s.e.", "95% interval", "job=cook", "NOT PRIVATE"):
+        assert word in text
+    assert "<table>" in summary._repr_html_()
+    assert list(summary.to_dataframe()["name"]) == list(truth)
+    json.dumps(summary.to_dict(), allow_nan=False)
+    with pytest.raises(InvalidParameter, match="between 0 and 1"):
+        fitted.summary(confidence=95)
+
+
+def test_names_from_the_domain_are_escaped_in_html() -> None:
+    domain = hb.Domain(features={"<script>": (0, 1)}, target=(0, 1), indicators=False)
+    model = hb.LinearRegression(budget=BUDGET, domain=domain, solver="moments").fit(np.ones((50, 1)), np.ones(50))
+    assert "<script>" not in model.summary()._repr_html_()
+    assert "&lt;script&gt;" in model.summary()._repr_html_()
+
+
+def test_refitting_costs_nothing_and_gives_any_model(fitted: hb.LinearRegression) -> None:
+    small = fitted.refit(features=["age", "job"])
+    assert small.coef_[1] == 0.0
+    assert small.coef_[[0, 2, 3]] != pytest.approx(np.zeros(3))
+    assert small.statement_.event == fitted.statement_.event
+    again = fitted.refit()
+    assert again.coef_ == pytest.approx(fitted.coef_)
+    lasso = fitted.refit(constraint=hb.L1Ball(0.05))
+    assert np.abs(lasso.release_.theta[:-1]).sum() <= 0.05 + 1e-9
+    path = [fitted.refit(penalty=hb.L1Penalty(strength)) for strength in (1e-4, 1e-2, 1.0)]
+    sizes = [np.abs(model.release_.theta[:-1]).sum() for model in path]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 0.0
+    assert np.isnan(path[1].summary().rows[0].low)
+    assert fitted.refit(features=["job=cook"]).coef_[3] != 0.0
+    with pytest.raises(InvalidParameter, match="no feature 'income'"):
+        fitted.refit(features=["income"])
+    with pytest.raises(InvalidParameter, match="list of names"):
+        fitted.refit(features="age")
+    with pytest.raises(InvalidParameter, match="both"):
+        fitted.refit(constraint=hb.L1Ball(1), penalty=hb.L1Penalty(1))
+
+
+def test_a_release_without_moments_says_what_to_do() -> None:
+    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="gradient", test_key=KEY).fit(table(2000))
+    for ask in (model.refit, lambda: hb.compare([model])):
+        with pytest.raises(NotReleased, match="solver='moments'"):
+            ask()
+    assert "cannot be told" in str(model.summary())
+
+
+def test_comparing_models_gives_their_r_squared_without_optimism(fitted: hb.LinearRegression) -> None:
+    frame = table()
+    found = hb.compare({"all": fitted, "age only": fitted.refit(features=["age"])})
+    for row, model in zip(found.rows, (fitted, fitted.refit(features=["age"])), strict=True):
+        true = model.score(frame, frame["cost"])
+        assert abs(row.r2 - true) < 6 * row.standard_error + 0.02
+    assert found.rows[0].r2 > found.rows[1].r2
+    assert "nothing more was spent" in str(found)
+    assert len(found.to_dataframe()) == 2
+    with pytest.raises(InvalidParameter, match="No models"):
+        hb.compare([])
+    with pytest.raises(InvalidParameter, match="not fitted"):
+        hb.compare([hb.Ridge()])
+
+
+def test_several_targets_come_out_of_one_release() -> None:
+    frame = table()
+    frame["half"] = frame["cost"] / 2
+    domain = hb.Domain(
+        features={"age": (18, 90), "hours": (0, 80)}, target={"cost": (-20, 20), "half": (-10, 10)}, indicators=False
+    )
+    model = hb.LinearRegression(budget=BUDGET, domain=domain, test_key=KEY).fit(frame)
+    assert model.coef_.shape == (2, 2)
+    assert model.predict(frame).shape == (len(frame), 2)
+    assert model.coef_[0] == pytest.approx(2 * model.coef_[1], abs=0.1)
+    assert {row.target for row in model.summary().rows} == {"cost", "half"}
+    assert len(hb.compare([model]).rows) == 2
+    single = hb.Domain(features={"age": (18, 90), "hours": (0, 80)}, target={"cost": (-20, 20)}, indicators=False)
+    events = [hb.LinearRegression(budget=BUDGET, domain=d).price(n=1000).epsilon for d in (domain, single)]
+    assert events[0] == pytest.approx(events[1], rel=1e-6)
+    with pytest.raises(HullabalooError, match="one target"):
+        hb.LinearRegression(budget=BUDGET, domain=domain, solver="gradient").fit(frame)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("solver", ["moments", "gradient"])
+def test_saved_models_come_back_the_same(tmp_path: Path, name: str, solver: str) -> None:
+    frame = table(1000)
+    model = getattr(hb, name)(budget=BUDGET, domain=DOMAIN, solver=solver).fit(frame)
+    model.save(tmp_path / "model.json")
+    for back in (hb.load(tmp_path / "model.json"), type(model).load(str(tmp_path / "model.json"))):
+        assert type(back) is type(model)
+        assert back.predict(frame).tobytes() == model.predict(frame).tobytes()
+        assert str(back.statement_) == str(model.statement_)
+        assert back.release_.to_dict() == model.release_.to_dict()
+        assert str(back.summary()) == str(model.summary())
+    assert pickle.loads(pickle.dumps(model)).predict(frame).tobytes() == model.predict(frame).tobytes()
+    other = "Ridge" if name != "Ridge" else "Lasso"
+    with pytest.raises(InvalidParameter, match=f"but a {other} was asked"):
+        getattr(hb, other).load(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": "hullabaloo model", "format_version": 99}', "\x00"])
+def test_files_that_are_no_models_are_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(InvalidParameter, match=r"model\.json"):
+        hb.load(tmp_path / "model.json")
+    with pytest.raises(InvalidParameter, match="no saved model"):
+        hb.load(tmp_path / "nothing.json")
+
+
+def test_a_damaged_model_is_refused(tmp_path: Path, fitted: hb.LinearRegression) -> None:
+    fitted.save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    del document["release"]["theta"]
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(InvalidParameter, match="missing or malformed"):
+        hb.load(tmp_path / "model.json")
+
+
+def test_saved_models_hold_no_record_and_no_password(tmp_path: Path) -> None:
+    frame = table(300)
+    frame.loc[7, "age"] = 77.123456789
+    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN).fit(frame)
+    model.save(tmp_path / "model.json")
+    assert "77.123456789" not in (tmp_path / "model.json").read_text()
+
+
+def test_the_scikit_learn_copy_predicts_the_same(fitted: hb.LinearRegression) -> None:
+    frame = table(500, seed=3)
+    frame.loc[0, "age"], frame.loc[1, "job"] = np.nan, "pilot"
+    plain = fitted.to_sklearn()
+    assert plain.predict(frame) == pytest.approx(fitted.predict(frame), rel=1e-9, abs=1e-9)
+    assert pickle.loads(pickle.dumps(plain)).predict(frame) == pytest.approx(fitted.predict(frame), rel=1e-9, abs=1e-9)
+
+
+def test_estimators_only_store_and_clone(tmp_path: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'l.db'}")
+    model = hb.Lasso(budget=BUDGET, domain=DOMAIN, constraint=hb.L1Ball(2.0), ledger=ledger, dataset="d")
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy.ledger.url == ledger.url
+    with pytest.raises(TypeError):
+        hb.Lasso(BUDGET)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_has_a_public_default(name: str) -> None:
+    model = getattr(hb, name)(budget=BUDGET, domain=DOMAIN).fit(table(2000))
+    assert np.isfinite(model.coef_).all()
+    assert "Default:" in (type(model).__doc__ or "")
+
+
+def test_the_price_tells_spend_and_gain_before_any_data_is_read() -> None:
+    rich = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=DOMAIN).price(n=20_000)
+    assert rich.epsilon == pytest.approx(1.0, rel=1e-4)
+    assert "expected to keep" in rich.expectation
+    assert len(rich.privacy_errors) == len(rich.columns) == 5
+    poor = hb.LinearRegression(budget=hb.Budget(0.01, 1e-8), domain=DOMAIN).price(n=200)
+    assert "NOT expected to beat the mean" in poor.expectation
+    assert "records" in poor.expectation
+    assert "epsilon" in poor.expectation
+    assert rich.privacy_errors[0] < poor.privacy_errors[0] or poor.privacy_errors[0] == 0.0
+    json.dumps(rich.to_dict(), allow_nan=False)
+    for word in ("spend:", "gain:", "age", "(intercept)"):
+        assert word in str(rich)
+    free = hb.LinearRegression(budget=hb.Budget(math.inf), domain=DOMAIN).price(n=200)
+    assert "nothing is protected" in str(free)
+    with pytest.raises(InvalidParameter, match="number of records"):
+        hb.LinearRegression(budget=BUDGET, domain=DOMAIN).price()
+
+
+def test_the_promised_noise_is_the_noise(fitted: hb.LinearRegression) -> None:
+    """On a table that is spread as the price assumes, the measured noise of 200 fits is near the promised one."""
+    frame = table(5000, seed=5)
+    budget = hb.Budget(1.0, 1e-8)
+    model = hb.LinearRegression(budget=budget, domain=DOMAIN, solver="moments")
+    coefficients = [clone(model).set_params(test_key=KEY.derive(i)).fit(frame).coef_ for i in range(200)]
+    promised = model.price(n=5000).privacy_errors[:4]
+    ratio = np.std(coefficients, axis=0) / promised
+    assert np.all(ratio > 0.3)
+    assert np.all(ratio < 3.0)
+
+
+def test_a_pipeline_takes_row_wise_steps_and_refuses_what_learns() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (3000, 2))
+    y = X[:, 0] * X[:, 1] + 0.01 * rng.normal(size=3000)
+    domain = hb.Domain(features={f"c{i}": (0, 1) for i in range(5)}, target=(0, 1), indicators=False)
+    model = hb.LinearRegression(budget=hb.Budget(math.inf), domain=domain)
+    pipe = hb.private_pipeline(PolynomialFeatures(2, include_bias=False), model).fit(X, y)
+    assert pipe.score(X, y) > 0.97
+    assert clone(pipe).fit(X, y).predict(X) == pytest.approx(pipe.predict(X))
+    broken = X.copy()
+    broken[0, 0], broken[1, 1] = np.nan, np.inf
+    assert np.isfinite(
+        hb.private_pipeline(PolynomialFeatures(2, include_bias=False), clone(model)).fit(broken, y).predict(X)
+    ).all()
+    logs = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, target=(0, 1), indicators=False)
+    hb.private_pipeline(FunctionTransformer(np.log1p), Normalizer(), clone(model).set_params(domain=logs)).fit(X, y)
+    for step, reason in (
+        (StandardScaler(), "means and standard deviations"),
+        (PCA(), "directions of all records"),
+        (FunctionTransformer(lambda table: table - table.mean(0)), "whole table"),
+        (FunctionTransformer(), "the identity"),
+        (object(), "something from all records"),
+    ):
+        with pytest.raises(InvalidParameter, match=reason):
+            hb.private_pipeline(step, model)
+    with pytest.raises(InvalidParameter, match="last step"):
+        hb.private_pipeline(PolynomialFeatures(2))
+
+
+def test_pipelines_charge_before_they_read(tmp_path: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'l.db'}")
+    ledger.create("d", hb.Budget(0.5, 1e-9), neighbours="replace-one")
+    domain = hb.Domain(features={"a": (0, 1)}, target=(0, 1))
+    seen: list[Any] = []
+
+    class Watching(Normalizer):
+        def transform(self, X: Any, copy: Any = None) -> Any:
+            seen.append(X.shape)
+            return super().transform(X, copy)
+
+    pipe = hb.private_pipeline(Watching(), hb.Ridge(budget=BUDGET, domain=domain, ledger=ledger, dataset="d"))
+    with pytest.raises(HullabalooError):
+        pipe.fit(np.ones((40, 1)), np.ones(40))
+    assert all(shape == (1, 1) for shape in seen)  # only the blank row that finds the width
