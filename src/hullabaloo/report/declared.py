@@ -1,0 +1,103 @@
+"""The declared domain as table rows, and the span that each coefficient acts over."""
+
+from typing import Any
+
+from hullabaloo.data import Categorical, Domain, Numeric, transforms
+
+Row = dict[str, Any]
+
+
+def domain_rows(domain: Domain) -> list[Row]:
+    """One row per declared feature, then target, weight and unit: column, role, what was declared."""
+    rows = [_feature(name, declared, domain.indicators) for name, declared in domain.features]
+    declared = domain.to_dict()
+    fills = declared.get("target_fill")
+    for role in ("target", "classes"):
+        if role in declared:
+            rows += _targets(role, declared[role], fills)
+    if domain.weight is not None:
+        rows.append(_row(domain.weight[0], "weight", bounds=[0.0, domain.weight[1]]))
+    if declared.get("unit", "record") != "record":
+        rows.append(
+            _row(str(domain.unit), "unit of privacy", notes=[f"at most {domain.records_per_unit} records each"])
+        )
+    return rows
+
+
+def domain_notes(domain: Domain) -> list[str]:
+    """What was declared about rows as a whole."""
+    notes = []
+    if domain.row_norm is not None:
+        norm, radius = domain.row_norm
+        name = {"l1": "sum of absolute values", "l2": "Euclidean length", "linf": "largest absolute value"}[norm]
+        notes.append(f"Rows are scaled down to a norm ({name}) of at most {radius:g}.")
+    if domain.interactions:
+        notes.append("Products of columns: " + ", ".join(f"{a} × {b}" for a, b in domain.interactions) + ".")
+    if domain.features:
+        notes.append(
+            "Numbers outside their bounds are clipped to them; a level that was not declared counts as none of the levels; "
+            "a missing or unreadable cell takes the declared fill"
+            + (", and a column of its own says that it was missing." if domain.indicators else ".")
+        )
+    return notes
+
+
+def spans(domain: Domain) -> dict[str, float]:
+    """How far each encoded column can go in the user's units, from the declaration alone; 1 for a level or indicator."""
+    found: dict[str, float] = {}
+    by_feature: dict[str, list[str]] = {}
+    for name, declared in domain.features:
+        if isinstance(declared, Numeric):
+            lo, hi = transforms.image(name, declared.transform, declared.lo, declared.hi)
+            label = name if declared.transform == "identity" else f"{declared.transform}({name})"
+            found[label] = hi - lo
+            by_feature[name] = [label]
+        else:
+            by_feature[name] = [f"{name}={level}" for _, level in declared.encoded]
+    for a, b in domain.interactions:
+        for left in by_feature[a]:
+            for right in by_feature[b]:
+                found[f"{left}*{right}"] = found.get(left, 1.0) * found.get(right, 1.0)
+    return found
+
+
+def _feature(name: str, declared: Numeric | Categorical, indicators: bool) -> Row:
+    notes = []
+    if isinstance(declared, Categorical):
+        if declared.baseline is not None:
+            notes.append(f"baseline {declared.baseline}")
+        levels = [str(level) for level in declared.levels]
+        row = _row(name, "feature", levels=levels)
+    else:
+        if declared.transform != "identity":
+            notes.append(f"used as {declared.transform}({name})")
+        if declared.fill is not None:
+            notes.append(f"missing counts as {declared.fill:g}")
+        row = _row(name, "feature", bounds=[declared.lo, declared.hi])
+    if (indicators if declared.indicator is None else declared.indicator) is not indicators:
+        notes.append("missing values marked" if declared.indicator else "missing values not marked")
+    return {**row, "notes": notes}
+
+
+def _targets(role: str, declared: Any, fills: Any) -> list[Row]:
+    named = declared if isinstance(declared, dict) else {"target": declared}
+    rows = []
+    for name, values in named.items():
+        fill = fills.get(name) if isinstance(fills, dict) else fills
+        notes = [] if fill is None else [f"missing counts as {fill}"]
+        if role == "classes":
+            rows.append(_row(name, "target", levels=[str(value) for value in values], notes=notes))
+        else:
+            rows.append(_row(name, "target", bounds=[float(value) for value in values], notes=notes))
+    return rows
+
+
+def _row(
+    name: str,
+    role: str,
+    *,
+    bounds: list[float] | None = None,
+    levels: list[str] | None = None,
+    notes: list[str] | None = None,
+) -> Row:
+    return {"column": name, "role": role, "bounds": bounds, "levels": levels, "notes": notes or []}

@@ -1,0 +1,151 @@
+"""From a fitted model to the card's document: plain JSON values, nothing that the release does not already hold."""
+
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo._version import __version__
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.ledger import Ledger
+from hullabaloo.privacy import ACCOUNTING_VERSION
+from hullabaloo.release import PrivacyStatement
+from hullabaloo.report import guarantee, words
+from hullabaloo.report.checking import commands
+from hullabaloo.report.declared import domain_notes, domain_rows
+from hullabaloo.report.mechanism import queries
+from hullabaloo.report.methods import methods, sources
+from hullabaloo.report.released import WITHHELD, coefficients
+from hullabaloo.report.spending import spending
+from hullabaloo.report.trust import trust
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+FORMAT = "hullabaloo privacy card"
+FORMAT_VERSION = 1
+
+Document = dict[str, Any]
+
+
+def document(model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None) -> Document:
+    """Every section of a card."""
+    if not hasattr(model, "release_"):
+        raise InvalidParameter(
+            f"A card was asked for a {type(model).__name__} that has not been fitted, so there is no release that a guarantee "
+            "could be stated for. Fit it first; model.price(n=…) says what a fit would cost."
+        )
+    statement = model.statement_
+    readings = guarantee.readings(statement.event, statement.delta) if statement.private else None
+    numbers, about = coefficients(model), _about(model)
+    rows, money = queries(statement), spending(model, ledger)
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "title": title if title is not None else _title(statement, about),
+        "private": statement.private,
+        "not_private": statement.not_private,
+        "warnings": words.warnings(statement, readings) + _ledger_warnings(money),
+        "model": {**about, "intervals": None if numbers is None else numbers["confidence"]},
+        "plain": _plain(statement, readings),
+        "guarantee": _guarantee(statement, readings),
+        "trust": trust(statement),
+        "mechanism": {"queries": rows},
+        "coefficients": numbers,
+        "coefficients_text": "" if numbers is not None else WITHHELD,
+        "ledger": money,
+        "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain)} if model.domain else None,
+        "check": commands(statement),
+        "methods": methods(statement, {**about, "intervals": _interval_level(numbers)}, rows, money),
+        "sources": sources(statement),
+        "versions": {"library": statement.version, "card_library": __version__, "accounting": ACCOUNTING_VERSION},
+    }
+
+
+def _about(model: "PrivateLinearModel") -> Document:
+    from hullabaloo.linear_model.base import chosen_regularisation
+
+    release, encoding = model.release_, model.encoding_
+    constraint, penalty = chosen_regularisation(model, model.constraint, model.penalty)
+    settings = release.plan.get("settings", {})
+    return {
+        "estimator": type(model).__name__,
+        "targets": list(encoding.facts.targets),
+        "features": [str(name) for name in encoding.feature_names_in or encoding.feature_names_out],
+        "columns": [str(name) for name in encoding.facts.columns],
+        "intercept": bool(encoding.facts.intercept),
+        "solver": str(release.plan.get("solver", "")),
+        "reason": str(release.plan.get("reason", "")),
+        "settings": {str(k): v for k, v in settings.items() if v is None or isinstance(v, str | int | float | bool)},
+        "refitted": "refit" in release.plan,
+        "regularisation": _regularisation(constraint, penalty),
+        "made": release.statement.made,
+    }
+
+
+def _regularisation(constraint: Any, penalty: Any) -> str:
+    chosen = constraint if constraint is not None else penalty
+    name = type(chosen).__name__
+    if name == "NoPenalty":
+        return "no constraint or penalty declared"
+    inside = ", ".join(f"{key} {value:g}" for key, value in chosen.to_dict().items() if isinstance(value, int | float))
+    return f"{'constraint' if constraint is not None else 'penalty'} {name}" + (f" ({inside})" if inside else "")
+
+
+def _title(statement: PrivacyStatement, about: Document) -> str:
+    place = f" in {statement.dataset}" if statement.dataset else ""
+    return f"{about['estimator']} model of {', '.join(about['targets'])}{place}"
+
+
+def _plain(statement: PrivacyStatement, readings: Document | None) -> Document:
+    if readings is None:
+        return {
+            "headline": words.headline(statement, None),
+            "guess": "",
+            "belief": "",
+            "cannot": [],
+            "can": [],
+            "delta": "",
+        }
+    return {
+        "headline": words.headline(statement, readings),
+        "guess": words.guess_text(statement, readings),
+        "belief": words.belief_text(readings),
+        "cannot": words.cannot_learn(statement),
+        "can": words.can_learn(statement),
+        "delta": words.delta_text(statement),
+    }
+
+
+def _guarantee(statement: PrivacyStatement, readings: Document | None) -> Document:
+    private = readings is not None
+    event, delta = statement.event, statement.delta
+    return {
+        "epsilon": guarantee.finite(statement.epsilon()) if private else None,
+        "delta": delta if private else None,
+        "mu": None if statement.mu is None else guarantee.finite(statement.mu),
+        "budget": statement.budget.to_dict(),
+        "budget_text": words.budget_text(statement.budget),
+        "neighbours": str(statement.neighbours),
+        "relation_text": words.relation_text(statement),
+        "unit": statement.unit,
+        "unit_text": words.unit_text(statement),
+        "records_per_unit": statement.records_per_unit,
+        "records": statement.records,
+        "records_public": words.records_public(statement),
+        "records_text": words.records_text(statement),
+        "readings": readings,
+        "groups": guarantee.groups(event, delta) if private else [],
+        "other_deltas": guarantee.other_deltas(event, delta) if private else [],
+        "event": event.to_dict() if statement.not_private != "epsilon" else {"kind": "not-private"},
+        "statement": statement.lines(),
+    }
+
+
+def _ledger_warnings(money: Document) -> list[dict[str, str]]:
+    heads = {"unreachable": "Ledger not read", "mismatch": "Not in the ledger"}
+    status = money["status"]
+    return [{"kind": f"ledger-{status}", "head": heads[status], "text": money["text"]}] if status in heads else []
+
+
+def _interval_level(numbers: Document | None) -> float | None:
+    if numbers is None or all(row["low"] is None for row in numbers["rows"]):
+        return None
+    return float(numbers["confidence"])

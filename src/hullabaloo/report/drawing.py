@@ -1,0 +1,94 @@
+"""Paper, ink and pens: one look for all pictures, drawn on figures of their own and never through pyplot's global state."""
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, darkened until text in them can be read on white; the page gives each its dark-mode twin.
+INK, MUTED, GRID, PAPER = "#1b1c20", "#5b5f66", "#d9dce1", "#fefefe"
+BLUE, ORANGE, PALE = "#0067a5", "#b34a00", "#a9c8de"
+VARIABLES = {INK: "ink", MUTED: "muted", GRID: "rule", PAPER: "paper", BLUE: "blue", ORANGE: "orange", PALE: "pale"}
+
+WIDTH = 4.4  # inches: about the width of a phone, where type then keeps its size; a desktop page shows it larger
+SIZE, SMALL = 11.5, 10.5
+
+
+def new_figure(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":
+    """An empty figure with one pair of axes, on the Agg canvas."""
+    figure_class, canvas = _matplotlib()
+    figure = figure_class(figsize=(width, height), facecolor=PAPER, layout="constrained")
+    canvas(figure)
+    axes = figure.add_subplot()
+    axes.set_facecolor("none")
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(MUTED)
+    axes.tick_params(colors=MUTED, labelsize=SMALL, length=3, labelcolor=INK)
+    return figure, axes
+
+
+def heading(axes: "Axes", text: str, below: str = "") -> None:
+    """What the picture shows, flush left at the figure's edge, and lines of explanation under it."""
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        return
+    height = float(figure.get_figheight())
+    lines = below.count("\n") + 1 if below else 0
+    figure.text(0.012, 1.0 - 0.07 / height, text, fontsize=SIZE + 1, fontweight="bold", color=INK, va="top")
+    if below:
+        figure.text(0.012, 1.0 - 0.31 / height, below, fontsize=SMALL, color=MUTED, va="top", linespacing=1.3)
+    figure.set_layout_engine("constrained", rect=(0.0, 0.0, 1.0, 1.0 - (0.32 + 0.2 * lines) / height))
+
+
+def inline_svg(figure: "Figure", name: str, label: str) -> str:
+    """A figure as SVG to put inside a page: the same bytes every time, text as text, colours as variables of the page.
+
+    `name` must differ between the pictures of a page. The page's style defines the variables of `VARIABLES`
+    (`--ink`, `--muted`, `--rule`, `--paper`, `--blue`, `--orange`, `--pale`).
+    """
+    from xml.sax.saxutils import quoteattr
+
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": f"hullabaloo {name}", "svg.image_inline": True}):
+        metadata: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(buffer, format="svg", metadata=metadata, facecolor="none")
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href", "href")
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
+    text = re.sub(r'(href="|url\()#', rf"\1#{name}-", text)
+    text = re.sub(r"font: ([^;\"]*?)'[^;\"]*", r"font: \1inherit-family", text).replace(
+        "inherit-family", "system-ui, sans-serif"
+    )
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, f"var(--{variable})")
+    size = re.search(r'viewBox="([^"]+)"', text)
+    box = size.group(1) if size else "0 0 360 240"
+    opening = f'<svg role="img" aria-label={quoteattr(label)} viewBox="{box}" preserveAspectRatio="xMinYMin meet">'
+    return re.sub(r"<svg [^>]*>", lambda _: opening, text, count=1)
+
+
+def _matplotlib() -> Any:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise missing("matplotlib", "A picture") from error
+    return Figure, FigureCanvasAgg
+
+
+def missing(library: str, what: str) -> ModuleNotFoundError:
+    """The error for a library of the extra `report` that is not installed."""
+    return ModuleNotFoundError(
+        f"{what} was asked for, but the library {library} is not installed; nothing else is affected, and a card's JSON "
+        'can be written without it. Install it with: pip install "hullabaloo[report]"',
+        name=library,
+    )

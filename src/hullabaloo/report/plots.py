@@ -1,0 +1,332 @@
+"""Pictures of a release. Each function gives a matplotlib `Figure` of its own; save it with `figure.savefig(path)`.
+
+All need `pip install "hullabaloo[report]"`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.privacy import Event, delta_of, epsilon_of
+from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, PAPER, SIZE, SMALL, heading, new_figure
+from hullabaloo.report.guarantee import trade_off
+from hullabaloo.report.numbers import percent, shown, up
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hullabaloo.ledger import Ledger
+    from hullabaloo.linear_model.base import PrivateLinearModel
+    from hullabaloo.release import PrivacyStatement
+
+PUBLIC_DATA = "public demonstration data: never do this with real records"
+MOST_ROWS = 30
+_NAME = 24
+
+
+def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, confidence: float = 0.95) -> "Figure":
+    """Each feature's effect over its declared range, with the part of its interval that is privacy noise drawn thick.
+
+    An effect is the coefficient times the length of the feature's declared range (1 for a level), so that features in
+    different units can be compared; it is in the target's units. The intercept is left out.
+    """
+    from hullabaloo.report.declared import spans
+    from hullabaloo.report.released import INTERCEPT
+
+    summary, lengths = model.summary(confidence=confidence), {} if model.domain is None else spans(model.domain)
+    rows = [
+        {
+            "name": row.name, "target": row.target, "coefficient": row.coefficient, "privacy_std": row.privacy_error,
+            "low": row.low, "high": row.high, "span": None if row.name == INTERCEPT else lengths.get(row.name, 1.0),
+        }
+        for row in summary.rows
+    ]  # fmt: skip
+    chosen = target if target is not None else rows[0]["target"]
+    if chosen not in {row["target"] for row in rows}:
+        raise InvalidParameter(
+            f"The model has no target {chosen!r}; it has {sorted({str(row['target']) for row in rows})}."
+        )
+    mine = [row for row in rows if row["target"] == chosen]
+    return draw_coefficients(mine, str(chosen), confidence, private=model.statement_.private)
+
+
+def draw_coefficients(
+    rows: Sequence[Mapping[str, Any]], target: str, confidence: float, *, private: bool = True
+) -> "Figure":
+    """The picture of `coefficient_plot`, from the rows of a card."""
+    from scipy.special import ndtri
+
+    bars = [row for row in rows if row["span"] is not None]
+    bars.sort(key=lambda row: -abs(row["coefficient"] * row["span"]))
+    left_out, bars = len(bars) - MOST_ROWS, bars[:MOST_ROWS][::-1]
+    figure, axes = new_figure(1.75 + 0.29 * max(len(bars), 1))
+    z = float(ndtri(0.5 + confidence / 2.0))
+    for place, row in enumerate(bars):
+        span, middle = row["span"], row["coefficient"] * row["span"]
+        if _known(row["low"]):
+            axes.plot(
+                [row["low"] * span, row["high"] * span],
+                [place, place],
+                color=INK,
+                lw=1.2,
+                solid_capstyle="butt",
+                zorder=2,
+            )
+        if _known(row["privacy_std"]):
+            half = z * row["privacy_std"] * span
+            axes.plot([middle - half, middle + half], [place, place], color=PALE, lw=8, solid_capstyle="butt", zorder=1)
+        axes.plot([middle], [place], "o", color=BLUE, ms=5.5, zorder=3)
+    axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
+    axes.set_yticks(range(len(bars)), [_short(str(row["name"])) for row in bars])
+    axes.set_ylim(-0.7, max(len(bars), 1) - 0.3)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=GRID, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"change in {_short(target)} over the declared range", fontsize=SMALL, color=INK, loc="right")
+    axes.locator_params(axis="x", nbins=5)
+    percentage = f"{100 * confidence:g} %"
+    legend = [f"dot: released; bar: {percentage} privacy noise;", "line: with sampling error as well"]
+    if not any(_known(row["low"]) for row in bars):
+        legend = (
+            [f"dot: released; bar: {percentage} privacy noise"]
+            if any(_known(r["privacy_std"]) for r in bars)
+            else ["dot: released"]
+        )
+    if left_out > 0:
+        legend.append(f"the {MOST_ROWS} largest; {left_out} more are not drawn")
+    if not private:
+        legend = ["NOT PRIVATE: do not share", *legend]
+    heading(axes, "Released effects", "\n".join(legend))
+    return figure
+
+
+def privacy_profile_plot(statement: "PrivacyStatement", *, records: Sequence[int] = (1, 2, 5)) -> "Figure":
+    """δ against ε: the release satisfies (ε, δ)-differential privacy at every point of its curve.
+
+    One curve for a person with each number of `records`; the quoted (ε, δ) is marked.
+    """
+    _require_private(statement)
+    return draw_profile(statement.event, statement.epsilon(), statement.delta, records)
+
+
+def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[int] = (1, 2, 5)) -> "Figure":
+    """The picture of `privacy_profile_plot`, from an event."""
+    figure, axes = new_figure(3.4)
+    floor = min(1e-12, delta * 1e-3)
+    ends = [epsilon_of(event.group(k), floor) for k in records]
+    reach = max([end for end in ends if math.isfinite(end)], default=10.0)
+    for place, k in enumerate(records):
+        grid = np.linspace(0.0, min(ends[place], reach) if math.isfinite(ends[place]) else reach, 161)
+        values = [max(delta_of(event.group(k), float(e)), floor) for e in grid]
+        colour, width = (BLUE, 2.2) if k == 1 else (MUTED, 1.2)
+        axes.plot(grid, values, color=colour, lw=width)
+        label = "1 record" if k == 1 else f"{k} records"
+        level = floor * 10 ** (1.2 + 2.2 * place)
+        spot = min(range(len(values)), key=lambda i: abs(math.log(values[i] / level)))
+        axes.annotate(
+            label, (float(grid[spot]), values[spot]), (5, 2), textcoords="offset points", fontsize=SMALL, color=colour, va="bottom",
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8},
+        )  # fmt: skip
+    axes.plot([epsilon], [delta], "o", color=ORANGE, ms=7, zorder=4)
+    axes.annotate(
+        f"quoted: ε = {up(epsilon)}, δ = {up(delta)}", (epsilon, delta), (0.98, 0.93), textcoords="axes fraction", fontsize=SIZE,
+        color=ORANGE, fontweight="bold", va="center", ha="right",
+        arrowprops={"arrowstyle": "-", "color": ORANGE, "lw": 0.9, "shrinkB": 4, "relpos": (0.0, 0.5)},
+    )  # fmt: skip
+    axes.set_yscale("log")
+    axes.set_ylim(floor, 1.0)
+    axes.set_xlim(0.0, reach * 1.12)
+    axes.grid(color=GRID, lw=0.6)
+    axes.locator_params(axis="x", nbins=6)
+    axes.minorticks_off()
+    axes.set_xlabel("ε", fontsize=SIZE, color=INK)
+    axes.set_ylabel("δ", fontsize=SIZE, color=INK, rotation=0, labelpad=10)
+    heading(axes, "The whole guarantee", "any point on a curve is a valid (ε, δ)")
+    return figure
+
+
+def trade_off_plot(statement: "PrivacyStatement", *, records: Sequence[int] = (1, 5)) -> "Figure":
+    """The best attack on a person with so many records: hits against false alarms. On the diagonal it is a guess."""
+    _require_private(statement)
+    return draw_trade_off(statement.event, records)
+
+
+def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
+    """The picture of `trade_off_plot`, from an event."""
+    figure, axes = new_figure(4.3)
+    rates = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.0, 95)])
+    axes.plot([0, 1], [0, 1], color=MUTED, lw=1.0, ls=(0, (4, 3)))
+    axes.annotate(
+        "learns nothing",
+        (0.74, 0.74),
+        (4, -4),
+        textcoords="offset points",
+        fontsize=SMALL,
+        color=MUTED,
+        va="top",
+        ha="left",
+    )
+    for k in records:
+        hits = trade_off(event.group(k), [float(rate) for rate in rates])
+        colour, width = (BLUE, 2.4) if k == 1 else (ORANGE, 1.6)
+        axes.plot(rates, hits, color=colour, lw=width)
+        if k == 1:
+            axes.fill_between(rates, rates, hits, color=PALE, lw=0, alpha=0.55)
+    ways = [((0.30, 0.18), "best attack, 1 record", BLUE)]
+    ways += [((0.05, 0.93 + 0.06 * j), f"{k} records", ORANGE) for j, k in enumerate(k for k in records if k != 1)]
+    for where, text, colour in ways:
+        if text.startswith("best"):
+            spot = 0.18
+            tip = trade_off(event.group(1), [spot])[0]
+            axes.annotate(
+                text, (spot, tip - 0.01), (0.36, 0.2), fontsize=SMALL, color=colour, va="center", fontweight="bold",
+                arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkB": 1},
+            )  # fmt: skip
+        else:
+            axes.annotate(text, where, fontsize=SMALL, color=colour, va="center", fontweight="bold")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.set_aspect("equal")
+    ticks = [0, 0.25, 0.5, 0.75, 1]
+    axes.set_xticks(ticks, ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_yticks(ticks, ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    axes.grid(color=GRID, lw=0.6)
+    axes.set_xlabel("false alarms", fontsize=SMALL, color=INK)
+    axes.set_ylabel("hits", fontsize=SMALL, color=INK)
+    heading(axes, "The best possible attack on one person", "hits it can reach for the false alarms it accepts")
+    return figure
+
+
+def budget_plot(ledger: "Ledger | str", dataset: str, *, charge: int | None = None) -> "Figure":
+    """What the charges on a dataset have taken of its budget, and what is left; `charge` is drawn in colour."""
+    from hullabaloo.ledger import Ledger as LedgerClass
+    from hullabaloo.report.spending import shares
+
+    book = LedgerClass(ledger) if isinstance(ledger, str) else ledger
+    found = shares(book.remaining(dataset), book.charges(dataset), charge)
+    return draw_budget(found)
+
+
+def draw_budget(shares: Mapping[str, float]) -> "Figure":
+    """The picture of `budget_plot`: parts of the budget that this charge took, others took, and that is left."""
+    figure, axes = new_figure(1.35)
+    start = 0.0
+    parts = [
+        ("this release", shares["this"], BLUE),
+        ("other charges", shares["others"], MUTED),
+        ("left", shares["left"], GRID),
+    ]
+    for name, share, colour in parts:
+        axes.barh([0], [share], left=start, height=0.62, color=colour, lw=0)
+        if share >= 0.005:
+            middle = start + share / 2.0
+            align = "left" if middle < 0.12 else "right" if middle > 0.88 else "center"
+            spot = start if align == "left" else start + share if align == "right" else middle
+            text = percent(share) if name != "left" else f"{math.floor(1000 * share + 1e-6) / 10:g} %"
+            axes.annotate(
+                f"{name}\n{text}", (spot, -0.38), fontsize=SMALL, color=INK if name == "left" else colour, ha=align, va="top",
+                fontweight="bold" if name == "this release" else "normal", linespacing=1.3, annotation_clip=False,
+            )  # fmt: skip
+        start += share
+    axes.set_xlim(0, 1)
+    axes.set_ylim(-1.3, 0.4)
+    axes.axis("off")
+    heading(axes, "Budget of the dataset")
+    return figure
+
+
+def error_against_epsilon_plot(
+    points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]],
+    *,
+    non_private: float,
+    metric: str = "R²",
+    mean_only: float | None = None,
+    chosen: float | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """A score against ε beside the fit without privacy. For public demonstration data only, and it says so.
+
+    The curve costs a release per point, and the fit without privacy has no guarantee at all: on sensitive records
+    neither may be published.
+
+    Args:
+        points: ε → score, or the scores of several noise draws; or pairs (ε, score).
+        non_private: the score of the fit without privacy.
+        metric: the score's name, as on the axis.
+        mean_only: the score of predicting the mean, if it is to be drawn.
+        chosen: an ε to mark.
+        title: the picture's heading; by default "`metric` against ε".
+    """
+    draws = _draws(points)
+    figure, axes = new_figure(3.6)
+    epsilons = sorted(draws)
+    means = [float(np.mean(draws[e])) for e in epsilons]
+    for e in epsilons:
+        if len(draws[e]) > 1:
+            axes.plot([e] * len(draws[e]), draws[e], "o", color=PALE, ms=4, mew=0, zorder=1)
+    axes.plot(epsilons, means, "-", color=BLUE, lw=2.2, zorder=2)
+    axes.plot(epsilons, means, "o", color=BLUE, ms=5, zorder=3)
+    axes.set_xscale("log")
+    axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
+    _level(axes, non_private, f"without privacy: {shown(non_private, 3)}", INK, (0, (5, 3)), above=True)
+    if mean_only is not None:
+        _level(axes, mean_only, "predicting the mean", MUTED, (0, (1, 2)), above=False)
+    if chosen is not None and chosen in draws:
+        value = float(np.mean(draws[chosen]))
+        axes.plot([chosen], [value], "o", color=ORANGE, ms=8, zorder=4)
+        axes.annotate(
+            f"ε = {chosen:g}: {shown(value, 3)}", (chosen, value), (8, -8), textcoords="offset points", fontsize=SIZE, color=ORANGE,
+            fontweight="bold", va="top",
+        )  # fmt: skip
+    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons], fontsize=SMALL)
+    axes.minorticks_off()
+    axes.margins(y=0.12)
+    axes.grid(axis="y", color=GRID, lw=0.6)
+    axes.set_xlabel("ε of one private release (smaller protects better)", fontsize=SMALL, color=INK)
+    axes.set_ylabel(metric, fontsize=SMALL, color=INK)
+    heading(axes, title if title is not None else f"{metric} against ε", PUBLIC_DATA)
+    return figure
+
+
+def _level(axes: Any, value: float, text: str, colour: str, style: Any, *, above: bool) -> None:
+    axes.axhline(value, color=colour, lw=1.1, ls=style, zorder=0)
+    axes.annotate(
+        text, (1.0, value), (-2, 3 if above else -3), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
+        fontsize=SMALL, color=colour, ha="right", va="bottom" if above else "top",
+    )  # fmt: skip
+
+
+def _draws(points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]]) -> dict[float, list[float]]:
+    found: dict[float, list[float]] = {}
+    for epsilon, value in points.items() if isinstance(points, Mapping) else points:
+        scores = [float(value)] if isinstance(value, int | float) else [float(one) for one in value]
+        if not (epsilon > 0.0 and math.isfinite(epsilon)) or not scores or not all(map(math.isfinite, scores)):
+            raise InvalidParameter(
+                f"A curve of error against epsilon was given {epsilon!r}: {value!r}. Each epsilon must be positive and finite and have "
+                "at least one finite score; the fit without privacy is passed as non_private=…."
+            )
+        found.setdefault(float(epsilon), []).extend(scores)
+    if not found:
+        raise InvalidParameter("A curve of error against epsilon needs at least one point, and none was given.")
+    return found
+
+
+def _require_private(statement: "PrivacyStatement") -> None:
+    if not statement.private:
+        raise InvalidParameter(
+            "A picture of the guarantee was asked for, but this release is NOT PRIVATE: it has no guarantee to draw. Fit with a "
+            "finite budget and without a test key."
+        )
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _short(name: str) -> str:
+    """A label that fits, and that matplotlib does not take for a formula."""
+    text = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    return text.replace("$", r"\$")

@@ -1,0 +1,125 @@
+"""What the ledger says: the dataset's terms, the charges so far, what is left. Read-only."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.errors import InvalidParameter, LedgerError
+from hullabaloo.ledger import Charge, Ledger, Remaining
+from hullabaloo.privacy import compose, epsilon_of, event_from_dict
+from hullabaloo.release import PrivacyStatement
+from hullabaloo.report.guarantee import finite
+from hullabaloo.report.words import budget_text
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+_STATUS = {
+    "not recorded": "The fit was not recorded, so there is no budget that it was taken from.",
+    "unreachable": "The ledger could not be read when this card was made, so what else was spent is not shown here.",
+    "mismatch": "The ledger does not hold this release under the dataset and charge that the model names.",
+    "read": "",
+}
+
+
+def spending(model: "PrivateLinearModel", ledger: Ledger | str | None) -> dict[str, Any]:
+    """The ledger section of a card; a ledger passed by the caller must hold the model's charge."""
+    statement = model.statement_
+    if statement.ledger is None or statement.dataset is None or statement.charge is None:
+        if ledger is not None:
+            raise InvalidParameter(
+                "A card was asked for with a ledger, but this model was fitted without one, so none of the ledger's charges is "
+                "its own. Leave the ledger out: the card then says first that the fit was not recorded."
+            )
+        return _section("not recorded", statement)
+    if ledger is not None:
+        section = _read(Ledger(ledger) if isinstance(ledger, str) else ledger, statement)
+        if section["status"] == "mismatch":
+            raise InvalidParameter(
+                f"The ledger that was passed has no charge {statement.charge} on dataset {statement.dataset!r} with the event of "
+                f"this model, which says that it was charged in {statement.ledger}. A card must not describe another "
+                "release's budget; pass the ledger that the model was charged to."
+            )
+        return section
+    known = model.ledger if model.ledger is not None else statement.ledger
+    try:
+        return _read(Ledger(known) if isinstance(known, str) else known, statement)
+    except (LedgerError, InvalidParameter):
+        return _section("unreachable", statement)
+
+
+def _section(status: str, statement: PrivacyStatement) -> dict[str, Any]:
+    return {
+        "status": status,
+        "text": _STATUS[status],
+        "address": statement.ledger,
+        "dataset": statement.dataset,
+        "charge": statement.charge,
+        "budget": None,
+        "budget_text": "",
+        "filter": None,
+        "remaining": "",
+        "remaining_amounts": [],
+        "shares": None,
+        "together": None,
+        "charges": [],
+    }
+
+
+def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:
+    assert statement.dataset is not None
+    terms, charges = ledger.dataset(statement.dataset), ledger.charges(statement.dataset)
+    mine = [one for one in charges if one.number == statement.charge]
+    if not mine or dict(mine[0].event) != statement.event.to_dict():
+        return _section("mismatch", statement)
+    left = ledger.remaining(statement.dataset)
+    return {
+        **_section("read", statement),
+        "budget": terms.budget.to_dict(),
+        "budget_text": budget_text(terms.budget),
+        "filter": terms.filter,
+        "remaining": left.sentence,
+        "remaining_amounts": [finite(value) for value in left.amounts],
+        "shares": shares(left, charges, statement.charge),
+        "together": _together(charges, statement),
+        "charges": [_charge(one) for one in charges],
+    }
+
+
+def shares(left: Remaining, charges: Sequence[Charge], number: int | None) -> dict[str, float]:
+    """Parts of the budget that one charge took, the others took, and that is left, in what the dataset's filter adds up.
+
+    Costs add up as they are, and under the gdp filter as squares. Where the filter adds two amounts, such as ε and δ, the
+    one that is nearer to its limit is shown.
+    """
+    power = 2 if left.filter == "gdp" else 1
+    free = [
+        (amount / limit) ** power if limit > 0.0 else 1.0
+        for amount, limit in zip(left.amounts, left.limits, strict=True)
+    ]
+    place = min(range(len(free)), key=lambda i: free[i])
+    rest = min(1.0, max(0.0, free[place]))
+    costs = [one.cost[place] for one in charges if one.number == number]
+    own = min(1.0 - rest, sum((cost / left.limits[place]) ** power for cost in costs))
+    return {"this": own, "others": 1.0 - rest - own, "left": rest}
+
+
+def _together(charges: tuple[Charge, ...], statement: PrivacyStatement) -> dict[str, Any]:
+    """All charges composed: information, as the filter decides what fits."""
+    event = compose(*(event_from_dict(dict(one.event)) for one in charges))
+    mu = event.gdp_mu()
+    return {
+        "epsilon": finite(epsilon_of(event, statement.delta)),
+        "delta": statement.delta,
+        "mu": None if mu is None else finite(mu),
+    }
+
+
+def _charge(charge: Charge) -> dict[str, Any]:
+    return {
+        "number": charge.number,
+        "charged_at": charge.charged_at,
+        "what": charge.what,
+        "budget": charge.budget.to_dict(),
+        "budget_text": budget_text(charge.budget),
+        "cost": [finite(value) for value in charge.cost],
+    }

@@ -1,0 +1,96 @@
+"""Fitted models of each kind that a card has to describe; fitted once."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.noise import TestKey
+
+HOSTILE = "<script>alert('x')</script>"
+DATASET = 'clinic "<b>2026</b>" & co'
+KEY = TestKey(bytes(range(32)))
+
+
+def table(rows: int = 400) -> tuple[Any, Any]:
+    rng = np.random.default_rng(7)
+    columns = {
+        "age": rng.uniform(18, 80, rows),
+        HOSTILE: rng.uniform(0, 1, rows),
+        "job": rng.choice(["nurse", "clerk"], rows),
+    }
+    y = 0.01 * columns["age"] + 0.3 * (columns["job"] == "nurse") + rng.normal(0, 0.1, rows)
+    import pandas as pd
+
+    return pd.DataFrame(columns), y
+
+
+def domain(**more: Any) -> hb.Domain:
+    features = {"age": (18, 80), HOSTILE: (0, 1), "job": ["nurse", "clerk"]}
+    return hb.Domain(features=features, target=(0, 2), records=400, **more)
+
+
+def fitted(kind: type = hb.Ridge, rows: int = 400, **more: Any) -> Any:
+    X, y = table(rows)
+    arguments = {"budget": hb.Budget(1.0, 1e-6), "domain": domain(), "solver": "moments"} | more
+    return kind(**arguments).fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def plain() -> Any:
+    return fitted()
+
+
+@pytest.fixture(scope="session")
+def hidden() -> Any:
+    return fitted(neighbours="add-or-remove")
+
+
+@pytest.fixture(scope="session")
+def gradient() -> Any:
+    return fitted(hb.Lasso, solver="gradient")
+
+
+@pytest.fixture(scope="session")
+def bare() -> Any:
+    return fitted(budget=hb.Budget(float("inf")))
+
+
+@pytest.fixture(scope="session")
+def keyed() -> Any:
+    return fitted(test_key=KEY)
+
+
+@pytest.fixture(scope="session")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> hb.Ledger:
+    folder: Path = tmp_path_factory.mktemp("ledger")
+    book = hb.Ledger(f"sqlite:///{folder}/privacy.db")
+    book.create(DATASET, hb.Budget(4.0, 1e-5), neighbours="replace-one")
+    return book
+
+
+@pytest.fixture(scope="session")
+def recorded(ledger: hb.Ledger) -> Any:
+    fitted(hb.Lasso, budget=hb.Budget(0.5, 1e-7), ledger=ledger, dataset=DATASET)
+    return fitted(ledger=ledger, dataset=DATASET)
+
+
+ALL = ("plain", "hidden", "gradient", "bare", "keyed", "recorded")
+
+
+@pytest.fixture(params=ALL)
+def model(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+_RENDERED: dict[int, tuple[hb.report.Card, str]] = {}
+
+
+def rendered(model: Any) -> tuple[hb.report.Card, str]:
+    """The card and the page of a model of this module, rendered once."""
+    if id(model) not in _RENDERED:
+        card = hb.report.card(model)
+        _RENDERED[id(model)] = (card, card.to_html())
+    return _RENDERED[id(model)]

@@ -1,0 +1,76 @@
+"""Pictures: figures of their own, no global state, and the sentences that they must carry."""
+
+import sys
+from typing import Any
+
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.report import plots
+from tests.report.conftest import DATASET
+
+
+def words(figure: Any) -> str:
+    from matplotlib.text import Text
+
+    return " | ".join(text.get_text() for text in figure.findobj(Text) if text.get_text())
+
+
+def test_coefficients(plain: Any, gradient: Any, bare: Any) -> None:
+    figure = hb.report.coefficient_plot(plain)
+    assert "with sampling error" in words(figure)
+    assert "age" in words(figure)
+    assert "(intercept)" not in words(figure)
+    assert "sampling" not in words(hb.report.coefficient_plot(gradient))
+    assert "NOT PRIVATE" in words(hb.report.coefficient_plot(bare))
+    with pytest.raises(InvalidParameter, match="no target 'other'"):
+        hb.report.coefficient_plot(plain, target="other")
+
+
+def test_many_coefficients_are_cut_and_said_so() -> None:
+    rows = [
+        {"name": f"x{j}", "coefficient": float(j), "privacy_std": None, "low": None, "high": None, "span": 1.0}
+        for j in range(plots.MOST_ROWS + 5)
+    ]
+    assert "5 more are not drawn" in words(plots.draw_coefficients(rows, "y", 0.95))
+
+
+def test_guarantee(plain: Any, bare: Any) -> None:
+    assert "quoted: ε = 1, δ = 1e-6" in words(hb.report.privacy_profile_plot(plain.statement_))
+    assert "best attack" in words(hb.report.trade_off_plot(plain.statement_))
+    for draw in (hb.report.privacy_profile_plot, hb.report.trade_off_plot):
+        with pytest.raises(InvalidParameter, match="NOT PRIVATE"):
+            draw(bare.statement_)
+
+
+def test_budget(recorded: Any, ledger: hb.Ledger) -> None:
+    said = words(hb.report.budget_plot(ledger, DATASET, charge=recorded.statement_.charge))
+    assert "this release\n25 %" in said
+    assert "left\n62.5 %" in said
+
+
+def test_error_against_epsilon_carries_its_warning() -> None:
+    figure = hb.report.error_against_epsilon_plot(
+        {0.1: [0.01, 0.03], 1.0: [0.13, 0.14], 10.0: 0.16}, non_private=0.161, mean_only=0.0, chosen=1.0
+    )
+    assert "public demonstration data: never do this with real records" in words(figure)
+    assert "without privacy: 0.161" in words(figure)
+    pairs = hb.report.error_against_epsilon_plot([(0.1, 0.02), (1.0, 0.1)], non_private=0.2, title="Cost")
+    assert plots.PUBLIC_DATA in words(pairs)
+
+
+@pytest.mark.parametrize("points", [{}, {0.0: 1.0}, {float("inf"): 1.0}, {1.0: []}, {1.0: float("nan")}])
+def test_points_that_are_none_are_refused(points: Any) -> None:
+    with pytest.raises(InvalidParameter, match="error against epsilon"):
+        hb.report.error_against_epsilon_plot(points, non_private=0.2)
+
+
+def test_no_global_state(plain: Any) -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    hb.report.card(plain).to_html()
+    assert dict(mpl.rcParams) == before
+    if "matplotlib.pyplot" in sys.modules:
+        assert sys.modules["matplotlib.pyplot"].get_fignums() == []
