@@ -1,28 +1,18 @@
 """Privacy as arithmetic: budgets, neighbours, events, exact accounting, calibration, filters. Draws nothing, reads no data."""
 
 from hullabaloo.privacy.accountant import ACCOUNTING_VERSION, delta_of, epsilon_of, group
+from hullabaloo.privacy.basic_filter import BasicFilter
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import calibrate, gaussian_mu, noise_multiplier, selection_epsilon
 from hullabaloo.privacy.composition import ComposedEvent, compose, event_from_dict
-from hullabaloo.privacy.events import (
-    TAIL_MASS,
-    Event,
-    GaussianEvent,
-    LaplaceEvent,
-    NotPrivateEvent,
-    PermuteAndFlipEvent,
-    SelectionEvent,
-)
-from hullabaloo.privacy.filters import (
-    BasicFilter,
-    Filter,
-    GdpFilter,
-    Remaining,
-    RenyiFilter,
-    filter_named,
-)
+from hullabaloo.privacy.events import TAIL_MASS, Event
+from hullabaloo.privacy.filters import Filter, Remaining, filter_named
 from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon, gdp_mu
+from hullabaloo.privacy.gdp_filter import GdpFilter
 from hullabaloo.privacy.neighbours import Neighbours
+from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPrivateEvent
+from hullabaloo.privacy.renyi_filter import RenyiFilter
+from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
 
 __all__ = [
     "ACCOUNTING_VERSION",

@@ -81,6 +81,8 @@ class AdaptiveProfile:
         taken in ``e^ε``, above a convex function.
         """
         cell = int(epsilon / self.pitch)
+        if cell * self.pitch > epsilon:
+            cell -= 1
         if cell + 1 >= len(self.values):
             return 1.0
         left, right = float(self.values[cell]), float(self.values[cell + 1])

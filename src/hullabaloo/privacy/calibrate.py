@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
+from hullabaloo.privacy._rounding import float_at_most
 from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose
-from hullabaloo.privacy.events import Event, GaussianEvent, SelectionEvent
+from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.filters import filter_named
+from hullabaloo.privacy.noise_events import GaussianEvent
 from hullabaloo.privacy.renyi import zcdp_rho
+from hullabaloo.privacy.selection_events import SelectionEvent
 
 ROUNDING_ROOM = 2.0**-36
 """Relative part of μ left unspent, so that a solver may split μ among any releases in floating point and still fit."""
@@ -83,7 +87,9 @@ def selection_epsilon(budget: Budget, count: int = 1, *, filter: str | None = No
     if filter in ("gdp", "renyi"):
         best = 1.0 / _smallest(lambda x: _costs_fit(filter, event(1.0 / x), budget), float(uses))
         return best if holds(best) else 1.0 / _smallest(lambda x: holds(1.0 / x), 1.0 / best, 1e-4)
-    exact = budget.pair is not None and budget.pair[1] > 0.0 and 1 < uses <= MAX_COUNT
+    if budget.pair is not None and budget.pair[1] == 0.0:
+        return float_at_most(Fraction(budget.pair[0]) / uses)
+    exact = budget.pair is not None and 1 < uses <= MAX_COUNT
     if not exact or uses <= 16:
         return 1.0 / _smallest(lambda x: holds(1.0 / x), float(uses), 1e-5 if exact else 1e-12)
     eps, delta = budget.epsilon, budget.delta

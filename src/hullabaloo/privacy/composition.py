@@ -10,9 +10,11 @@ from typing import Any, ClassVar, final
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range
 from hullabaloo.privacy._rounding import padded, root_at_least, sum_at_least
-from hullabaloo.privacy.events import Event, GaussianEvent, SelectionEvent, atom_from_dict, with_tail
+from hullabaloo.privacy.events import Event, with_tail
 from hullabaloo.privacy.gaussian_dp import gdp_delta
+from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPrivateEvent
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
+from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
 
 
 @final
@@ -133,7 +135,7 @@ def event_from_dict(state: Mapping[str, Any]) -> Event:
             f"An event was read as {state!r}, which is no dictionary with a kind; it cannot be priced."
         )
     if state.get("kind") != ComposedEvent.kind:
-        return atom_from_dict(state)
+        return _atom_from_dict(state)
     parts = state.get("parts")
     if not isinstance(parts, list) or not all(
         isinstance(part, Mapping) and {*part} == {"event", "count"} for part in parts
@@ -142,6 +144,24 @@ def event_from_dict(state: Mapping[str, Any]) -> Event:
             f"A composed event was read with the parts {parts!r}; each is a dictionary of event and count."
         )
     return ComposedEvent(tuple((event_from_dict(part["event"]), part["count"]) for part in parts))
+
+
+def _atom_from_dict(state: Mapping[str, Any]) -> Event:
+    """Read an event that is not a composition; fail on an unknown kind or a wrong field."""
+    kinds: dict[str, type[Event]] = {
+        k.kind: k for k in (GaussianEvent, LaplaceEvent, SelectionEvent, PermuteAndFlipEvent, NotPrivateEvent)
+    }
+    rest = {name: value for name, value in state.items() if name != "kind"}
+    cls = kinds.get(str(state.get("kind")))
+    if cls is None:
+        raise InvalidParameter(
+            f"An event of kind {state.get('kind')!r} was read, and this version of the library prices only {sorted(kinds)} and "
+            "'composed'. An unknown event cannot be priced, so it is not skipped: read it with the version that wrote it."
+        )
+    try:
+        return cls(**rest)
+    except TypeError:
+        raise InvalidParameter(f"An event of kind {cls.kind!r} was read with the fields {sorted(rest)}.") from None
 
 
 def _atoms(event: Event) -> tuple[tuple[Event, int], ...]:

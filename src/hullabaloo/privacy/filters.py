@@ -10,24 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import ClassVar, final
 
 from hullabaloo.errors import BudgetError, EventRefused, InvalidParameter
-from hullabaloo.privacy._rounding import float_at_most, root_at_most
-from hullabaloo.privacy.budget import TAIL_ALLOWANCE, Budget
+from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import ComposedEvent
-from hullabaloo.privacy.events import Event, NotPrivateEvent
-from hullabaloo.privacy.gaussian_dp import gdp_mu
-from hullabaloo.privacy.renyi import best_order, order_capacity
+from hullabaloo.privacy.events import Event
+from hullabaloo.privacy.noise_events import NotPrivateEvent
 
 TAIL_SHARE = 2.0**-20
 """Part of δ that the gdp and renyi filters keep for the cut tails of lattice noise."""
 TAIL_KEPT = 2.0**-89
 """The total variation that tails may always take, 2^41 draws: a large ε is treated as one small enough for e^ε to allow it."""
-
-BASIC_ROOM = Fraction(1) + Fraction(1, 2**51)
-"""How far the basic filter's exact sums of floats may pass the capacity, once and for all charges together."""
 
 Capacity = tuple[float, ...]
 """What a dataset may spend: (ε, δ), (μ, tail) or (divergence, tail, order), order 0 standing for every order (zCDP)."""
@@ -84,149 +78,12 @@ class Filter(ABC):
         return budget.admits(event) and self.fits(capacity, [(self.cost(event, budget, capacity), 1)])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class BasicFilter(Filter):
-    """Σε and Σδ of the declared budgets; takes every private event. The default.
-
-    **Guarantee.** Claim: all releases together are (ε, δ)-DP for the dataset's budget, each number up to a relative 2^-51, however
-    each was chosen. Proof: a charge's event is admitted by the (ε_i, δ_i) it declares; basic composition is a valid filter (Rogers,
-    Roth, Ullman & Vadhan 2016, Thm 3.6); the floats are summed exactly and the sum is at most (1 + 2^-51) times the capacity,
-    however many charges there are. That room is what rounding needs: reals r_i with Σ r_i ≤ R, written as the nearest floats
-    x_i and X, have ``Σ x_i ≤ (1 + 2^-53) R ≤ (1 + 2^-51) X``. So ten charges of 0.1 and seven of 1/7 fill 1, and no further one
-    above 2^-51 fits.
-
-    A charge that declares a GDP or zCDP budget is refused, not converted: which δ to convert at is the user's choice.
-    """
-
-    name: ClassVar[str] = "basic"
-
-    def capacity(self, budget: Budget) -> Capacity:
-        """Give (ε, δ)."""
-        _finite(budget, self.name)
-        if budget.pair is None:
-            raise BudgetError(
-                f"A dataset was to be created with {budget!r} under the basic filter, which adds up epsilons and deltas and "
-                "finds none in it. State the budget as Budget(epsilon, delta), or create the dataset with filter='"
-                f"{'gdp' if budget.mu is not None else 'renyi'}'."
-            )
-        return budget.pair
-
-    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
-        """Give the (ε, δ) that the charge declares."""
-        _checked(event, declared, self.name)
-        if declared.pair is None:
-            raise EventRefused(
-                f"A charge declares {declared!r}, and the dataset's basic filter adds up epsilons and deltas, of which it has none; "
-                "at which delta to convert it is not the filter's choice. Declare Budget(epsilon, delta), for example with "
-                "the epsilon that budget.epsilon_at(delta) gives."
-            )
-        return declared.pair
-
-    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
-        """Give the exact differences, the room for rounding included."""
-        epsilon, delta = _sums(spent, 1)
-        return BASIC_ROOM * Fraction(capacity[0]) - epsilon, BASIC_ROOM * Fraction(capacity[1]) - delta
-
-    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
-        """Give the ε and δ that are left, differences below the room for rounding counted as none."""
-        gross, limits = self.left(capacity, spent), capacity[:2]
-        rounding = [(BASIC_ROOM - 1) * Fraction(limit) for limit in limits]
-        net = [
-            0.0 if rest <= 2 * more else float_at_most(rest - more) for rest, more in zip(gross, rounding, strict=True)
-        ]
-        sentence = f"epsilon {net[0]:.6g} of {limits[0]:.6g} and delta {net[1]:.6g} of {limits[1]:.6g} remain."
-        return Remaining(tuple(net), limits, sentence, Budget(net[0], net[1]) if net[0] > 0.0 else None)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class GdpFilter(Filter):
-    """√Σμ² ≤ μ: best for many Gaussian releases.
-
-    **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: μ-GDP composes
-    under full adaptivity while Σμ² stays below a bound fixed beforehand (Smith & Thakurta 2022, Thm 1), the tails add in total
-    variation, and μ is calibrated to δ(1 − 2^-20), the tails to the rest, at an ε' ≤ ε (ε itself unless e^ε 2^-89 is above that rest).
-    """
-
-    name: ClassVar[str] = "gdp"
-
-    def capacity(self, budget: Budget) -> Capacity:
-        """Give (μ, tail)."""
-        return _gdp_capacity(budget)
-
-    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
-        """Give the event's μ and tail."""
-        _checked(event, declared, self.name)
-        mu = event.gdp_mu()
-        if mu is None or not math.isfinite(mu):
-            raise EventRefused(
-                f"The dataset's gdp filter prices a release by its Gaussian-DP parameter mu, and the event of kind {event.kind!r} has "
-                "none that is known. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was created "
-                "with filter='basic', which takes every event."
-            )
-        return mu, event.delta0
-
-    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
-        """Give the exact μ² and tail that are left."""
-        square, tail = _sums(spent, 2)
-        return Fraction(capacity[0]) ** 2 - square, Fraction(capacity[1]) - tail
-
-    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
-        """Give the μ that is left."""
-        square, tail = self.left(capacity, spent)
-        mu = root_at_most(square)
-        sentence = f"mu {mu:.6g} of {capacity[0]:.6g} remains (mu adds up as the root of a sum of squares)."
-        budget = Budget.gdp(mu) if mu > 0.0 else None
-        return Remaining((mu, float_at_most(tail)), capacity[:2], sentence, budget)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RenyiFilter(Filter):
-    """Σ D_α at one order α fixed when the dataset is created, or Σρ for a zCDP budget.
-
-    **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: at a fixed order
-    the divergences of fully adaptive releases add while their sum stays below a bound fixed beforehand (Feldman & Zrnic 2021,
-    Thm 3.1); the capacity is what that order allows at δ(1 − 2^-20) and an ε' ≤ ε as for gdp, and tails take the rest. For zCDP the same
-    holds at every order at once. α is the order at which a Gaussian release may be largest.
-    """
-
-    name: ClassVar[str] = "renyi"
-
-    def capacity(self, budget: Budget) -> Capacity:
-        """Give (divergence, tail, order)."""
-        return _renyi_capacity(budget)
-
-    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
-        """Give the event's divergence at the dataset's order, and its tail."""
-        _checked(event, declared, self.name)
-        divergence = event.renyi(capacity[2]) if capacity[2] else event.zcdp_rho()
-        if divergence is None or not (math.isfinite(divergence) and divergence >= 0.0):
-            raise EventRefused(
-                f"The dataset's renyi filter prices a release by its Rényi divergence, and the event of kind {event.kind!r} has none "
-                "that is known and finite. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was "
-                "created with filter='basic', which takes every event."
-            )
-        return divergence, event.delta0
-
-    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
-        """Give the exact divergence and tail that are left."""
-        divergence, tail = _sums(spent, 1)
-        return Fraction(capacity[0]) - divergence, Fraction(capacity[1]) - tail
-
-    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
-        """Give the divergence that is left."""
-        exact = self.left(capacity, spent)
-        left, tail = float_at_most(exact[0]), float_at_most(exact[1])
-        what = f"Rényi divergence of order {capacity[2]:g}" if capacity[2] else "rho"
-        sentence = f"{what}: {left:.6g} of {capacity[0]:.6g} remains."
-        budget = None if capacity[2] or left == 0.0 else Budget.zcdp(left)
-        return Remaining((left, tail), capacity[:2], sentence, budget)
-
-
 def filter_named(name: str) -> Filter:
     """Give the filter of a name: "basic", "gdp" or "renyi"."""
+    from hullabaloo.privacy.basic_filter import BasicFilter
+    from hullabaloo.privacy.gdp_filter import GdpFilter
+    from hullabaloo.privacy.renyi_filter import RenyiFilter
+
     filters: dict[str, Filter] = {f.name: f for f in (BasicFilter(), GdpFilter(), RenyiFilter())}
     if name not in filters:
         raise InvalidParameter(
@@ -236,42 +93,7 @@ def filter_named(name: str) -> Filter:
     return filters[name]
 
 
-@lru_cache(maxsize=1024)
-def _gdp_capacity(budget: Budget) -> Capacity:
-    _finite(budget, "gdp")
-    if budget.mu is not None:
-        return budget.mu, TAIL_ALLOWANCE
-    if budget.rho is not None:
-        raise BudgetError(
-            f"A dataset was to be created with {budget!r} under the gdp filter, which keeps Gaussian differential privacy. Create it "
-            f"with filter='renyi', or with Budget.gdp({root_at_most(2 * Fraction(budget.rho))!r}), which implies this budget."
-        )
-    epsilon, delta, tail = _reserved(budget, "gdp")
-    return gdp_mu(epsilon, delta), tail
-
-
-@lru_cache(maxsize=1024)
-def _renyi_capacity(budget: Budget) -> Capacity:
-    _finite(budget, "renyi")
-    if budget.rho is not None:
-        return budget.rho, TAIL_ALLOWANCE, 0.0
-    if budget.mu is not None:
-        raise BudgetError(
-            f"A dataset was to be created with {budget!r} under the renyi filter, and a bound on Rényi divergences does not imply "
-            "Gaussian differential privacy. Create the dataset with filter='gdp', or state the budget as Budget(epsilon, "
-            "delta) or Budget.zcdp(rho)."
-        )
-    epsilon, delta, tail = _reserved(budget, "renyi")
-    order = best_order(epsilon, delta)
-    limit = order_capacity(order, epsilon, delta)
-    if limit <= 0.0:
-        raise BudgetError(
-            f"{budget!r} is too small for the renyi filter: no order allows any release. Use filter='gdp'."
-        )
-    return limit, tail, order
-
-
-def _reserved(budget: Budget, name: str) -> tuple[float, float, float]:
+def reserved(budget: Budget, name: str) -> tuple[float, float, float]:
     """Give the ε and δ left for exact laws, and the total variation that the rest of δ pays for."""
     if budget.delta == 0.0:
         raise BudgetError(
@@ -283,7 +105,8 @@ def _reserved(budget: Budget, name: str) -> tuple[float, float, float]:
     return epsilon, budget.delta - reserve, reserve * (1.0 - 2.0**-20) / (1.0 + math.exp(epsilon))
 
 
-def _finite(budget: Budget, name: str) -> None:
+def refuse_infinite(budget: Budget, name: str) -> None:
+    """Refuse a budget that never runs out."""
     if not budget.is_private:
         raise BudgetError(
             f"A dataset was to be created with epsilon = ∞ under the {name} filter. Such a budget never runs out, so nothing is kept "
@@ -291,7 +114,7 @@ def _finite(budget: Budget, name: str) -> None:
         )
 
 
-def _checked(event: Event, declared: Budget, name: str) -> None:
+def refuse_unpaid(event: Event, declared: Budget, name: str) -> None:
     """Refuse a release that is not private, and one that costs more than its charge declares."""
     parts = event.parts if isinstance(event, ComposedEvent) else ((event, 1),)
     if not declared.is_private or any(isinstance(part, NotPrivateEvent) for part, _ in parts):
@@ -306,7 +129,7 @@ def _checked(event: Event, declared: Budget, name: str) -> None:
         )
 
 
-def _sums(spent: Spent, power: int) -> tuple[Fraction, Fraction]:
+def sums(spent: Spent, power: int) -> tuple[Fraction, Fraction]:
     """Give the exact sum of the main costs to a power, and that of the second ones."""
     main, rest = Fraction(0), Fraction(0)
     for cost, count in spent:

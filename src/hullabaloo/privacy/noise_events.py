@@ -1,0 +1,161 @@
+"""The events of numbers released with noise, and of numbers released without."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from hullabaloo.privacy import pure_dp
+from hullabaloo.privacy._rounding import padded, reciprocal_at_least
+from hullabaloo.privacy.events import (
+    TAIL_MASS,
+    Event,
+    fields_of,
+    group_size,
+    set_count,
+    set_positive,
+    shrunk,
+    with_tail,
+)
+from hullabaloo.privacy.gaussian_dp import gdp_delta
+from hullabaloo.privacy.renyi import checked_order
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GaussianEvent(Event):
+    """One Gaussian release: noise multiplier ``σ/Δ₂`` for the relation in force, ``samples`` lattice draws."""
+
+    noise_multiplier: float
+    samples: int = 0
+    kind: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a noise multiplier."""
+        set_positive(self, "noise_multiplier")
+        set_count(self, "samples")
+
+    @property
+    def delta0(self) -> float:
+        """Give ``samples · 2^-130``."""
+        return self.samples * TAIL_MASS
+
+    def gdp_mu(self) -> float:
+        """Give ``1/noise_multiplier``, exact up to one rounding (Dong, Roth & Su 2022, Thm 2.7)."""
+        return reciprocal_at_least(self.noise_multiplier)
+
+    def renyi(self, alpha: float) -> float:
+        """Give ``α μ²/2`` (Mironov 2017, Prop. 7)."""
+        return padded(checked_order(alpha) * self.gdp_mu() ** 2 / 2.0, 4.0)
+
+    def zcdp_rho(self) -> float:
+        """Give ``μ²/2`` (Bun & Steinke 2016, Prop. 1.6)."""
+        return padded(self.gdp_mu() ** 2 / 2.0, 4.0)
+
+    def pure_epsilon(self) -> float:
+        """Give ∞."""
+        return math.inf
+
+    def profile(self, epsilon: float) -> float:
+        """Give the exact Gaussian profile plus the tail."""
+        mu = self.gdp_mu()
+        return with_tail(lambda e: gdp_delta(mu, e), self.delta0, epsilon)
+
+    def group(self, k: int) -> "GaussianEvent":
+        """Give the event of a shift k times as long (kμ-GDP; Dong, Roth & Su 2022, Thm 2.14)."""
+        return GaussianEvent(shrunk(self.noise_multiplier, k), self.samples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give kind, noise_multiplier, samples."""
+        return fields_of(self)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LaplaceEvent(Event):
+    """One Laplace release: noise multiplier ``b/Δ₁``, pure ε = 1/noise_multiplier apart from the tail of its draws."""
+
+    noise_multiplier: float
+    samples: int = 0
+    kind: ClassVar[str] = "laplace"
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a noise multiplier."""
+        set_positive(self, "noise_multiplier")
+        set_count(self, "samples")
+
+    @property
+    def delta0(self) -> float:
+        """Give ``samples · 2^-130``."""
+        return self.samples * TAIL_MASS
+
+    def gdp_mu(self) -> float:
+        """Give the μ of pure ε-DP, `pure_dp.pure_mu`."""
+        return pure_dp.pure_mu(self.pure_epsilon())
+
+    def renyi(self, alpha: float) -> float:
+        """Give the exact curve, `pure_dp.laplace_renyi`."""
+        return pure_dp.laplace_renyi(self.pure_epsilon(), checked_order(alpha))
+
+    def zcdp_rho(self) -> float:
+        """Give ``ε²/2`` (Bun & Steinke 2016, Prop. 1.4)."""
+        return padded(self.pure_epsilon() ** 2 / 2.0, 4.0)
+
+    def pure_epsilon(self) -> float:
+        """Give ``1/noise_multiplier``."""
+        return reciprocal_at_least(self.noise_multiplier)
+
+    def profile(self, epsilon: float) -> float:
+        """Give the exact profile of a one-coordinate shift, the worst of its l1 norm, plus the tail."""
+        strength = self.pure_epsilon()
+        return with_tail(lambda e: pure_dp.laplace_profile(strength, e), self.delta0, epsilon)
+
+    def group(self, k: int) -> "LaplaceEvent":
+        """Give the event of a shift k times as long."""
+        return LaplaceEvent(shrunk(self.noise_multiplier, k), self.samples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give kind, noise_multiplier, samples."""
+        return fields_of(self)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NotPrivateEvent(Event):
+    """A release without noise, or under a test key: ε = ∞. Every filter and every finite budget refuses it."""
+
+    kind: ClassVar[str] = "not-private"
+
+    @property
+    def delta0(self) -> float:
+        """Give 0."""
+        return 0.0
+
+    def gdp_mu(self) -> float:
+        """Give ∞."""
+        return math.inf
+
+    def renyi(self, alpha: float) -> float:
+        """Give ∞."""
+        checked_order(alpha)
+        return math.inf
+
+    def zcdp_rho(self) -> float:
+        """Give ∞."""
+        return math.inf
+
+    def pure_epsilon(self) -> float:
+        """Give ∞."""
+        return math.inf
+
+    def profile(self, epsilon: float) -> float:
+        """Give 1."""
+        return with_tail(lambda _: 1.0, 0.0, epsilon)
+
+    def group(self, k: int) -> "NotPrivateEvent":
+        """Give itself."""
+        group_size(k)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give kind."""
+        return fields_of(self)
