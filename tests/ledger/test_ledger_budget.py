@@ -225,6 +225,13 @@ def test_what_cannot_be_written_is_refused(sqlite_ledger: Ledger, other: dict[st
     assert sqlite_ledger.charges("clinic") == ()
 
 
+def test_what_is_no_event_or_budget_is_refused(sqlite_ledger: Ledger) -> None:
+    sqlite_ledger.create("clinic", FULL, neighbours="replace-one")
+    for event, budget in ((0.1, FULL), (SelectionEvent(0.1), 0.1)):
+        with pytest.raises(InvalidParameter, match="Event"):
+            charge(sqlite_ledger, event, budget)  # type: ignore[arg-type]
+
+
 def test_who_defaults_to_the_user_of_the_system(sqlite_ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     sqlite_ledger.create("clinic", FULL, neighbours="replace-one")
     monkeypatch.setenv("LOGNAME", "grace")

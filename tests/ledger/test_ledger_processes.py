@@ -1,57 +1,29 @@
 """Many processes, clones, forks and kills: never overspent, never a row lost, never a release without its charge."""
 
 import copy
-import json
 import multiprocessing
 import os
 import pickle
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from ledger_harness import KillResult, charge_together, kill_at_random
 
 from hullabaloo.errors import BudgetExhausted
 from hullabaloo.ledger import Ledger
 from hullabaloo.privacy import Budget, GaussianEvent, SelectionEvent, gaussian_mu
 
-WORKER = Path(__file__).with_name("ledger_worker.py")
 FULL = Budget(1.0, 1e-6)
 PART = Budget(0.01, 0.0)
-
-
-def terms(event: object = None, budget: Budget = PART) -> str:
-    return json.dumps({"event": (event or SelectionEvent(0.01)).to_dict(), "budget": budget.to_dict()})
-
-
-def child(task: str, ledger: Ledger, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, WORKER, task, ledger.url, "clinic", *arguments],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def answers(children: list[subprocess.Popen[str]]) -> list[int]:
-    """Start all children together, when all have imported what they need, and give how many charges each made."""
-    for one in children:
-        assert one.stdout.readline() == "ready\n"
-    for one in children:
-        one.stdin.write("go\n")
-        one.stdin.flush()
-    counts = [int(one.communicate(timeout=120)[0]) for one in children]
-    assert [one.returncode for one in children] == [0] * len(children)
-    return counts
 
 
 def test_eight_processes_spend_exactly_the_budget(ledger: Ledger) -> None:
     """160 charges are tried and 100 fit: exactly 100 are accepted, and every accepted one has its row."""
     ledger.create("clinic", Budget(1.0, 1e-6), neighbours="replace-one")
-    children = [child("charge", ledger, terms(), "20") for _ in range(8)]
-    accepted = answers(children)
+    accepted, _ = charge_together(ledger, SelectionEvent(0.01), PART, processes=8, charges=20)
     rows = ledger.charges("clinic")
     assert sum(accepted) == len(rows) == 100
     assert [row.number for row in rows] == list(range(1, 101))
@@ -158,52 +130,25 @@ def test_forks_in_the_middle_of_other_threads_charges(ledger: Ledger) -> None:
     assert numbers == list(range(1, len(mine) + 6 + 1))
 
 
-def kill_at_random(ledger: Ledger, folder: Path, kills: int, seed: int) -> tuple[int, int]:
-    """Kill releasing children at random instants; return how many releases and rows there are after checking them."""
-    released = folder / "releases.txt"
-    wait = random.Random(seed)
-    running = []
-
-    def start() -> None:
-        one = child("release", ledger, terms(SelectionEvent(1e-9), Budget(1e-9, 0.0)), str(released))
-        running.append(one)
-
-    for _ in range(2):
-        start()
-    for _ in range(kills):
-        victim = running.pop(0)
-        start()
-        assert victim.stdout.readline() == "ready\n"
-        time.sleep(wait.uniform(0.0, 0.05))
-        victim.send_signal(signal.SIGKILL)
-        victim.communicate()
-    for one in running:
-        one.kill()
-        one.communicate()
-    rows = ledger.charges("clinic")
-    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
-    charged = {f"{row.number} {row.what}" for row in rows}
-    lines = released.read_text().splitlines() if released.exists() else []
-    assert set(lines) <= charged, "a release without its charge"
-    assert len(lines) == len(set(lines))
-    assert ledger.verify().status == "sound"
-    return len(lines), len(rows)
-
-
 def _ready(ledger: Ledger) -> Ledger:
     ledger.create("clinic", Budget(1.0, 1e-6), neighbours="replace-one")
     return ledger
 
 
 def test_ten_kills_never_leave_a_release_without_its_charge(ledger: Ledger, tmp_path: Path) -> None:
-    releases, rows = kill_at_random(_ready(ledger), tmp_path, kills=10, seed=1)
-    assert 0 < releases <= rows <= releases + 12
+    _check(kill_at_random(_ready(ledger), tmp_path / "releases", kills=10, seed=1), ledger, kills=10)
 
 
 @pytest.mark.slow
 def test_a_hundred_kills_never_leave_a_release_without_its_charge(ledger: Ledger, tmp_path: Path) -> None:
-    releases, rows = kill_at_random(_ready(ledger), tmp_path, kills=100, seed=2)
-    assert 0 < releases <= rows <= releases + 102
+    _check(kill_at_random(_ready(ledger), tmp_path / "releases", kills=100, seed=2), ledger, kills=100)
+
+
+def _check(found: KillResult, ledger: Ledger, kills: int) -> None:
+    assert found.releases_without_charge == 0
+    assert found.gaps == 0
+    assert 0 < found.releases <= found.charges <= found.releases + kills + 2
+    assert ledger.verify().status == "sound"
 
 
 def test_two_processes_that_create_the_same_dataset(ledger: Ledger) -> None:

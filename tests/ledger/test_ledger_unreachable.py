@@ -45,6 +45,9 @@ def test_a_database_without_a_ledger(ledger: Ledger, raw: Callable[[str], None])
     raw("CREATE TABLE other (x INTEGER)")
     with pytest.raises(LedgerUnreachable, match="holds no ledger"):
         charge(ledger)
+    for look in (ledger.upgrade, ledger.datasets, ledger.verify):
+        with pytest.raises(LedgerUnreachable, match="holds no ledger"):
+            look()
     create(ledger)
     charge(ledger)
 
@@ -105,16 +108,57 @@ def test_a_folder_that_may_not_be_written() -> None:
 
 
 def test_a_ledger_that_another_process_holds_is_given_up_after_a_while(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sqlalchemy import create_engine
+
+    create(ledger)
+    monkeypatch.setattr(backend, "PATIENCE_S", 0.3)
+    with create_engine(ledger.url).connect() as holder:
+        holder.exec_driver_sql("UPDATE hullabaloo_dataset SET charges = charges")
+        started = time.monotonic()
+        with pytest.raises(LedgerUnreachable, match=r"locked|lock timeout"):
+            charge(ledger)
+        assert time.monotonic() - started < 10
+        holder.rollback()
+    holder.engine.dispose()
+    charge(ledger)
+    assert ledger.dataset("clinic").charges == 1
+
+
+def test_a_connection_that_breaks_in_the_commit_says_that_the_charge_may_stand(
     sqlite_ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from sqlalchemy import Connection
+    from sqlalchemy.exc import OperationalError
+
+    def lost(self: Connection) -> None:
+        raise OperationalError("COMMIT", {}, sqlite3.OperationalError("server closed the connection"))
+
     create(sqlite_ledger)
-    monkeypatch.setattr(backend, "PATIENCE_S", 0.3)
-    holder = sqlite3.connect(sqlite_ledger.url.removeprefix("sqlite:///"), isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    started = time.monotonic()
-    with pytest.raises(LedgerUnreachable, match="locked"):
-        charge(sqlite_ledger)
-    assert time.monotonic() - started < 5
-    holder.execute("ROLLBACK")
-    holder.close()
-    charge(sqlite_ledger)
+    with monkeypatch.context() as broken:
+        broken.setattr(Connection, "commit", lost)
+        with pytest.raises(LedgerUnreachable, match="look at the log before trying again"):
+            charge(sqlite_ledger)
+    assert sqlite_ledger.charges("clinic") == ()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("server_says", "ledger_uses"), [("off", "on"), ("on", "on"), ("remote_write", "remote_write")]
+)
+def test_commits_are_durable_where_the_server_is_set_to_forget(
+    postgres_server: str, server_says: str, ledger_uses: str
+) -> None:
+    from sqlalchemy import create_engine
+
+    from hullabaloo.ledger.postgres import Postgres
+
+    engine = create_engine(Ledger(postgres_server).url)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"SET synchronous_commit = '{server_says}'")
+        connection.commit()
+        Postgres().start(connection, write=True)
+        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == ledger_uses
+        connection.rollback()
+    engine.dispose()

@@ -1,7 +1,6 @@
 """Where a ledger lives: one database URL, checked, made absolute, and shown without its password."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from sqlalchemy import URL, make_url
@@ -43,9 +42,8 @@ class Address:
         return f"Address({self.shown!r})"
 
 
-@lru_cache(maxsize=256)
-def parse(text: str, folder: str) -> Address:
-    """Check a URL; a relative SQLite path is taken from `folder`. Raises InvalidParameter (which never repeats the URL's password)."""
+def parse(text: str) -> Address:
+    """Check a URL; a relative SQLite path is taken from the current folder. Raises InvalidParameter (which never repeats the URL's password)."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -54,7 +52,7 @@ def parse(text: str, folder: str) -> Address:
             'Write "sqlite:///privacy.db" for a file or "postgresql://user@host/database" for a server.'
         ) from None
     if url.drivername in _SQLITE:
-        return Address(_sqlite(url, folder))
+        return Address(_sqlite(url))
     if url.drivername in _POSTGRES:
         return Address(_postgres(url))
     raise InvalidParameter(
@@ -64,7 +62,7 @@ def parse(text: str, folder: str) -> Address:
     )
 
 
-def _sqlite(url: URL, folder: str) -> URL:
+def _sqlite(url: URL) -> URL:
     if url.host or url.username or url.password or url.port:
         raise InvalidParameter(
             f"The SQLite address names a host ({url.host!r}), but SQLite is a file on this machine. Write three slashes "
@@ -82,7 +80,7 @@ def _sqlite(url: URL, folder: str) -> URL:
             "be forgotten when the process ends, and the budget could be spent again. Name a file: "
             '"sqlite:///privacy.db".'
         )
-    return URL.create("sqlite", database=str(Path(folder, Path(name).expanduser()).resolve()))
+    return URL.create("sqlite", database=str(Path(name).expanduser().resolve()))
 
 
 def _postgres(url: URL) -> URL:

@@ -1,6 +1,5 @@
 """`Ledger`: durable privacy budgets, by database URL."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final
@@ -139,7 +138,7 @@ class Ledger:
         neighbours: Neighbours | str,
         unit: str = "record",
         records_per_unit: int = 1,
-        what: str = "",
+        what: str = "a dry run",
         who: str | None = None,
         detail: Mapping[str, Any] | None = None,
         test_key: bool = False,
@@ -204,4 +203,4 @@ class Ledger:
 def _parse(url: str) -> "Address":
     from hullabaloo.ledger.address import parse
 
-    return parse(url, os.getcwd())
+    return parse(url)

@@ -5,7 +5,7 @@ is then exactly one file, so a copy is a backup and no charge is left behind in 
 memory, which network file systems lack. `synchronous = EXTRA` is FULL plus one flush of the folder after the journal
 is unlinked: with FULL alone a power failure right after the commit could bring the journal back and roll back a
 charge whose release is already out. (A file that somebody switched to write-ahead logging stays correct: EXTRA
-flushes every commit there too.)
+flushes every commit there too.) What it does need is a file system whose locks work: for several machines use PostgreSQL.
 
 **Turns.** Writers begin with `BEGIN IMMEDIATE`: the write lock is held before the budget is read, so no two processes
 decide on the same remainder.

@@ -199,7 +199,12 @@ def _require_recordable(request: Request) -> None:
             "key can subtract the noise, so the release protects nobody and a ledger row would say that it does. Nothing "
             "was read. Leave out test_key, or leave out the ledger."
         )
-    _require_line("what", request.what or "?")
+    if not isinstance(request.event, Event) or not isinstance(request.budget, Budget):
+        raise InvalidParameter(
+            f"A charge on {request.dataset!r} was given event={request.event!r} and budget={request.budget!r}: the ledger can "
+            "price only an Event of hullabaloo.privacy against a Budget. Pass those."
+        )
+    _require_line("what", request.what)
 
 
 def _require_line(name: str, text: object) -> None:

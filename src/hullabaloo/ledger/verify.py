@@ -25,13 +25,14 @@ def verify(
     columns = schema.charges.c
     made = connection.execute(select(schema.charges).order_by(columns.dataset, columns.number)).mappings().all()
     found: list[Finding] = []
-    for row in stored:
-        mine = [one for one in made if one["dataset"] == row["name"]]
-        found += _dataset(row, mine, faults)
-    names = {row["name"] for row in stored}
+    by_dataset: dict[object, list[RowMapping]] = {row["name"]: [] for row in stored}
     for row in made:
-        if row["dataset"] not in names:
+        if row["dataset"] in by_dataset:
+            by_dataset[row["dataset"]].append(row)
+        else:
             found.append(Finding("fault", str(row["dataset"]), row["number"], "belongs to a dataset that is not there"))
+    for row in stored:
+        found += _dataset(row, by_dataset[row["name"]], faults)
     return Verification(address.shown, len(stored), len(made), tuple(found))
 
 
