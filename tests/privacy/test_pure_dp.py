@@ -3,7 +3,6 @@
 import math
 
 import mpmath
-import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -78,25 +77,28 @@ def test_laplace_curve_is_below_randomised_response(strength: float, alpha: floa
 
 
 def test_a_split_shift_never_costs_more_than_one_coordinate() -> None:
-    """The claim of `laplace_profile` for vectors: product pairs with shifts (u, v), u + v = ε₀, by their exact loss laws."""
-    h, reach = 2e-3, 40.0
-    x = np.arange(-reach, reach, h) + h / 2
-    base = np.exp(-np.abs(x)) / 2 * h
-    base /= base.sum()
-    for strength in (0.5, 2.0):
-        for share in (0.1, 0.5):
-            grids = []
-            for shift in (strength * share, strength * (1 - share)):
-                loss = np.abs(x - shift) - np.abs(x)
-                edges = np.linspace(-shift, shift, 401)
-                weight, _ = np.histogram(loss, edges + np.r_[-1e-9, np.zeros(399), 1e-9], weights=base)
-                grids.append((edges[1:], weight))  # losses rounded up: an upper bound of the split's profile
-            (l1, w1), (l2, w2) = grids
-            total = l1[:, None] + l2[None, :]
-            weights = w1[:, None] * w2[None, :]
-            for epsilon in np.linspace(0.0, 0.95 * strength, 8):
-                split = float(np.sum(weights * np.maximum(0.0, -np.expm1(np.minimum(0.0, epsilon - total)))))
-                assert split <= laplace_profile(strength, float(epsilon)) + 0.012 * strength
+    """The claim of `laplace_profile` for vectors: shifts u + v = ε₀ of two coordinates, integrated over the first one's loss."""
+
+    def shifted(v: float, e: mpmath.mpf) -> mpmath.mpf:
+        """The profile of a shift v at any real ε; below 0 by symmetry of the pair."""
+        if e < 0:
+            return 1 - mpmath.exp(e) * (1 - shifted(v, -e))
+        return 1 - mpmath.exp((e - v) / 2) if e < v else mpmath.mpf(0)
+
+    with mpmath.workdps(20):
+        for strength in (0.3, 2.0):
+            for share in (0.05, 0.3, 0.5):
+                u, v = strength * share, strength * (1 - share)
+                for epsilon in (0.0, 0.3 * strength, 0.8 * strength):
+
+                    def part(x: mpmath.mpf, u: float = u, v: float = v, epsilon: float = epsilon) -> mpmath.mpf:
+                        return mpmath.exp(-x) / 2 * shifted(v, epsilon - (u - 2 * x))
+
+                    inner = sorted({0.0, u, *(k for k in ((u - epsilon + w) / 2 for w in (-v, 0.0, v)) if 0 < k < u)})
+                    split = shifted(v, mpmath.mpf(epsilon - u)) / 2 + mpmath.quad(part, inner)
+                    split += mpmath.exp(-u) / 2 * shifted(v, mpmath.mpf(epsilon + u))
+                    assert split <= laplace_profile(strength, epsilon) * (1 + 1e-12)
+                    assert split > 0.3 * laplace_profile(strength, epsilon)
 
 
 @pytest.mark.parametrize("strength", [1e-8, 1e-3, 0.5, 3.0, 19.9, 20.1, 60.0, 700.0, 2e3])

@@ -1,0 +1,38 @@
+"""What is spent rounds up, what is allowed rounds down, by as little as a float can."""
+
+import math
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hullabaloo.privacy._rounding import (
+    float_at_least,
+    float_at_most,
+    reciprocal_at_least,
+    root_at_least,
+    root_at_most,
+    sum_at_least,
+)
+
+rationals = st.fractions(Fraction(1, 10**12), 10**12)
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(rationals, st.lists(st.tuples(st.floats(0.0, 1e6), st.integers(0, 9)), max_size=6))
+def test_sides(value: Fraction, terms: list[tuple[float, int]]) -> None:
+    above, below = float_at_least(value), float_at_most(value)
+    assert Fraction(below) <= value <= Fraction(above)
+    assert above <= math.nextafter(below, math.inf)
+    assert Fraction(root_at_most(value)) ** 2 <= value <= Fraction(root_at_least(value)) ** 2
+    assert root_at_least(value) <= root_at_most(value) * (1 + 2.0**-50)
+    assert Fraction(reciprocal_at_least(above)) * Fraction(above) >= 1
+    assert Fraction(sum_at_least(terms)) >= sum(count * Fraction(term) for term, count in terms)
+
+
+def test_edges() -> None:
+    assert float_at_most(Fraction(-1)) == root_at_most(Fraction(-1)) == sum_at_least([]) == 0.0
+    assert sum_at_least([(math.inf, 1), (1.0, 2)]) == math.inf
+    assert float_at_least(Fraction(10) ** 400) == math.inf
+    assert reciprocal_at_least(4.0) == 0.25
+    assert reciprocal_at_least(5e-324) == math.inf
