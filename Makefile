@@ -4,10 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
+OLD_PYTHON := Hullabaloo needs Python 3.11 or later. Name one that is: make PYTHON=python3.12
 
-.PHONY: demo test lint docs bench soak clean
+.PHONY: help demo test lint docs bench soak clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo    a private regression of a real survey, in demo-output/'
+	@echo 'make test    lint, types, and every fast test'
+	@echo 'make soak    the long tests'
+	@echo 'make bench   measure, record, and fill in the tables of the documentation'
+	@echo 'make docs    run what the documentation shows'
+	@echo 'make clean   remove what was made here'
 
 $(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "$(OLD_PYTHON)")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(STAMP)
@@ -28,6 +39,7 @@ docs: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+	$(BIN)/python docs/execute.py --tables
 
 soak: $(STAMP)
 	$(PYTEST) -n 2 --dist worksteal -m slow

@@ -120,6 +120,7 @@ def execute(page: Path) -> list[dict[str, Any]]:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
             "COLUMNS": "110",
             "NO_COLOR": "1",
+            "LOGNAME": "reader",
         }
         done = subprocess.run(
             [sys.executable, "-c", DRIVER, str(script)],

@@ -78,12 +78,14 @@ class Boundary(TyperGroup):
         try:
             code = super().main(words, **{**extra, "standalone_mode": False})
         except KeyboardInterrupt:
-            return _say(ExitCode.INTERRUPTED, "Interrupted", STOPPED, words)
+            code = ExitCode.INTERRUPTED
         except Exception as error:
             kind, status, sentence = described(error)
             if debug and status is ExitCode.MACHINE:
                 raise
             return _say(status, kind, sentence, words)
+        if code == ExitCode.INTERRUPTED:  # Typer turns an interrupt into this status without a word
+            return _say(ExitCode.INTERRUPTED, "Interrupted", STOPPED, words)
         return code if isinstance(code, int) else ExitCode.OK
 
 

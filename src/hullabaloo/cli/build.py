@@ -111,7 +111,7 @@ def output(path: Path | None, overwrite: bool) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise InvalidParameter(
-            f"The output {path} lies in a folder that does not exist. Make it first: mkdir -p {folder}"
+            f"The output {path} lies in a folder that does not exist. Make it first: `mkdir -p {folder}`"
         )
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise InvalidParameter(f"The output {path} cannot be written by this user. Choose another place.")

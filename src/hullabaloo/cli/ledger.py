@@ -67,7 +67,7 @@ def show(
     left = [ledger.remaining(one.name) for one in datasets]
     head = ["dataset", "budget", "neighbours", "unit", "filter", "charges", "remaining"]
     body = [
-        (one.name, one.budget.describe(), one.neighbours.value, one.unit, one.filter, one.charges, rest.describe())
+        (one.name, one.budget.describe(), one.neighbours.value, one.unit, one.filter, one.charges, rest.sentence)
         for one, rest in zip(datasets, left, strict=True)
     ]
     data = [{**one.to_dict(), "remaining": rest.to_dict()} for one, rest in zip(datasets, left, strict=True)]
@@ -112,6 +112,6 @@ def verify(*, url: Url, as_json: options.Json = False) -> None:
     from hullabaloo.ledger import Ledger
 
     found = Ledger(url).verify()
-    Voice("ledger verify", as_json).result({"verification": found.to_dict()}, found.describe())
-    if any(one.kind in {"fault", "advisory"} for one in found.findings):
+    Voice("ledger verify", as_json).result({"verification": found.to_dict()}, *found.lines())
+    if found.status != "sound":
         raise typer.Exit(ExitCode.FAULTS)

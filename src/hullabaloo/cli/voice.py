@@ -19,6 +19,12 @@ from rich.text import Text
 PLAIN_WIDTH = 120  # where the output is not a terminal
 
 
+class Verbatim(str):
+    """Text to copy, such as a command: never broken into lines."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Voice:
     """The voice of one command; `as_json` chooses the listener."""
@@ -33,7 +39,7 @@ class Voice:
             return
         console = self.console
         for one in shown:
-            console.print(Text(one) if isinstance(one, str) else one)
+            console.print(Text(one) if isinstance(one, str) else one, soft_wrap=isinstance(one, Verbatim))
 
     @property
     def console(self) -> Console:

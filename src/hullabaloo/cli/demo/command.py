@@ -1,5 +1,6 @@
 """The demo's one command, and what it says."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +11,10 @@ from rich.text import Text
 from hullabaloo.cli import options
 from hullabaloo.cli.demo import survey
 from hullabaloo.cli.demo.files import Files
-from hullabaloo.cli.voice import Voice, facts
+from hullabaloo.cli.voice import Verbatim, Voice, facts
 
 if TYPE_CHECKING:
     from hullabaloo.cli.demo.job import Outcome
-
-NEEDED = ("pandas", "statsmodels", "matplotlib", "jinja2")
 
 
 def demo(
@@ -60,7 +59,7 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
     from hullabaloo.cli.fit import coefficients, guarantee
     from hullabaloo.privacy import Budget
 
-    curve, here = outcome.curve, files.folder
+    curve = outcome.curve
     again = (
         "This folder already holds a release of the survey, and its budget is spent. The saved release is shown again: looking "
         "at it as often as you like costs nothing. (--fresh begins again; with real records that would be cheating.)"
@@ -86,14 +85,13 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         ("without", f"R² = {curve.without_privacy:.3f}"),
         ("", Text(f"Measured on the table itself: {WARNING}.", style="italic")),
     ]
-    then = "\n".join([
-        f"  hullabaloo ledger log sqlite:///{files.ledger}  {survey.DATASET}",
-        f"  hullabaloo domain describe {files.domain}",
-        f"  hullabaloo predict {files.model} {files.table} | head",
-        f"  hullabaloo fit {files.table} --domain {files.domain} --epsilon 0.5 --delta 1e-6 --out {here / 'unrecorded.json'}",
-        "  python -c \"import hullabaloo as hb; "
-        f"print(hb.load('{files.model}').refit(constraint=hb.L1Ball(0.3)).summary())\"   # free: no new charge",
-    ])  # fmt: skip
+    then = [
+        f"hullabaloo ledger log sqlite:///{_word(files.ledger)} {survey.DATASET}",
+        f"hullabaloo domain describe {_word(files.domain)}",
+        f"hullabaloo predict {_word(files.model)} {_word(files.table)} | head",
+        f'python -c "import hullabaloo as hb; m = hb.LinearRegression.load({str(files.model)!r}); '
+        'print(m.refit(constraint=hb.L1Ball(0.3)).summary())"',
+    ]
     return [
         *([Panel(again, border_style="yellow")] if outcome.reused else []),
         _title("What was done"),
@@ -108,9 +106,13 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         facts(looks),
         _title("Where it is"),
         facts([(str(path), what) for path, what in files.described()]),
-        _title("What to try next (all of it free, except that the fit below is not recorded)"),
-        then,
+        _title("What to try next (all of it free: no new charge)"),
+        Verbatim("\n".join(then)),
     ]
+
+
+def _word(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 def _title(text: str) -> Text:

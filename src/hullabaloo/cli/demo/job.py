@@ -10,7 +10,7 @@ from hullabaloo.cli.demo.files import Files
 from hullabaloo.cli.demo.page import picture, write_report
 from hullabaloo.cli.voice import Voice
 from hullabaloo.data import Domain
-from hullabaloo.errors import BudgetExhausted, UnknownDataset
+from hullabaloo.errors import BudgetExhausted
 from hullabaloo.ledger import Ledger, Remaining
 from hullabaloo.linear_model import LinearRegression, load
 from hullabaloo.linear_model.base import PrivateLinearModel
@@ -40,7 +40,7 @@ def run(files: Files, voice: Voice) -> Outcome:
     files.domain.write_text(survey.DOMAIN, encoding="utf-8")
     table.to_csv(files.table, index=False)
     domain, budget, ledger = Domain.from_toml(files.domain), Budget(survey.EPSILON, survey.DELTA), Ledger(files.url)
-    _open(ledger, budget)
+    _open(ledger, budget, files)
     asked = LinearRegression(domain=domain, budget=budget, ledger=ledger, dataset=survey.DATASET)
     price = asked.price(n=len(table)).expectation
     reused = files.model.exists()
@@ -57,10 +57,8 @@ def run(files: Files, voice: Voice) -> Outcome:
     return Outcome(model, curve, price, remaining, refusal, reused)
 
 
-def _open(ledger: Ledger, budget: Budget) -> None:
-    try:
-        ledger.dataset(survey.DATASET)
-    except UnknownDataset:
+def _open(ledger: Ledger, budget: Budget, files: Files) -> None:
+    if not files.ledger.exists() or survey.DATASET not in {one.name for one in ledger.datasets()}:
         ledger.create(survey.DATASET, budget, neighbours="replace-one")
 
 

@@ -27,6 +27,7 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
     ).from_string(resources("hullabaloo.cli.demo").joinpath("report.html.j2").read_text(encoding="utf-8"))
     statement = model.statement_
     text = template.render(
+        signed=signed,
         epsilon=survey.EPSILON,
         delta=survey.DELTA,
         release=curve.release,
@@ -74,9 +75,7 @@ def scaled(row: "Row", model: "PrivateLinearModel") -> "Row":
 
 def label(name: str) -> str:
     """What a column is called on the page."""
-    feature, _, level = name.partition("=")
-    said = survey.LABELS.get(feature, feature)
-    return f"{said}: {survey.OCCUPATIONS.get(level, level)}" if level else said
+    return survey.LABELS.get(name, name)
 
 
 def strongest(rows: "list[Row]", labels: list[str]) -> str:
@@ -85,8 +84,13 @@ def strongest(rows: "list[Row]", labels: list[str]) -> str:
     clear.sort(key=lambda pair: -abs(pair[0].coefficient))
     if not clear:
         return "No single effect stands out from the noise of sampling and privacy together."
-    parts = [f"{said} ({100 * row.coefficient:+.0f} points)" for row, said in clear[:3]]
+    parts = [f"{said}: {signed(100 * row.coefficient, 0)} points" for row, said in clear[:3]]
     return (
-        "From one end of the answer scale to the other, other answers equal, the predicted probability of an affair changes "
-        f"most with: {'; '.join(parts)}."
+        "From one end of the answer scale to the other, other answers equal, the predicted probability of an affair "
+        f"changes most with {'; with '.join(parts)}."
     )
+
+
+def signed(number: float, digits: int = 3) -> str:
+    """A change with its sign, in the typographer's minus."""
+    return f"{number:+.{digits}f}".replace("-", "−")

@@ -22,23 +22,14 @@ FEATURES = (
 
 # How each feature is called in the report.
 LABELS = {
-    "rate_marriage": "rates her marriage (1 very poor … 5 very good)",
-    "age": "age, years",
-    "yrs_married": "years married",
-    "children": "children",
-    "religious": "religious (1 not … 4 strongly)",
-    "educ": "education, years",
-    "occupation": "occupation",
-    "occupation_husb": "husband's occupation",
-}
-
-OCCUPATIONS = {
-    "1": "student",
-    "2": "farming, semi-skilled or unskilled",
-    "3": "white-collar",
-    "4": "teacher, nurse, artist, technician, skilled",
-    "5": "managerial, business",
-    "6": "professional with advanced degree",
+    "rate_marriage": "her rating of the marriage (1 very poor … 5 very good)",
+    "age": "age (under 20 … 40 or over)",
+    "yrs_married": "years married (under 1 … the longest)",
+    "children": "children (0 … 5 or more)",
+    "religious": "religiousness (1 not … 4 strongly)",
+    "educ": "education (grade school … advanced degree)",
+    "occupation": "occupation (1 student … 6 professional)",
+    "occupation_husb": "husband's occupation (1 … 6)",
 }
 
 DOMAIN = """\
@@ -59,10 +50,12 @@ children = [0, 5.5]         # 0 none … 5.5 five or more
 religious = [1, 4]          # 1 not … 4 strongly
 educ = [9, 20]              # 9 grade school, 12 high school, 16 college, 20 advanced degree
 
-# 1 student; 2 farming, semi-skilled, unskilled; 3 white-collar; 4 teacher, nurse, artist, technician, skilled;
-# 5 managerial, business; 6 professional with advanced degree.
-occupation = { levels = [1, 2, 3, 4, 5, 6], baseline = 3 }
-occupation_husb = { levels = [1, 2, 3, 4, 5, 6], baseline = 3 }
+# Occupations by rising code: 1 student; 2 farming, semi-skilled, unskilled; 3 white-collar; 4 teacher, nurse, artist,
+# technician, skilled; 5 managerial, business; 6 professional with advanced degree. As Fair did, the code is taken as a scale.
+# To have a coefficient for each kind of job instead (ten columns more to learn, each with noise of its own):
+#   occupation = { levels = [1, 2, 3, 4, 5, 6], baseline = 3 }
+occupation = [1, 6]
+occupation_husb = [1, 6]
 """
 
 

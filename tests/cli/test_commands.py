@@ -1,0 +1,228 @@
+"""Every command does its work, in words for people and in one JSON object for scripts."""
+
+import csv
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import BUDGET, DOMAIN, URL, Run, masked, rows
+
+
+def test_help_is_quick_and_says_what_there_is(shell: Run) -> None:
+    shell("--help")
+    start = time.perf_counter()
+    done = shell("--help")
+    assert time.perf_counter() - start < 2.0, "0.3 s on an idle machine; heavy libraries are imported by commands"
+    assert done.code == 0
+    for command in ("demo", "domain", "price", "fit", "predict", "card", "ledger"):
+        assert command in done.out
+    assert "Exit codes" in done.out
+
+
+def test_help_imports_no_heavy_library(shell: Run) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\nfrom hullabaloo.cli.app import app\n"
+        "print([m for m in ('numpy', 'sklearn', 'numba', 'pandas', 'sqlalchemy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["demo", "price", "fit", "predict", "card", "domain", "ledger"]
+    + [f"domain {name}" for name in ("template", "describe", "check")]
+    + [f"ledger {name}" for name in ("create", "show", "log", "upgrade", "verify")],
+)
+def test_each_command_explains_itself(run: Run, command: str) -> None:
+    done = run(*command.split(), "--help")
+    assert done.code == 0
+    assert f"hullabaloo {command}" in done.out
+
+
+def test_version(run: Run) -> None:
+    from hullabaloo import __version__
+
+    assert run("--version").out.strip() == __version__
+
+
+def test_domain_template_describe_check(run: Run, table: Path, domain: Path, tmp_path: Path) -> None:
+    written = run("domain", "template", table, "--out", "made.toml")
+    assert written.code == 0
+    text = (tmp_path / "made.toml").read_text()
+    assert "age" in text
+    assert "surgery" not in text, "a template holds no value of a record"
+    assert run("domain", "template", table, "--json").json["template"] == text
+    unfilled = run("domain", "describe", "made.toml")
+    assert unfilled.code == 1
+    assert "FILL IN" in unfilled.err
+    assert "B²" in run("domain", "describe", domain).out
+    assert run("domain", "describe", domain, "--json").json["domain"]["features"]["age"] == {"lo": 0.0, "hi": 95.0}
+    assert "fits the domain" in run("domain", "check", domain, table).out
+    uses = {one["name"]: one["use"] for one in run("domain", "check", domain, table, "--json").json["columns"]}
+    assert uses == {"age": "feature", "ward": "feature", "stay": "target"}
+
+
+def test_price_reads_nothing(run: Run, domain: Path) -> None:
+    done = run("price", "--domain", domain, "--records", 400, *BUDGET)
+    assert done.code == 0
+    assert "Nothing was read or spent" in done.out
+    price = run("price", "--domain", domain, "--records", 400, *BUDGET, "--json").json["price"]
+    assert price["epsilon"] <= 1.0
+    assert len(price["columns"]) == len(price["privacy_errors"])
+    other = run("price", "--domain", domain, "--records", 400, "--mu", 0.3, "--estimator", "lasso", "--json").json[
+        "price"
+    ]
+    assert other["mu"] <= 0.3
+
+
+def test_fit_charges_saves_and_explains(run: Run, table: Path, domain: Path, ledger: str, tmp_path: Path) -> None:
+    words = ("fit", table, "--target", "stay", "--domain", domain, "--set", "l1:2", *BUDGET)
+    recorded = ("--ledger", ledger, "--dataset", "clinic")
+    done = run(*words, *recorded, "--out", "model.json")
+    assert done.code == 0, done.err
+    for said in ("age", "ward=surgery", "differential privacy", "clinic", "model.json"):
+        assert said in done.out
+    saved = json.loads((tmp_path / "model.json").read_text())
+    assert saved["parameters"]["constraint"]["radius"] == 2.0
+    again = run(*words, *recorded, "--out", "second.json")
+    assert again.code == 3
+    assert not (tmp_path / "second.json").exists()
+    assert len(run("ledger", "log", ledger, "clinic", "--json").json["charges"]) == 1
+
+
+def test_fit_for_scripts(run: Run, table: Path, domain: Path) -> None:
+    done = run(
+        *("fit", table, "--domain", domain, "--estimator", "elastic-net", "--penalty", "elastic:0.01,0.5"),
+        *(*BUDGET, "--out", "model.json", "--json"),
+    ).json
+    assert done["ok"] is True
+    assert done["estimator"] == "ElasticNet"
+    assert {row["name"] for row in done["summary"]["rows"]} == {"age", "ward=surgery", "ward=medicine", "(intercept)"}
+    assert done["statement"]["ledger"] is None
+    assert done["guarantee"][0].startswith("not recorded")
+    assert done["remaining"] is None
+
+
+def test_the_ledger_may_be_named_by_the_environment(
+    run: Run, table: Path, domain: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HULLABALOO_LEDGER", ledger)
+    done = run("fit", table, "--domain", domain, *BUDGET, "--dataset", "clinic", "--out", "model.json", "--json").json
+    assert done["statement"]["charge"] == 1
+    assert done["remaining"] is not None
+
+
+def test_add_or_remove_shows_no_number_of_rows(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "hidden.toml").write_text("records = 500\n" + DOMAIN)
+    said = []
+    for n in (3971, 3972):
+        (tmp_path / "patients.csv").write_text("\n".join(rows(n)))
+        words = (
+            "fit",
+            "patients.csv",
+            "--domain",
+            "hidden.toml",
+            "--neighbours",
+            "add-or-remove",
+            *BUDGET,
+            "--overwrite",
+        )
+        done = run(*words, "--out", "model.json")
+        assert done.code == 0, done.err
+        assert "500" in done.out
+        assert str(n) not in re.findall(r"(?<![\d.])\d+(?![\d.])", done.out)
+        assert n not in list(whole_numbers(json.loads((tmp_path / "model.json").read_text())))
+        said.append((masked(done.out), masked(done.err)))
+    assert said[0] == said[1]
+
+
+def whole_numbers(value: object) -> Iterator[int]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from whole_numbers(one)
+    elif isinstance(value, int):
+        yield value
+
+
+def test_predict(run: Run, model: Path, table: Path, tmp_path: Path) -> None:
+    printed = run("predict", model, table)
+    assert printed.code == 0
+    lines = printed.out.splitlines()
+    assert lines[0] == "predicted_stay"
+    assert len(lines) == 401
+    assert run("predict", model, table, "--out", "p.csv").code == 0
+    with (tmp_path / "p.csv").open() as file:
+        assert [row["predicted_stay"] for row in csv.DictReader(file)] == lines[1:]
+    assert run("predict", model, table, "--out", "p.parquet").code == 0
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(tmp_path / "p.parquet").column("predicted_stay").to_pylist() == list(map(float, lines[1:]))
+    assert run("predict", model, table, "--json").json["predictions"]["predicted_stay"] == list(map(float, lines[1:]))
+
+
+def test_card(run: Run, model: Path, tmp_path: Path) -> None:
+    done = run("card", model, "--out", "card.html", "--out", "card.json")
+    assert done.code == 0, done.err
+    assert "<html" in (tmp_path / "card.html").read_text()
+    assert json.loads((tmp_path / "card.json").read_text()) == run("card", model, "--json").json["card"]
+    assert "epsilon" in run("card", model).out
+
+
+def test_ledger_show_log_upgrade_verify(run: Run, ledger: str) -> None:
+    assert "clinic" in run("ledger", "show", ledger).out
+    shown = run("ledger", "show", ledger, "clinic", "--json").json
+    assert shown["datasets"][0]["name"] == "clinic"
+    assert "remaining" in shown["datasets"][0]
+    assert "Nothing has been charged" in run("ledger", "log", ledger, "clinic").out
+    assert run("ledger", "upgrade", ledger).code == 0
+    assert run("ledger", "verify", ledger, "--json").json["verification"]["findings"] == []
+
+
+def test_a_tampered_ledger_has_a_code_of_its_own(
+    run: Run, ledger: str, table: Path, domain: Path, tmp_path: Path
+) -> None:
+    import sqlite3
+
+    words = (
+        "fit",
+        table,
+        "--domain",
+        domain,
+        *BUDGET,
+        "--ledger",
+        ledger,
+        "--dataset",
+        "clinic",
+        "--out",
+        "model.json",
+    )
+    assert run(*words).code == 0
+    assert run("ledger", "verify", ledger).code == 0
+    with sqlite3.connect(tmp_path / "privacy.db") as connection:
+        names = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+        charges = next(name for name in names if "charge" in name)
+        connection.execute(f"delete from {charges}")
+    connection.close()
+    found = run("ledger", "verify", ledger)
+    assert found.code == 5
+    assert "rows are missing" in found.out
+    assert run("ledger", "verify", ledger, "--json").code == 5
+
+
+def test_the_console_script_in_a_process_of_its_own(shell: Run, table: Path, domain: Path, tmp_path: Path) -> None:
+    done = shell("fit", table, "--domain", domain, *BUDGET, "--out", "model.json", "--json")
+    assert done.code == 0, done.err
+    assert done.json["ok"] is True
+    refused = shell("ledger", "show", URL)
+    assert refused.code == 3
+    assert "Traceback" not in refused.err

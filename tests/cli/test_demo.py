@@ -1,0 +1,88 @@
+"""The demo: the whole job, once; a second run spends nothing; what it writes stands on its own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two draws at two values of epsilon, instead of the whole curve."""
+    from hullabaloo.cli.demo import curve, job
+
+    monkeypatch.setattr(curve, "DRAWS", 2)
+    for module in (curve, job):
+        monkeypatch.setattr(module, "EPSILONS", (0.5, 1.0))
+
+
+def charges(run: Run) -> int:
+    return len(run("ledger", "log", "sqlite:///there/privacy.db", "redbook-1974", "--json").json["charges"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_demo_does_the_whole_job_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "mine.txt").write_text("not the demo's")
+    first = run("demo", "--out", "there", "--json").json
+    # The mean R² at epsilon 1 is 0.15 with a standard deviation below 0.005: 0.11 is eight of them away.
+    assert 0.11 < first["r2_on_public_table"]["release"] < first["r2_on_public_table"]["without_privacy"] < 0.162
+    assert first["reused"] is False
+    assert "Nothing was read" in first["second_fit"]
+    assert charges(run) == 1
+    for path in first["files"].values():
+        assert (tmp_path / path).stat().st_size > 0
+    assert run("ledger", "verify", "sqlite:///there/privacy.db").code == 0
+
+    again = run("demo", "--out", "there")
+    assert again.code == 0
+    assert "already holds a release" in again.out.replace("\n", " ")
+    assert charges(run) == 1
+    assert run("demo", "--out", "there", "--json").json["summary"] == first["summary"]
+
+    (tmp_path / "there" / "model.json").unlink()
+    lost = run("demo", "--out", "there")
+    assert lost.code == 3
+    assert "--fresh" in lost.err
+
+    fresh = run("demo", "--out", "there", "--fresh", "--json").json
+    assert fresh["reused"] is False
+    assert fresh["summary"] != first["summary"]
+    assert (tmp_path / "there" / "mine.txt").exists(), "--fresh removes the demo's own files only"
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_report_stands_on_its_own_and_warns(run: Run, tmp_path: Path) -> None:
+    from hullabaloo.cli.demo.curve import WARNING
+
+    done = run("demo", "--out", "there")
+    assert done.code == 0, done.err
+    assert WARNING in " ".join(done.out.split())
+    page = (tmp_path / "there" / "report.html").read_text()
+    assert page.count(WARNING) >= 2, "in the picture and in the text"
+    assert json.loads((tmp_path / "there" / "curve.json").read_text())["warning"] == WARNING
+    for outside in ('src="http', "src='http", "<script", "@import", "<link"):
+        assert outside not in page
+    for word in ("anonym", "compliant"):
+        assert word not in page.lower()
+
+
+def test_bounds_come_from_the_questionnaire_and_hold() -> None:
+    from hullabaloo.cli.demo import survey
+    from hullabaloo.data import Domain
+
+    domain, table = Domain.from_toml(survey.DOMAIN), survey.load()
+    assert domain.feature_names == survey.FEATURES
+    assert list(table.columns) == [*survey.FEATURES, survey.TARGET]
+    assert len(table) == 6366
+    for name, declared in domain.features:
+        assert table[name].between(declared.lo, declared.hi).all(), name
+
+
+def test_a_file_is_no_folder(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("")
+    done = run("demo", "--out", "there")
+    assert done.code == 1
+    assert "is a file" in done.err
