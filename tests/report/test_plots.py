@@ -8,6 +8,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report import plots
+from hullabaloo.report.demonstration import PUBLIC_DATA
 from tests.report.conftest import DATASET
 
 
@@ -57,7 +58,7 @@ def test_error_against_epsilon_carries_its_warning() -> None:
     assert "public demonstration data: never do this with real records" in words(figure)
     assert "without privacy: 0.161" in words(figure)
     pairs = hb.report.error_against_epsilon_plot([(0.1, 0.02), (1.0, 0.1)], non_private=0.2, title="Cost")
-    assert plots.PUBLIC_DATA in words(pairs)
+    assert PUBLIC_DATA in words(pairs)
 
 
 @pytest.mark.parametrize("points", [{}, {0.0: 1.0}, {float("inf"): 1.0}, {1.0: []}, {1.0: float("nan")}])

@@ -8,6 +8,7 @@ from hullabaloo.errors import HullabalooError
 from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report import guarantee
+from hullabaloo.report.numbers import up
 
 _TOLERANCE = 1e-9  # relative: another machine's special functions may differ in the last digits
 
@@ -32,7 +33,7 @@ def commands(statement: PrivacyStatement) -> list[dict[str, str]]:
     if statement.mu is not None and math.isfinite(statement.mu) and math.isfinite(epsilon):
         found.append({
             "shows": "The same without this library: the exact profile of Gaussian noise (Balle and Wang, 2018). "
-            f"Prints at most {delta:g}, up to rounding.",
+            f"Prints at most {up(delta)}, up to rounding.",
             "type": (
                 "from math import erfc, exp, sqrt\n"
                 f"mu, epsilon = {statement.mu!r}, {epsilon!r}\n"

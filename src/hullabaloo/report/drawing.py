@@ -31,7 +31,7 @@ def new_figure(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":
     return figure, axes
 
 
-def heading(axes: "Axes", text: str, below: str = "") -> None:
+def heading(axes: "Axes", text: str, below: str = "", *, colour: str = MUTED) -> None:
     """What the picture shows, flush left at the figure's edge, and lines of explanation under it."""
     figure = axes.get_figure(root=True)
     if figure is None:
@@ -40,7 +40,7 @@ def heading(axes: "Axes", text: str, below: str = "") -> None:
     lines = below.count("\n") + 1 if below else 0
     figure.text(0.012, 1.0 - 0.07 / height, text, fontsize=SIZE + 1, fontweight="bold", color=INK, va="top")
     if below:
-        figure.text(0.012, 1.0 - 0.31 / height, below, fontsize=SMALL, color=MUTED, va="top", linespacing=1.3)
+        figure.text(0.012, 1.0 - 0.31 / height, below, fontsize=SMALL, color=colour, va="top", linespacing=1.3)
     figure.set_layout_engine("constrained", rect=(0.0, 0.0, 1.0, 1.0 - (0.32 + 0.2 * lines) / height))
 
 

@@ -19,12 +19,16 @@ def shown(value: float | None, digits: int = DIGITS, *, rounding: str = ROUND_HA
 
 def up(value: float | None, digits: int = DIGITS) -> str:
     """A cost or a probability of harm, never understated."""
-    return shown(None if value is None else value - abs(value) * _NOISE, digits, rounding=ROUND_CEILING)
+    return shown(
+        None if value is None or math.isinf(value) else value - abs(value) * _NOISE, digits, rounding=ROUND_CEILING
+    )
 
 
 def down(value: float | None, digits: int = DIGITS) -> str:
     """What is left, never overstated."""
-    return shown(None if value is None else value + abs(value) * _NOISE, digits, rounding=ROUND_FLOOR)
+    return shown(
+        None if value is None or math.isinf(value) else value + abs(value) * _NOISE, digits, rounding=ROUND_FLOOR
+    )
 
 
 def percent(value: float) -> str:

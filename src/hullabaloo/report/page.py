@@ -1,5 +1,6 @@
 """The card's document as one self-contained page: no scripts, nothing fetched, the same bytes every time."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -96,8 +97,10 @@ def _unbroken(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Keep numbers and their per cent signs together."""
-    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+    """Keep numbers with their per cent signs and names: no line breaks inside "ε = 1" or "54.8 %"."""
+    return re.sub(r"([εδμρ]) = (?=\S)", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", text).replace(
+        " %", "\N{NO-BREAK SPACE}%"
+    )
 
 
 def _when(text: str) -> str:

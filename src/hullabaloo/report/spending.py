@@ -8,13 +8,14 @@ from hullabaloo.ledger import Charge, Ledger, Remaining
 from hullabaloo.privacy import compose, epsilon_of, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.guarantee import finite
+from hullabaloo.report.numbers import down, shown
 from hullabaloo.report.words import budget_text
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 _STATUS = {
-    "not recorded": "The fit was not recorded, so there is no budget that it was taken from.",
+    "not recorded": "The fit was not recorded, so there is no budget that it was taken from, and nothing counts other releases of the same records.",
     "unreachable": "The ledger could not be read when this card was made, so what else was spent is not shown here.",
     "mismatch": "The ledger does not hold this release under the dataset and charge that the model names.",
     "read": "",
@@ -77,12 +78,19 @@ def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:
         "budget": terms.budget.to_dict(),
         "budget_text": budget_text(terms.budget),
         "filter": terms.filter,
-        "remaining": left.sentence,
+        "remaining": remaining_text(left),
         "remaining_amounts": [finite(value) for value in left.amounts],
         "shares": shares(left, charges, statement.charge),
         "together": _together(charges, statement),
         "charges": [_charge(one) for one in charges],
     }
+
+
+def remaining_text(left: Remaining) -> str:
+    """What is left, rounded down, in the amounts that the filter adds up (the room kept for cut tails is left out)."""
+    names = {"basic": ("ε", "δ"), "gdp": ("μ",), "renyi": ("Rényi divergence",)}[left.filter]
+    pairs = zip(names, left.amounts, left.limits, strict=False)
+    return ", ".join(f"{name} = {down(amount)} of {shown(limit)}" for name, amount, limit in pairs)
 
 
 def shares(left: Remaining, charges: Sequence[Charge], number: int | None) -> dict[str, float]:
