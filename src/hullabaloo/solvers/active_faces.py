@@ -15,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import Face, HasFaces, Penalty, Projectable
+from hullabaloo.solvers.interior_point import interior_point
 from hullabaloo.solvers.linear_system import cholesky
 
 Array = npt.NDArray[np.float64]
 
 
 _FACES = 6  # linear systems between two bursts
+_PATIENCE = 3  # bursts before another method is asked for a start
 
 
 class Shape(ABC):
@@ -45,6 +47,10 @@ class Shape(ABC):
     @abstractmethod
     def face(self, theta: Array) -> tuple[Face, Array] | None:
         """The face of θ and the slope of the nonsmooth part along it; None when there is no such structure."""
+
+    @abstractmethod
+    def jump(self, quadratic: "Quadratic", theta: Array) -> Array:
+        """A better point to go on from when descent is slow; θ itself when nothing better is known."""
 
     @abstractmethod
     def stationarity(self, quadratic: "Quadratic", theta: Array) -> float:
@@ -89,6 +95,9 @@ class OnSet(Shape):
             return None
         return self.body.face(theta), np.zeros_like(theta)
 
+    def jump(self, quadratic: Quadratic, theta: Array) -> Array:  # noqa: D102
+        return theta
+
     def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
         return gradient_mapping(quadratic, self, theta)
 
@@ -114,6 +123,9 @@ class WithPenalty(Shape):
 
     def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
         return None
+
+    def jump(self, quadratic: Quadratic, theta: Array) -> Array:  # noqa: D102
+        return theta
 
     def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
         return gradient_mapping(quadratic, self, theta)
@@ -147,6 +159,9 @@ class WithWeights(Shape):
     def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
         return Face((theta != 0.0) | (self.weight == 0.0), None), self.weight * np.sign(theta)
 
+    def jump(self, quadratic: Quadratic, theta: Array) -> Array:  # noqa: D102
+        return interior_point(quadratic.gram, quadratic.cross, self.weight, quadratic.largest)
+
     def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
         slope = quadratic.slope(theta)
         at_zero = np.sign(slope) * np.maximum(np.abs(slope) - self.weight, 0.0)
@@ -163,7 +178,12 @@ def minimise(
     theta = shape.proximal(start, 1.0 / quadratic.largest)
     used, burst = 0, 10 + len(theta) // 20  # so that bursts and linear systems take about as long
     best, best_relative = theta, math.inf
+    rounds = 0
     while used < limit:
+        rounds += 1
+        if rounds == _PATIENCE:
+            theta = shape.jump(quadratic, best)
+            theta, _ = _down_to_a_face(quadratic, shape, theta)
         theta, made = shape.descend(quadratic, theta, min(burst, limit - used))
         used += made
         theta, settled = _down_to_a_face(quadratic, shape, theta)
