@@ -238,6 +238,15 @@ def test_budgets_of_other_kinds(budget: hb.Budget) -> None:
     assert "δ was chosen" in card.document["plain"]["delta"]
 
 
+def test_under_add_or_remove_the_odds_of_a_value_are_those_of_two_steps(hidden: Any, plain: Any) -> None:
+    """Two values of one record are a removal and an addition apart: the card must not promise more."""
+    hidden_lines, plain_lines = (hb.report.card(model).document["plain"]["cannot"] for model in (hidden, plain))
+    (line,) = [line for line in hidden_lines if "what any one record says" in line]
+    assert "row for 2" in line
+    assert "With more confidence than the odds above: what any one record says." in plain_lines
+    assert [one["k"] for one in hb.report.card(hidden).document["guarantee"]["groups"]] == [1, 2, 5, 10]
+
+
 def test_hostile_names_are_kept_as_they_are_in_json(plain: Any) -> None:
     card = hb.report.card(plain, title=HOSTILE).to_dict()
     assert card["title"] == HOSTILE

@@ -109,11 +109,14 @@ def cannot_learn(statement: PrivacyStatement) -> list[str]:
     what = (
         "what any one record says" if not by_person(statement) else f"what the records of any one {statement.unit} say"
     )
-    lines = [f"With more confidence than the odds above: {what}."]
-    if not is_replaced(statement):
-        lines.append(
-            "With more confidence than the odds above: whether somebody is in the table at all. The number of records is hidden too."
-        )
+    if is_replaced(statement):
+        lines = [f"With more confidence than the odds above: {what}."]
+    else:  # two values of a record are two steps apart: one removal, one addition
+        lines = [
+            "With more confidence than the odds above: whether somebody is in the table at all. The number of records is "
+            "hidden too.",
+            f"With more confidence than the row for 2 in the table below: {what}, for somebody known to be in the table.",
+        ]
     lines += [
         "More by joining the model with anything else they know: the odds hold for an attacker who knows all other records.",
         "More by computing on the released numbers, however cleverly: what is derived from them has the same guarantee.",
