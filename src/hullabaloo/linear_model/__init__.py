@@ -1,7 +1,7 @@
 """Private linear models with scikit-learn's interface."""
 
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.compare import Comparison, compare
+from hullabaloo.linear_model.comparison import Comparison, compare
 from hullabaloo.linear_model.elastic_net import ElasticNet
 from hullabaloo.linear_model.lasso import Lasso
 from hullabaloo.linear_model.linear_regression import LinearRegression

@@ -56,7 +56,7 @@ def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None,
             trace=solution.trace,
         ),
         encoding,
-        list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
+        tuple(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
     )
     return sibling
 

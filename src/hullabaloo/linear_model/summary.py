@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import NoPenalty
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -137,7 +138,14 @@ def _note(model: "PrivateLinearModel") -> str:
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
             "without another charge; fit with solver='moments' to have them."
         )
-    regularised = model.penalty is not None or model.constraint is not None
-    shrunk = "Coefficients are shrunk towards zero from the known noise level" if release.statement.private else ""
-    tail = "; intervals are for the shrunk, regularised target." if regularised or shrunk else ""
-    return (shrunk + tail) or "Intervals are for the least-squares target."
+    from hullabaloo.linear_model.base import chosen_regularisation
+
+    constraint, penalty = chosen_regularisation(model, model.constraint, model.penalty)
+    asked = constraint is not None or not isinstance(penalty, NoPenalty)
+    target = "the optimum of the penalty or set that was asked for" if asked else "the least-squares coefficients"
+    if release.moments is None or release.moments.sigma == 0.0:
+        return f"Intervals are for {target}."
+    return (
+        f"Coefficients are shrunk from the known noise level. Intervals are for {target}: they are widened by what "
+        "shrinking moved."
+    )
