@@ -154,7 +154,7 @@ def test_saved_models_come_back_the_same(tmp_path: Path, name: str, solver: str)
     frame = table(1000)
     model = getattr(hb, name)(budget=BUDGET, domain=DOMAIN, solver=solver).fit(frame)
     model.save(tmp_path / "model.json")
-    for back in (hb.load(tmp_path / "model.json"), type(model).load(str(tmp_path / "model.json"))):
+    for back in (hb.load(str(tmp_path / "model.json")), type(model).load(str(tmp_path / "model.json"))):
         assert type(back) is type(model)
         assert back.predict(frame).tobytes() == model.predict(frame).tobytes()
         assert str(back.statement_) == str(model.statement_)

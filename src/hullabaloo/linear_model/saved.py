@@ -52,11 +52,12 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
     temporary.replace(path)
 
 
-def load(path: Path, expected: type | None = None) -> "PrivateLinearModel":
+def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel":
     """Read a saved model; refuses what it does not know rather than guessing."""
     from hullabaloo import linear_model
     from hullabaloo.linear_model.base import PrivateLinearModel
 
+    path = Path(path)
     document = _read(path)
     kinds = {name: getattr(linear_model, name) for name in linear_model.ESTIMATORS}
     kind = kinds.get(document.get("estimator", ""))
