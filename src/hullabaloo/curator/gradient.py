@@ -30,7 +30,7 @@ class GradientQuery(Query):
     of a linear model's loss is a scalar times x. Replacing a record moves the sum by at most `2G`, adding or removing
     one by at most `G`. Computed contributions differ from the formula by float rounding of one product
     and of the row's norm (factor `1 + (p+16)u`) and by rounding to the lattice (at most `√p · pitch/2`), both charged; their sum is exact. Clipping
-    φ' is the gradient of a convex loss again (a Huberised φ). Source: ALGORITHMS §2; Bassily, Smith, Thakurta 2014.
+    φ' is the gradient of a convex loss again (a Huberised φ). Source: docs/algorithms.md; Bassily, Smith, Thakurta 2014.
     """
 
     loss: Loss

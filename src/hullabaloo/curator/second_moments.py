@@ -23,7 +23,7 @@ class SecondMomentsQuery(Query):
     **Guarantee.** Precondition: `|x_ij| ≤ b`, `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W`. A contribution `u = w x²` has coordinates in
     `[0, W b²]` and `‖u‖₂² = w² Σ x_j⁴ ≤ W² b² B²`, hence `‖u‖₂ ≤ W min(√p b², bB)`: the add-or-remove sensitivity. Two
     vectors with nonnegative coordinates have `‖u − v‖₂² ≤ ‖u‖₂² + ‖v‖₂²` and coordinates of u − v are within W b²: the
-    replace-one sensitivity is `W min(√p b², √2 bB)`. Source: ALGORITHMS §2.
+    replace-one sensitivity is `W min(√p b², √2 bB)`. Source: docs/algorithms.md.
     """
 
     name: ClassVar[str] = "second_moments"

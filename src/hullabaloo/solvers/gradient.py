@@ -1,6 +1,6 @@
 """Noisy projected gradient: T noisy gradients of equal price, steps by the public rule of `travel.py`.
 
-`θ_{t+1} = prox_{sψ + I_C}(θ_t − s_t g̃_t)`, `g̃_t` the curator's noisy mean of clipped gradients (ALGORITHMS §4, "Noisy
+`θ_{t+1} = prox_{sψ + I_C}(θ_t − s_t g̃_t)`, `g̃_t` the curator's noisy mean of clipped gradients ("Noisy
 gradient with a public rule": mirror descent with the Euclidean potential). Slopes and intercept have their own step: a
 diagonal preconditioner, under which sets and penalties, which never join the two, are still projected onto exactly.
 """

@@ -1,6 +1,6 @@
 """Joint noisy moments: one release of `Σ aaᵀ`, `a = (x, κy)`, then least squares of any kind as post-processing.
 
-003's PrivIncReg1 with a single release (ALGORITHMS §2, §4): mend the Gram at the known noise level, add the ridge that the
+PrivIncReg1 of Kasiviswanathan, Nissim and Jin (2017) with a single release: mend the Gram at the known noise level, add the ridge that the
 known noise calls for (`shrinkage`), and minimise the constrained or penalised quadratic to the last digits. One release
 serves every target, sub-model, set and penalty, and carries the errors of its coefficients.
 """

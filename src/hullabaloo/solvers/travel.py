@@ -12,7 +12,7 @@ V, for *every* table. With steps of equal size V = (ση)², η = Σ s_t the tra
 3. the second half steps by `(1 − w)·careful + w·bold`, where bold steps alone add at most `BOLD`². The result is the mean of
    the last half of these.
 
-T is as small as the largest stable step allows. The clip of φ' is half the unit target (ALGORITHMS §4) without an
+T is as small as the largest stable step allows. The clip of φ' is half the unit target without an
 intercept. With one it is 1, since clipping at ½ draws an unbalanced 0/1 target to its majority; the intercept has its own
 step, as its curvature is known, and travels with the rest of the noise budget; and features are assumed to have the
 variance 1/3 of evenly spread ones, so the same harm allows √3 the travel. Where `MOST_STEPS` ends the travel, accuracy that
