@@ -81,7 +81,7 @@ class Box(ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
         return bool(np.all(theta >= np.asarray(self.lower) - slack) and np.all(theta <= np.asarray(self.upper) + slack))
 
     def gauge(self, theta: Vector) -> float:
-        """The smallest r ≥ 0 with r·lower ≤ θ ≤ r·upper; infinity when there is none."""
+        """The smallest r ≥ 0 with r·lower ≤ θ ≤ r·upper; infinity when there is none, up to 1e-12 relative."""
         theta = vector(theta, dimension=self.dimension)
         lower, upper = np.broadcast_to(self.lower, theta.shape), np.broadcast_to(self.upper, theta.shape)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -90,7 +90,7 @@ class Box(ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
             needed = np.where((theta > 0.0) & (upper <= 0.0) | (theta < 0.0) & (lower >= 0.0), math.inf, needed)
             allowed = np.where(lower > 0.0, theta / lower, np.where(upper < 0.0, theta / upper, math.inf))
         smallest = float(needed.max(initial=0.0))
-        return smallest if smallest <= float(allowed.min(initial=math.inf)) else math.inf
+        return smallest if smallest <= float(allowed.min(initial=math.inf)) * (1.0 + 1e-12) else math.inf
 
     def max_norm(self, q: float, p: int) -> float:
         """The l_q norm of the coordinates' largest magnitudes, attained at a corner."""

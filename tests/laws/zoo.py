@@ -1,0 +1,112 @@
+"""Every exported set, penalty and loss with sample instances; a class that is exported without samples fails here."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hullabaloo import geometry, losses
+from hullabaloo.geometry import (
+    Box,
+    ConvexSet,
+    ElasticNetPenalty,
+    L1Ball,
+    L1Penalty,
+    L2Ball,
+    NoPenalty,
+    Penalty,
+    PenaltyWithFreeIntercept,
+    Simplex,
+    SquaredL2Penalty,
+    WithIntercept,
+)
+from hullabaloo.losses import Loss, Squared
+
+DIMENSIONS = (1, 2, 7, 1000)
+
+
+def _bounds(p: int) -> Box:
+    lower = -np.arange(p) % 3.0
+    return Box(tuple(lower - 0.5), tuple(lower + 1.0 + np.arange(p) % 2))
+
+
+SET_SAMPLES: dict[type[ConvexSet], Callable[[int], list[ConvexSet]]] = {
+    L1Ball: lambda p: [L1Ball(1.0), L1Ball(0.03), L1Ball(250.0)],
+    L2Ball: lambda p: [L2Ball(1.0), L2Ball(37.5)],
+    Box: lambda p: [Box(-1.0, 1.0), Box(0.0, 2.0), Box(-3.0, 0.5), Box(1.0, 2.0), Box(0.5, 0.5), _bounds(p)],
+    Simplex: lambda p: [Simplex(), Simplex(20.0)],
+    WithIntercept: lambda p: [WithIntercept(L1Ball(2.0), -1.0, 3.0), WithIntercept(L2Ball(1.0), 0.5, 0.5)],
+}
+PENALTY_SAMPLES: dict[type[Penalty], list[Penalty]] = {
+    NoPenalty: [NoPenalty()],
+    L1Penalty: [L1Penalty(0.0), L1Penalty(0.7)],
+    SquaredL2Penalty: [SquaredL2Penalty(0.0), SquaredL2Penalty(2.5)],
+    ElasticNetPenalty: [ElasticNetPenalty(0.8, 0.0), ElasticNetPenalty(0.8, 0.3), ElasticNetPenalty(0.8, 1.0)],
+    PenaltyWithFreeIntercept: [PenaltyWithFreeIntercept(L1Penalty(0.7))],
+}
+LOSS_SAMPLES: dict[type[Loss], list[Loss]] = {Squared: [Squared()]}
+
+
+def exported(module: Any, base: type) -> list[type]:
+    """The final classes of that base that a module exports."""
+    found = [getattr(module, name) for name in module.__all__]
+    return [c for c in found if inspect.isclass(c) and issubclass(c, base) and not inspect.isabstract(c)]
+
+
+def sets(*capabilities: type, dimensions: tuple[int, ...] = DIMENSIONS) -> list[tuple[ConvexSet, int]]:
+    """(set, p) for every sample that has the capabilities."""
+    found = []
+    for kind in exported(geometry, ConvexSet):
+        if all(issubclass(kind, capability) for capability in capabilities):
+            found += [(body, p) for p in dimensions for body in SET_SAMPLES[kind](p)]
+    return found
+
+
+def penalties() -> list[Penalty]:
+    return [penalty for kind in exported(geometry, Penalty) for penalty in PENALTY_SAMPLES[kind]]
+
+
+def all_losses() -> list[Loss]:
+    return [loss for kind in exported(losses, Loss) for loss in LOSS_SAMPLES[kind]]
+
+
+def points(p: int, seed: int = 0) -> list[np.ndarray]:
+    """Ordinary and degenerate vectors: zero, ties, signs, one coordinate, huge, tiny, mixed scales."""
+    rng = np.random.default_rng(seed)
+    one = np.zeros(p)
+    one[p // 2] = 3.0
+    signs = np.where(np.arange(p) % 2, 1.0, -1.0)
+    return [
+        np.zeros(p),
+        np.ones(p),
+        -np.ones(p),
+        signs,
+        one,
+        -one,
+        1e300 * signs,
+        1e300 * one / 3.0,
+        1e-300 * signs,
+        1e-300 * one,
+        np.where(np.arange(p) % 3, 1e300, 1e-300) * signs,
+        rng.standard_normal(p),
+        10.0 * rng.standard_normal(p),
+        1e-3 * rng.standard_normal(p),
+        rng.standard_cauchy(p),
+        np.round(rng.standard_normal(p)),
+        rng.exponential(size=p),
+    ]
+
+
+def members(body: Any, p: int, seed: int = 0) -> list[np.ndarray]:
+    """Points of the set: its start, vertices towards many directions, and mixtures of these."""
+    rng = np.random.default_rng(seed + 1)
+    found = [body.start(p)] + [body.vertex(g) for g in points(p, seed)]
+    found += [body.vertex(rng.standard_normal(p)) for _ in range(10)]
+    weights = rng.dirichlet(np.full(len(found), 0.3), size=20)
+    return found + [weight @ np.array(found) for weight in weights]
+
+
+def short(value: Any) -> str:
+    """A test's name for a set, a penalty or a number."""
+    return str(value)[:60]
