@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+LONG = 20  # tables of more rows are folded away
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -24,21 +25,20 @@ def measured(name: str) -> str:
 
 
 def _tables(results: Any, heading: str = "") -> str:
-    """Any results as tables: single values together, lists of records as tables of their own."""
+    """Any results as tables: single values together, groups of the same values side by side, lists of records as they are."""
     if isinstance(results, list):
         return _records(results, heading)
     values = {key: value for key, value in results.items() if not isinstance(value, dict | list)}
     groups = {key: value for key, value in results.items() if isinstance(value, dict | list)}
-    text = (
-        _records([{"measured": _words(key), "value": value} for key, value in values.items()], heading)
-        if values
-        else ""
-    )
+    text = _records([{"measured": _words(key), "value": value} for key, value in values.items()], heading)
     flat = {key: value for key, value in groups.items() if isinstance(value, dict) and _flat(value)}
     if len(flat) > 1 and len({tuple(value) for value in flat.values()}) == 1:
-        text += _records([{"": _words(key), **value} for key, value in flat.items()], heading)
+        keys = next(iter(flat.values()))
+        text += _records(
+            [{"measured": _words(k), **{name: one[k] for name, one in flat.items()}} for k in keys], heading
+        )
         groups = {key: value for key, value in groups.items() if key not in flat}
-    for key, value in groups.items():
+    for key, value in sorted(groups.items(), key=lambda pair: len(pair[1])):
         if value:
             text += _tables(value, f"{heading}, {_words(key)}" if heading else _words(key))
     return text
@@ -50,11 +50,13 @@ def _records(rows: list[Any], heading: str) -> str:
     if not isinstance(rows[0], dict):
         return f"**{heading}**: {', '.join(_number(one) for one in rows)}\n\n"
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    lines = [f"**{heading}**\n"] if heading else []
-    lines.append("| " + " | ".join(_words(column) for column in columns) + " |")
+    lines = ["| " + " | ".join(_words(column) for column in columns) + " |"]
     lines.append("|" + "|".join("---" if i == 0 else "---:" for i in range(len(columns))) + "|")
     lines += ["| " + " | ".join(_number(row.get(column, "")) for column in columns) + " |" for row in rows]
-    return "\n".join(lines) + "\n\n"
+    whole = "\n".join(lines)
+    if len(rows) > LONG:
+        return f"<details><summary>{heading or 'all'}: {len(rows)} rows</summary>\n\n{whole}\n\n</details>\n\n"
+    return f"**{heading}**\n\n{whole}\n\n" if heading else f"{whole}\n\n"
 
 
 def _flat(value: dict[str, Any]) -> bool:

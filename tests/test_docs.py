@@ -75,4 +75,4 @@ def test_a_table_is_made_of_any_results() -> None:
     )
     assert "| speed ms | 1.23 |" in text
     assert "| a | yes |" in text
-    assert "| two | 2 |" in text
+    assert "| x | 1 | 2 |" in text

@@ -59,12 +59,15 @@ BAD = {
     "unknown suffix": (("predict", "patients.csv", "patients.csv", "--out", "p.xls"), 1, ".csv"),
     "dataset twice": (("ledger", "create", URL, "clinic", *BUDGET), 3, "clinic"),
     "endless budget": (("ledger", "create", URL, "new", "--epsilon", "inf"), 1, "finite"),
+    "price of how many": (("price", "--domain", "domain.toml", *BUDGET), 1, "--records"),
+    "price of how wide": (("price", "--domain", "norm.toml", "--records", 9, *BUDGET), 1, "--columns"),
     "log of unknown dataset": (("ledger", "log", URL, "other"), 3, "other"),
 }
 
 
 @pytest.fixture
 def files(run: Run, table: Path, domain: Path, ledger: str, tmp_path: Path) -> Path:
+    (tmp_path / "norm.toml").write_text("row_norm = 1.0\ntarget = [0, 1]\n")
     (tmp_path / "hidden.toml").write_text("records = 400\n" + DOMAIN)
     return tmp_path
 

@@ -74,7 +74,7 @@ def fit(
         {**result(model, confidence), "model": str(out), "remaining": remaining and remaining.to_dict()},
         coefficients(model, confidence),
         guarantee(model),
-        *([] if remaining is None else [f"Left for dataset {dataset!r}: {remaining.describe()}"]),
+        *([] if remaining is None else [f"Left for dataset {dataset!r}: {remaining.sentence}"]),
         f"Saved {out}. Next: hullabaloo card {out} --out card.html, or hullabaloo predict {out} TABLE",
     )
 

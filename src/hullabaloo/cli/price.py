@@ -7,6 +7,7 @@ import typer
 
 from hullabaloo.cli import build, options
 from hullabaloo.cli.voice import Voice, facts, table
+from hullabaloo.errors import InvalidParameter
 
 
 def price(
@@ -34,9 +35,19 @@ def price(
     as_json: options.Json = False,
 ) -> None:
     """Say what a fit would cost and gain, from public facts: reads no table and spends nothing."""
+    declared = build.read_domain(domain)
+    if records is None and declared.records is None:
+        raise InvalidParameter(
+            "A price depends on the number of records, and none was given. Pass --records N (a rough number will do), or "
+            "declare `records` in the domain."
+        )
+    if columns is None and not declared.feature_names:
+        raise InvalidParameter(
+            f"The domain {domain} declares a row norm and no features, so it fits tables of any width. Pass --columns P."
+        )
     model = build.estimator(
         kind,
-        domain=build.read_domain(domain),
+        domain=declared,
         budget=build.budget(epsilon, delta, mu, rho),
         constraint=constraint,
         penalty=penalty,

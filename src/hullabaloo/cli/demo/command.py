@@ -1,6 +1,9 @@
 """The demo's one command, and what it says."""
 
+import os
 import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,11 +88,12 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         ("without", f"R² = {curve.without_privacy:.3f}"),
         ("", Text(f"Measured on the table itself: {WARNING}.", style="italic")),
     ]
+    us, python = _program("hullabaloo"), _program("python")
     then = [
-        f"hullabaloo ledger log sqlite:///{_word(files.ledger)} {survey.DATASET}",
-        f"hullabaloo domain describe {_word(files.domain)}",
-        f"hullabaloo predict {_word(files.model)} {_word(files.table)} | head",
-        f'python -c "import hullabaloo as hb; m = hb.LinearRegression.load({str(files.model)!r}); '
+        f"{us} ledger log sqlite:///{_word(files.ledger)} {survey.DATASET}",
+        f"{us} domain describe {_word(files.domain)}",
+        f"{us} predict {_word(files.model)} {_word(files.table)} | head",
+        f'{python} -c "import hullabaloo as hb; m = hb.load({str(files.model)!r}); '
         'print(m.refit(constraint=hb.L1Ball(0.3)).summary())"',
     ]
     return [
@@ -109,6 +113,14 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         _title("What to try next (all of it free: no new charge)"),
         Verbatim("\n".join(then)),
     ]
+
+
+def _program(name: str) -> str:
+    """How the user can call a program of this environment: by its name where that finds it, else by its place."""
+    beside, found = Path(sys.executable).with_name(name), shutil.which(name)
+    if not beside.exists() or (found is not None and Path(found).parent.resolve() == beside.parent.resolve()):
+        return name
+    return shlex.quote(min(str(beside), os.path.relpath(beside), key=len))
 
 
 def _word(path: Path) -> str:

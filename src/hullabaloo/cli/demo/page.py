@@ -20,7 +20,8 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
     """Write the page; everything on it but the curve is post-processing of the release."""
     from jinja2 import Environment, StrictUndefined
 
-    rows = [scaled(row, model) for row in model.summary().rows if row.name != "(intercept)"]
+    summary = model.summary()
+    rows = [scaled(row, model) for row in summary.rows if row.name != "(intercept)"]
     labels = [label(row.name) for row in rows]
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -28,6 +29,7 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
     statement = model.statement_
     text = template.render(
         signed=signed,
+        note=summary.note,
         epsilon=survey.EPSILON,
         delta=survey.DELTA,
         release=curve.release,
