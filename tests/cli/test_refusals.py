@@ -45,6 +45,7 @@ BAD = {
     "ledger without dataset": ((*FIT, "--ledger", URL), 1, "--dataset"),
     "not a ledger": ((*FIT, "--ledger", "privacy.db", "--dataset", "clinic"), 1, "sqlite:///"),
     "unreachable ledger": ((*FIT, "--ledger", "sqlite:///nowhere/p.db", "--dataset", "clinic"), 3, "nowhere"),
+    "no server": ((*FIT, "--ledger", "postgresql://nobody:hush@127.0.0.1:1/x", "--dataset", "clinic"), 3, "127.0.0.1"),
     "another relation": (
         (*FIT[:3], "hidden.toml", *FIT[4:], *RECORDED, "--neighbours", "add-or-remove"),
         3,
@@ -77,6 +78,11 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(run: Run, files: Path, cas
     words, code, said = BAD[case]
     refused(run(*words), code, said)
     nothing_spent(run, files)
+
+
+def test_a_password_is_not_repeated(run: Run, files: Path) -> None:
+    done = run(*BAD["no server"][0])
+    assert "hush" not in done.out + done.err
 
 
 @pytest.mark.parametrize("case", ["bad set", "unknown dataset", "unknown option", "missing model"])
