@@ -14,7 +14,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.geometry import Face, HasFaces, Penalty, Projectable
+from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable
+from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.solvers.interior_point import interior_point
 from hullabaloo.solvers.linear_system import cholesky
 
@@ -96,7 +97,7 @@ class OnSet(Shape):
         return self.body.face(theta), np.zeros_like(theta)
 
     def jump(self, quadratic: Quadratic, theta: Array) -> Array:  # noqa: D102
-        return theta
+        return through_the_penalty(quadratic, self.body, theta) if isinstance(self.body, L1Ball) else theta
 
     def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
         return gradient_mapping(quadratic, self, theta)
@@ -194,6 +195,20 @@ def minimise(
             break
         burst = burst if settled else min(2 * burst, 2000)
     return best, best_relative, used
+
+
+def through_the_penalty(quadratic: Quadratic, body: L1Ball, theta: Array) -> Array:
+    """The minimiser on the l1 ball as that of the penalty strength‖θ‖₁, at the root of ‖θ(strength)‖₁ = radius."""
+    last = theta
+
+    def room(strength: float) -> float:
+        nonlocal last
+        shape = WithWeights(np.full(last.size, strength))
+        last, _, _ = minimise(quadratic, shape, last, tolerance=1e-13, limit=5000)
+        return body.radius - float(np.abs(last).sum())
+
+    room(increasing_root(room, 0.0, float(np.abs(quadratic.cross).max())))
+    return body.project(last)
 
 
 def _relative(quadratic: Quadratic, shape: Shape, theta: Array) -> float:
