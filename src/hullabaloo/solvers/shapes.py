@@ -1,0 +1,203 @@
+"""What is added to a quadratic, a set or a penalty, as the methods that minimise the sum see it."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable
+from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.solvers.interior_point import interior_point
+
+Array = npt.NDArray[np.float64]
+Minimise = Callable[["Quadratic", "Shape", Array], Array]
+
+
+class Shape(ABC):
+    """What is added to the quadratic: how to come back to it, to descend on it, and on which face a point lies."""
+
+    @abstractmethod
+    def proximal(self, point: Array, step: float) -> Array:
+        """The projection, or the penalty's prox."""
+
+    @abstractmethod
+    def descend(self, quadratic: "Quadratic", theta: Array, steps: int) -> tuple[Array, int]:
+        """A burst of first-order steps, and how many were made."""
+
+    @abstractmethod
+    def change(self, theta: Array, new: Array) -> float:
+        """Difference of the nonsmooth part between two points."""
+
+    @abstractmethod
+    def retract(self, point: Array, theta: Array) -> Array:
+        """`point` brought back to the closure of what lies around θ."""
+
+    @abstractmethod
+    def face(self, theta: Array) -> tuple[Face, Array] | None:
+        """The face of θ and the slope of the nonsmooth part along it; None when there is no such structure."""
+
+    @abstractmethod
+    def jump(self, quadratic: "Quadratic", theta: Array, minimise: "Minimise") -> Array:
+        """A better point to go on from when descent is slow, perhaps by solving related problems with `minimise`."""
+
+    @abstractmethod
+    def stationarity(self, quadratic: "Quadratic", theta: Array) -> float:
+        """‖v‖₂ of a subgradient v of the whole objective at θ, or next to it (one proximal step)."""
+
+
+@final
+class Quadratic:
+    """A, b, and a bound L on the largest eigenvalue of A (kept valid by the steps that rely on it)."""
+
+    def __init__(self, gram: Array, cross: Array, largest: float) -> None:
+        self.gram, self.cross = gram, cross
+        self.largest = largest if largest > 0.0 else (float(np.linalg.norm(cross)) or 1.0)
+
+    def slope(self, theta: Array) -> Array:
+        """Aθ − b."""
+        slope: Array = self.gram @ theta - self.cross
+        return slope
+
+
+@final
+class OnSet(Shape):
+    """θ in a set that can be projected onto."""
+
+    def __init__(self, body: Projectable) -> None:
+        self.body = body
+
+    def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
+        return self.body.project(point)
+
+    def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
+        return accelerated(quadratic, self, theta, steps)
+
+    def change(self, theta: Array, new: Array) -> float:  # noqa: D102
+        return 0.0
+
+    def retract(self, point: Array, theta: Array) -> Array:  # noqa: D102
+        return self.body.project(point)
+
+    def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
+        if not isinstance(self.body, HasFaces):
+            return None
+        return self.body.face(theta), np.zeros_like(theta)
+
+    def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
+        return _through_the_penalty(quadratic, self.body, theta, minimise) if isinstance(self.body, L1Ball) else theta
+
+    def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
+        return gradient_mapping(quadratic, self, theta)
+
+
+@final
+class WithPenalty(Shape):
+    """Any penalty, through its prox alone."""
+
+    def __init__(self, penalty: Penalty) -> None:
+        self.penalty = penalty
+
+    def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
+        return self.penalty.prox(point, step)
+
+    def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
+        return accelerated(quadratic, self, theta, steps)
+
+    def change(self, theta: Array, new: Array) -> float:  # noqa: D102
+        return self.penalty.value(new) - self.penalty.value(theta)
+
+    def retract(self, point: Array, theta: Array) -> Array:  # noqa: D102
+        return point
+
+    def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
+        return None
+
+    def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
+        return theta
+
+    def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
+        return gradient_mapping(quadratic, self, theta)
+
+
+@final
+class WithWeights(Shape):
+    """The penalty Σ weight_j|θ_j|, by coordinate descent."""
+
+    def __init__(self, weight: Array) -> None:
+        self.weight = weight
+
+    def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
+        softened: Array = np.maximum(point - step * self.weight, 0.0) + np.minimum(point + step * self.weight, 0.0)
+        return softened
+
+    def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
+        from hullabaloo.solvers.kernels import coordinate_sweeps
+
+        moved = theta.copy()
+        coordinate_sweeps(quadratic.gram, quadratic.slope(theta), self.weight, moved, steps)
+        return moved, steps
+
+    def change(self, theta: Array, new: Array) -> float:  # noqa: D102
+        same = theta * new > 0.0  # there |new| − |θ| = ±(new − θ) without cancellation
+        return float(self.weight @ np.where(same, np.sign(theta) * (new - theta), np.abs(new) - np.abs(theta)))
+
+    def retract(self, point: Array, theta: Array) -> Array:  # noqa: D102
+        return np.where((self.weight > 0.0) & (point * theta <= 0.0), 0.0, point)
+
+    def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
+        return Face((theta != 0.0) | (self.weight == 0.0), None), self.weight * np.sign(theta)
+
+    def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
+        return interior_point(quadratic.gram, quadratic.cross, self.weight, quadratic.largest)
+
+    def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
+        slope = quadratic.slope(theta)
+        at_zero = np.sign(slope) * np.maximum(np.abs(slope) - self.weight, 0.0)
+        return float(np.linalg.norm(np.where(theta != 0.0, slope + self.weight * np.sign(theta), at_zero)))
+
+
+def _through_the_penalty(quadratic: Quadratic, body: L1Ball, theta: Array, minimise: Minimise) -> Array:
+    """The minimiser on the l1 ball as that of the penalty strength‖θ‖₁, at the root of ‖θ(strength)‖₁ = radius."""
+    last = theta
+
+    def room(strength: float) -> float:
+        nonlocal last
+        shape = WithWeights(np.full(last.size, strength))
+        last = minimise(quadratic, shape, last)
+        return body.radius - float(np.abs(last).sum())
+
+    room(increasing_root(room, 0.0, float(np.abs(quadratic.cross).max())))
+    return body.project(last)
+
+
+def accelerated(quadratic: Quadratic, shape: Shape, theta: Array, steps: int) -> tuple[Array, int]:
+    """Accelerated proximal gradient steps, restarted whenever the momentum points uphill; stops at a fixed point."""
+    image = quadratic.gram @ theta
+    ahead, ahead_image, momentum = theta, image, 1.0
+    for count in range(steps):
+        while True:
+            new = shape.proximal(ahead - (ahead_image - quadratic.cross) / quadratic.largest, 1.0 / quadratic.largest)
+            new_image = quadratic.gram @ new
+            step, bend = new - ahead, new_image - ahead_image
+            if float(step @ bend) <= quadratic.largest * float(step @ step) * (1.0 + 1e-6):
+                break
+            quadratic.largest *= 2.0
+        if np.array_equal(new, theta) and ahead is theta:
+            return new, count + 1
+        if float((ahead - new) @ (new - theta)) > 0.0:
+            ahead, ahead_image, momentum = theta, image, 1.0  # restart from the last point, not from the overshoot
+            continue
+        following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
+        factor = (momentum - 1.0) / following
+        ahead, ahead_image = new + factor * (new - theta), new_image + factor * (new_image - image)
+        theta, image, momentum = new, new_image, following
+    return theta, steps
+
+
+def gradient_mapping(quadratic: Quadratic, shape: Shape, theta: Array) -> float:
+    """L‖θ − θ⁺‖ for the proximal point θ⁺ of θ: no less than ‖v‖ of the subgradient v = (L − A)(θ − θ⁺) at θ⁺."""
+    new = shape.proximal(theta - quadratic.slope(theta) / quadratic.largest, 1.0 / quadratic.largest)
+    return quadratic.largest * float(np.linalg.norm(theta - new))
