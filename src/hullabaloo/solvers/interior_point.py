@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hullabaloo.solvers.linear_system import cholesky
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 _LIMIT = 80
 
 
@@ -53,7 +54,7 @@ def interior_point(gram: Array, cross: Array, weight: Array, largest: float) -> 
     return np.where(alive | ~held, theta, 0.0)
 
 
-def _longest(held: Array, pairs: tuple[tuple[Array, Array], ...]) -> float:
+def _longest(held: Mask, pairs: tuple[tuple[Array, Array], ...]) -> float:
     """The largest step up to 1/0.995 that keeps every held value positive."""
     longest = 1.0 / 0.995
     for value, move in pairs:
