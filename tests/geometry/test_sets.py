@@ -108,3 +108,14 @@ def test_gauge_of_boxes_and_simplex():
     assert Simplex(2.0).gauge(np.array([1.0, 3.0])) == 2.0
     assert Simplex(2.0).gauge(np.array([-1e-9, 3.0])) == math.inf
     assert L1Ball(2.0).gauge(np.zeros(2)) == 0.0
+
+
+def test_the_table_of_mirror_maps():
+    power = L1Ball(3.0).mirror_map(1000)
+    k = 2.0 * math.log(1000.0)
+    assert power.exponent == pytest.approx(k / (k - 1.0))
+    assert power.range == pytest.approx(9.0 * (k - 1.0) / 2.0)
+    assert L1Ball(3.0).mirror_map(2).exponent == 2.0
+    assert Simplex(3.0).mirror_map(1000).range == pytest.approx(9.0 * math.log(1000.0))
+    assert L2Ball(3.0).mirror_map(1000).range == 4.5
+    assert Box(1.0, 2.0).mirror_map(10).range == pytest.approx(15.0)
