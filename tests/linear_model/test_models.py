@@ -184,6 +184,14 @@ def test_a_damaged_model_is_refused(tmp_path: Path, fitted: hb.LinearRegression)
         hb.load(tmp_path / "model.json")
 
 
+def test_a_model_without_noise_is_saved_and_stays_marked(tmp_path: Path) -> None:
+    model = hb.Ridge(budget=hb.Budget(math.inf), domain=DOMAIN).fit(table(300))
+    model.save(tmp_path / "model.json")
+    back = hb.load(tmp_path / "model.json")
+    assert "NOT PRIVATE" in str(back.statement_)
+    assert back.predict(table(300)).tobytes() == model.predict(table(300)).tobytes()
+
+
 def test_saved_models_hold_no_record_and_no_password(tmp_path: Path) -> None:
     frame = table(300)
     frame.loc[7, "age"] = 77.123456789

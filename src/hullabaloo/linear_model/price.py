@@ -14,6 +14,8 @@ from hullabaloo.privacy import epsilon_of
 # whose standard deviation is a quarter of its declared range, of whose variance the best model explains a tenth.
 TARGET_VARIANCE = 0.25
 EXPLAINED = 0.1
+# A budget beyond this protects so little that it is not offered as a remedy.
+LARGEST_EPSILON = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +106,14 @@ def _expectation(prepared: Prepared) -> str:
         return f"for {about}, expected to keep about {100 * (1 - risk / gain):.0f} % of what the non-private model gains over the mean"
     records = _first(lambda scale: _risk(prepared, math.ceil(prepared.problem.records * scale), 1.0) < gain)
     budget = _first(lambda scale: _risk(prepared, prepared.problem.records, scale) < gain)
+    epsilon = task_epsilon(prepared)
     remedies = []
     if records is not None:
-        remedies.append(f"from about {_round(prepared.problem.records * records):,} records")
-    if budget is not None:
-        epsilon = task_epsilon(prepared)
-        remedies.append(
-            f"from about epsilon = {epsilon * budget:.2g}" if epsilon else f"with {budget:.2g} times the budget"
-        )
-    hope = " or ".join(remedies) if remedies else "only with far more records"
-    return f"for {about}, NOT expected to beat the mean; it would {hope}"
+        remedies.append(f"about {_round(prepared.problem.records * records):,} records")
+    if budget is not None and epsilon is not None and epsilon * budget <= LARGEST_EPSILON:
+        remedies.append(f"about epsilon = {epsilon * budget:.2g}")
+    hope = " or ".join(remedies) if remedies else "far more records"
+    return f"for {about}, NOT expected to beat the mean; that would take {hope}"
 
 
 def task_epsilon(prepared: Prepared) -> float | None:

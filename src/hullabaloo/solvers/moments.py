@@ -135,7 +135,9 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> _Colu
     errors = None
     if free and squares is not None:
         errors = least_squares_errors(moments, target, problem.intercept, theta, squares)
-    trace = {"target": target, "ridge": ridge.strength * scale**2, "risk": ridge.risk, "risk_bound": ridge.bound}
+    trace = {"target": target, "ridge": ridge.strength * scale**2}
+    if not facts.noiseless:
+        trace |= {"risk": ridge.risk, "risk_bound": ridge.bound}
     return _Column(theta, errors, trace)
 
 
