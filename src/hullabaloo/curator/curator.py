@@ -15,6 +15,7 @@ from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_m
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.noise import TestKey, gaussian
+from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 
 Array = npt.NDArray[np.float64]
@@ -63,6 +64,7 @@ class Curator:
             scale_y=query.scale_y,
             target_scale=query.target_scale,
             records=query.records,
+            counted=query.neighbours is Neighbours.REPLACE_ONE and not query.weighted,
         )
 
     def second_moments(self) -> Array:

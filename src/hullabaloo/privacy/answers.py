@@ -27,6 +27,7 @@ class NoisyMoments:
         scale_y: the bound of ‖y‖₂ by which targets were normalised.
         target_scale: κ, the weight of the target inside `a`.
         records: the public number of records (declared, under add-or-remove).
+        counted: whether `records` is exactly the sum of weights, so that the mean of a constant column is known.
     """
 
     gram: Array
@@ -37,6 +38,7 @@ class NoisyMoments:
     scale_y: float
     target_scale: float
     records: int
+    counted: bool = False
 
     @property
     def gram_noise(self) -> float:
@@ -66,6 +68,7 @@ class NoisyMoments:
             scale_y=self.scale_y,
             target_scale=self.target_scale,
             records=self.records,
+            counted=self.counted,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,6 +82,7 @@ class NoisyMoments:
             "scale_y": self.scale_y,
             "target_scale": self.target_scale,
             "records": self.records,
+            "counted": self.counted,
         }
 
     @classmethod
@@ -86,4 +90,4 @@ class NoisyMoments:
         """Read what `to_dict` wrote."""
         arrays: dict[str, Any] = {name: np.asarray(data[name], dtype=np.float64) for name in ("gram", "cross", "square")}
         numbers: dict[str, Any] = {name: float(data[name]) for name in ("sigma", "scale_x", "scale_y", "target_scale")}
-        return cls(**arrays, **numbers, records=int(data["records"]))
+        return cls(**arrays, **numbers, records=int(data["records"]), counted=bool(data["counted"]))

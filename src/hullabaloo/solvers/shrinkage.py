@@ -1,13 +1,14 @@
 """How much ridge noisy moments need: the least upper confidence bound of the risk, from the known noise alone.
 
 In coordinates where ‖x‖ ≤ 1 the release is `G̃ = G + E`, `b̃ = b + e`: E symmetric Gaussian (variance s² on the diagonal,
-s²/2 off it), `e ~ N(0, t² I)`. For `θ = K b̃`, `K = (G̃ + λI)⁻¹`, the excess risk over predicting zero is
+s²/2 off it), `e ~ N(0, t² I)`. For `θ = K b̃`, `K = (G̃ + λD)⁻¹`, D the identity but for a 0 at the intercept (which is
+never shrunk: the mean is what a model has to beat), the excess risk over predicting zero is
 `f = ½θᵀGθ − bᵀθ`. Stein's lemma, applied to E and to e, takes the optimism of the noisy moments out of it exactly:
 
     f̂(λ) = ½[θᵀG̃θ + s²(tr K · ‖θ‖² + θᵀKθ)] − [b̃ᵀθ − t² tr K],      E f̂ = E f  for every fixed λ,
 
 as `Σ_a B_a K B_a = ½(tr K · I + K)` over an orthonormal basis B_a of the symmetric matrices. By the delta method
-`sd² = t²‖θ + v‖² + s²‖sym((½θ + v)θᵀ)‖_F²` with `v = λKθ`. The ridge minimises `f̂ + sd`; when even that minimum is not
+`sd² = t²‖θ + v‖² + s²‖sym((½θ + v)θᵀ)‖_F²` with `v = λKDθ`. The ridge minimises `f̂ + sd`; when even that minimum is not
 below zero, nothing that noise leaves is worth predicting and the coefficients are zero.
 
 Post-processing of a private release: no privacy is spent here. Stein 1981 for the lemma; the rule is ours.
@@ -29,6 +30,8 @@ EDGE = 0.25
 """A noise matrix has spectral radius s√(2p); eigenvalues are lifted to this share of s√p, which keeps K stable."""
 COUNT_DOUBT = 0.2
 """Prior standard deviation of (sum of weights)/(declared records)."""
+SLOPELESS = 1e6
+"""A ridge that leaves nothing of a slope and all of the intercept: the constant model."""
 INFINITE = 1e8
 """A ridge that, beside rows of norm at most 1, leaves nothing of a coefficient."""
 
@@ -59,7 +62,7 @@ class Normalised:
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
-    """What is added to the normalised Gram's diagonal.
+    """What is added to the normalised Gram's diagonal, but for the intercept's entry.
 
     Attributes:
         strength: λ; 0 without noise, `INFINITE` where nothing can be learned.
@@ -78,12 +81,12 @@ def normalised(moments: NoisyMoments, target: int, intercept: bool) -> Normalise
     """Divide by the bound of ‖x‖, and weigh what is known about the intercept's column against its noisy sum.
 
     That column is 1 in every record, so its own entry is (sum of weights)/records: 1, up to what the declared number
-    misses. Prior and noisy entry are averaged by precision.
+    misses, and exactly 1 where the records are counted. Prior and noisy entry are averaged by precision.
     """
     scale = moments.scale_x
     gram, noise, corner = moments.gram / scale**2, moments.gram_noise / scale**2, 1.0
     if intercept and noise > 0.0:
-        doubt = COUNT_DOUBT / scale**2
+        doubt = 0.0 if moments.counted else COUNT_DOUBT / scale**2
         corner = doubt**2 / (doubt**2 + noise**2)
         gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) / scale**2
     return Normalised(gram, moments.cross[:, target] / scale, noise, moments.cross_noise / scale, intercept, corner)
@@ -95,7 +98,7 @@ def choose_ridge(facts: Normalised) -> Ridge:
         return Ridge(0.0, 0.0, math.nan, math.nan)
     path = RidgePath(facts)
     edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
-    grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * edge, 1e2, 100)])
+    grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * edge, 1e2, 100), [SLOPELESS]])
     risk, spread = path.risk(grid)
     bound = risk + CAUTION * spread
     best = int(np.argmin(bound))
@@ -105,31 +108,55 @@ def choose_ridge(facts: Normalised) -> Ridge:
 
 
 class RidgePath:
-    """θ, f̂ and sd along λ, from one eigendecomposition `G̃ = QΛQᵀ`."""
+    """θ, f̂ and sd along λ, from one eigendecomposition.
+
+    With `G̃ = [[A, g], [gᵀ, c]]`, the intercept last, K is known from the Schur complement `S = A − ggᵀ/c = QΛQᵀ` and
+    `M = (S + λI)⁻¹`: `K = [[M, −Mg/c], [−gᵀM/c, 1/c + gᵀMg/c²]]`. Without an intercept `S = G̃` and `K = M`.
+    """
 
     def __init__(self, facts: Normalised) -> None:
         self.facts = facts
-        self.values, self.vectors = np.linalg.eigh(facts.gram)
+        slopes = len(facts.cross) - facts.intercept
+        gram, cross = facts.gram[:slopes, :slopes], facts.cross[:slopes]
+        g, self.corner, self.middle = np.zeros(slopes), math.inf, 0.0
+        if facts.intercept:
+            self.corner, self.middle = float(facts.gram[-1, -1]), float(facts.cross[-1])
+            g = facts.gram[:slopes, -1]
+            gram, cross = gram - np.outer(g, g) / self.corner, cross - g * (self.middle / self.corner)
+        self.values, self.vectors = np.linalg.eigh(gram)
+        self.cross, self.mean = self.vectors.T @ cross, self.vectors.T @ g  # in the eigenbasis of S
         edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
-        self.floor = max(0.0, edge - float(self.values[0]))
+        self.floor = max(0.0, edge - float(self.values[0])) if slopes else 0.0
+
+    def inverse(self, strength: float) -> Array:
+        """K at one λ, (p, p)."""
+        kernel = (self.vectors / np.maximum(self.values + strength, 1e-12)) @ self.vectors.T
+        if not self.facts.intercept:
+            return np.asarray(kernel, dtype=np.float64)
+        side = -kernel @ (self.vectors @ self.mean) / self.corner
+        last = 1.0 / self.corner - float(side @ (self.vectors @ self.mean)) / self.corner
+        return np.block([[kernel, side[:, None]], [side[None, :], np.array([[last]])]])
 
     def risk(self, grid: Array) -> tuple[Array, Array]:
         """f̂ and sd for every λ of `grid`, each above minus the smallest eigenvalue."""
-        facts, q = self.facts, self.vectors
+        facts, g, c = self.facts, self.mean, self.corner
         s2, t2 = facts.gram_noise**2, facts.cross_noise**2
-        inverse = 1.0 / (self.values + grid[:, None])  # eigenvalues of K
-        theta = inverse * (q.T @ facts.cross)  # in the eigenbasis
-        v = grid[:, None] * inverse * theta
-        size, trace = (theta**2).sum(axis=1), inverse.sum(axis=1)
-        gain = theta @ (q.T @ facts.cross)
-        optimism = 0.5 * s2 * (trace * size + (inverse * theta**2).sum(axis=1))
-        u = 0.5 * theta + v
-        frobenius = 0.5 * ((u**2).sum(axis=1) * size + (u * theta).sum(axis=1) ** 2)
-        if facts.intercept:  # its own entry carries only the share `corner` of its noise
-            known, last = 1.0 - facts.corner**2, q[-1]
-            optimism -= known * s2 * (theta @ last) ** 2 * (inverse @ last**2)
-            frobenius -= known * ((u @ last) * (theta @ last)) ** 2
-        fitted = gain - grid * size  # θᵀG̃θ = θᵀ(b̃ − λθ)
+        kernel = 1.0 / (self.values + grid[:, None])  # eigenvalues of M
+        theta = kernel * self.cross
+        slide = grid[:, None] * kernel * theta
+        theta0, slide0 = (self.middle - theta @ g) / c, -(slide @ g) / c  # 0 without an intercept
+        last = 1.0 / c + kernel @ g**2 / c**2  # the intercept's own entry of K
+        squares = (theta**2).sum(axis=1)
+        size, trace = squares + theta0**2, kernel.sum(axis=1) + last
+        along = (kernel * theta**2).sum(axis=1) - 2.0 * theta0 / c * ((kernel * theta) @ g) + theta0**2 * last  # θᵀKθ
+        gain = theta @ (self.cross + g * (self.middle / c)) + theta0 * self.middle
+        optimism = 0.5 * s2 * (trace * size + along)
+        u, u0 = 0.5 * theta + slide, 0.5 * theta0 + slide0
+        frobenius = 0.5 * (((u**2).sum(axis=1) + u0**2) * size + ((u * theta).sum(axis=1) + u0 * theta0) ** 2)
+        known = 1.0 - facts.corner**2  # the intercept's Gram entry carries only the share `corner` of its noise
+        optimism -= known * s2 * theta0**2 * last
+        frobenius -= known * (u0 * theta0) ** 2
+        fitted = gain - grid * squares  # θᵀG̃θ = θᵀ(b̃ − λDθ)
         risk = 0.5 * fitted - gain + optimism + t2 * trace
-        spread = np.sqrt(t2 * ((theta + v) ** 2).sum(axis=1) + s2 * np.maximum(frobenius, 0.0))
-        return risk, spread
+        far = ((theta + slide) ** 2).sum(axis=1) + (theta0 + slide0) ** 2
+        return risk, np.sqrt(t2 * far + s2 * np.maximum(frobenius, 0.0))

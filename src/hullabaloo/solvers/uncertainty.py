@@ -47,7 +47,7 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
     facts = normalised(moments, target, intercept)
     facts.gram[np.diag_indices(len(theta))] += squares / scale**2
     path = RidgePath(facts)
-    inverse = (path.vectors / np.maximum(path.values + path.floor, 1e-12)) @ path.vectors.T
+    inverse = path.inverse(path.floor)
     unshrunk = inverse @ facts.cross
     shift = unshrunk - theta * scale
     spread = _smaller(unshrunk, theta * scale)
