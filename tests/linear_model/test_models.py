@@ -285,18 +285,20 @@ def test_a_pipeline_takes_row_wise_steps_and_refuses_what_learns() -> None:
         hb.private_pipeline(PolynomialFeatures(2))
 
 
-def test_pipelines_charge_before_they_read(tmp_path: Path) -> None:
+def test_pipelines_charge_before_they_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path / 'l.db'}")
     ledger.create("d", hb.Budget(0.5, 1e-9), neighbours="replace-one")
     domain = hb.Domain(features={"a": (0, 1)}, target=(0, 1))
-    seen: list[Any] = []
+    seen: list[int] = []
+    transform = Normalizer.transform
 
-    class Watching(Normalizer):
-        def transform(self, X: Any, copy: Any = None) -> Any:
-            seen.append(X.shape)
-            return super().transform(X, copy)
+    def watching(step: Normalizer, X: Any, copy: Any = None) -> Any:
+        seen.append(len(X))
+        return transform(step, X, copy)
 
-    pipe = hb.private_pipeline(Watching(), hb.Ridge(budget=BUDGET, domain=domain, ledger=ledger, dataset="d"))
+    monkeypatch.setattr(Normalizer, "transform", watching)
+    pipe = hb.private_pipeline(Normalizer(), hb.Ridge(budget=BUDGET, domain=domain, ledger=ledger, dataset="d"))
     with pytest.raises(HullabalooError):
         pipe.fit(np.ones((40, 1)), np.ones(40))
-    assert all(shape == (1, 1) for shape in seen)  # only the blank row that finds the width
+    assert seen  # blank rows that find the width, and nothing else
+    assert max(seen) < 40

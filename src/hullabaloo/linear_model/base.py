@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.fit import Task, fit, prepare
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.linear_model.refit import refit
+from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.linear_model.summary import Summary, summarise
 from hullabaloo.linear_model.transfer import to_sklearn
 from hullabaloo.losses import Squared
@@ -170,7 +171,7 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
                 raise InvalidParameter(
                     f"The {name} must be an hb.{kind.__name__}, but a {type(getattr(self, name)).__name__} was given."
                 )
-        constraint, penalty = self._regularisation()
+        constraint, penalty = chosen(self)
         return Task(
             what=type(self).__name__,
             loss=self.loss,
@@ -185,9 +186,6 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
             dataset=self.dataset,
             key=TestKey(self.test_key) if isinstance(self.test_key, bytes) else self.test_key,
         )
-
-    def _regularisation(self) -> tuple[ConvexSet | None, Penalty]:
-        return chosen_regularisation(self, self.constraint, self.penalty)
 
     def _adopt(self, release: Release, encoding: Encoding, names: tuple[str, ...] | None) -> None:
         self.release_ = release
@@ -209,23 +207,3 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         tags.target_tags.required = True
         tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
         return tags
-
-
-def chosen_regularisation(
-    model: PrivateLinearModel, constraint: ConvexSet | None, penalty: Penalty | None
-) -> tuple[ConvexSet | None, Penalty]:
-    """Exactly one of constraint and penalty; the estimator's public default when neither is given."""
-    if constraint is not None and penalty is not None:
-        raise InvalidParameter(
-            f"{type(model).__name__} got both a constraint and a penalty. The two describe the same trade-off, and "
-            "their combination has no default meaning; pass exactly one."
-        )
-    for name, value, kind in (("constraint", constraint, ConvexSet), ("penalty", penalty, Penalty)):
-        if value is not None and not isinstance(value, kind):
-            raise InvalidParameter(
-                f"The {name} must be a set or penalty of hullabaloo, such as hb.L1Ball(1.0) or hb.L1Penalty(0.01), "
-                f"but a {type(value).__name__} was given."
-            )
-    if constraint is None and penalty is None:
-        return model.default_constraint, model.default_penalty
-    return constraint, penalty if penalty is not None else NoPenalty()

@@ -10,6 +10,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.data.reference import columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, solve_moments
 
@@ -21,13 +22,11 @@ M = TypeVar("M", bound="PrivateLinearModel")
 
 def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None, penalty: Penalty | None) -> M:
     """A sibling of `model` on some of its columns, or under another constraint or penalty."""
-    from hullabaloo.linear_model.base import chosen_regularisation
-
     moments, release, encoding = released_moments(model), model.release_, model.encoding_
     sibling: M = clone(model)
     if constraint is not None or penalty is not None:
         sibling.set_params(constraint=constraint, penalty=penalty)
-    chosen_set, chosen_penalty = chosen_regularisation(sibling, sibling.constraint, sibling.penalty)
+    chosen_set, chosen_penalty = chosen(sibling)
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     problem = Problem(

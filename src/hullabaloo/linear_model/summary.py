@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty
+from hullabaloo.linear_model.regularisation import chosen
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -138,9 +139,7 @@ def _note(model: "PrivateLinearModel") -> str:
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
             "without another charge; fit with solver='moments' to have them."
         )
-    from hullabaloo.linear_model.base import chosen_regularisation
-
-    constraint, penalty = chosen_regularisation(model, model.constraint, model.penalty)
+    constraint, penalty = chosen(model)
     asked = constraint is not None or not isinstance(penalty, NoPenalty)
     target = "the optimum of the penalty or set that was asked for" if asked else "the least-squares coefficients"
     if release.moments is None or release.moments.sigma == 0.0:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from hullabaloo._version import __version__
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report import guarantee, words
@@ -60,10 +61,8 @@ def document(model: "PrivateLinearModel", ledger: Ledger | str | None, title: st
 
 
 def _about(model: "PrivateLinearModel") -> Document:
-    from hullabaloo.linear_model.base import chosen_regularisation
-
     release, encoding = model.release_, model.encoding_
-    constraint, penalty = chosen_regularisation(model, model.constraint, model.penalty)
+    constraint, penalty = chosen(model)
     settings = release.plan.get("settings", {})
     return {
         "estimator": type(model).__name__,
