@@ -36,8 +36,8 @@ class CountQuery(Query):
 
     @property
     def contribution(self) -> float:
-        """1."""
-        return 1.0
+        """1 at full weight W, by which the bound is multiplied."""
+        return 1.0 / self.facts.max_weight
 
     @property
     def record_sensitivity(self) -> float:

@@ -41,6 +41,5 @@ class ExactSum:
         """The total as doubles, clipped to ±bound; each coordinate is rounded once."""
         high = self._high + (self._low >> _LIMB)
         low = self._low & _MASK
-        limit = 1 << 30
-        cells = (np.clip(high, -limit, limit - 1) << _LIMB) + low
-        return np.clip(np.ldexp(cells.astype(np.float64), self._exponent), -bound, bound)
+        cells = np.ldexp(high.astype(np.float64), _LIMB) + low.astype(np.float64)  # both exact: |high| < 2^53
+        return np.clip(np.ldexp(cells, self._exponent), -bound, bound)

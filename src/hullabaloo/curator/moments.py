@@ -78,10 +78,20 @@ class MomentsQuery(Query):
 
     @property
     def stretch(self) -> float:
-        """`1 + η`: how much longer `√w a` can be than `√(W(1+κ²))` for the rounding of rows and of their norm."""
+        """`1 + η`: by which factor the bounds of `√w x/B` and `√w κy/√k` grow for the rounding of rows and norms.
+
+        Half a cell in every entry moves `√w a` by at most `moved` in all. Where the sensitivity rests on ‖a‖ alone that is
+        compared with `√(W(1+κ²))`; the large-target bound holds x and y apart, and the shorter of the two is x, `√W`.
+        """
         moved = 2.0 ** (self.exponent - 1) * float(np.sqrt(np.sum(self.scales**2)))
-        longest = math.sqrt(self.facts.max_weight * self.contribution)
-        return 1.0 + moved / longest + (self.width + 16) * UNIT_ROUNDOFF
+        length = 1.0 if self._apart else self.contribution
+        return 1.0 + moved / math.sqrt(self.facts.max_weight * length) + (self.width + 16) * UNIT_ROUNDOFF
+
+    @property
+    def _apart(self) -> bool:
+        """Whether the sharper replace-one bound for κ > 1 applies."""
+        replaced = self.neighbours is Neighbours.REPLACE_ONE and len(self.facts.targets) == 1
+        return replaced and self.target_scale > 1.0 and not self.weighted
 
     @property
     def exponent(self) -> int:
@@ -95,9 +105,9 @@ class MomentsQuery(Query):
         stretch = self.stretch**2
         if self.neighbours is Neighbours.ADD_OR_REMOVE:
             return stretch * weight * (1.0 + kappa**2)
-        if kappa <= 1.0 or len(self.facts.targets) > 1 or self.weighted:
-            return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
-        return stretch * _pair_of_large_targets(kappa)
+        if self._apart:
+            return stretch * _pair_of_large_targets(kappa)
+        return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
 
     @property
     def weighted(self) -> bool:
