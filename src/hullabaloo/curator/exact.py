@@ -41,5 +41,6 @@ class ExactSum:
         """The total as doubles, clipped to ±bound; each coordinate is rounded once."""
         high = self._high + (self._low >> _LIMB)
         low = self._low & _MASK
-        cells = np.ldexp(high.astype(np.float64), _LIMB) + low.astype(np.float64)  # both exact: |high| < 2^53
-        return np.clip(np.ldexp(cells, self._exponent), -bound, bound)
+        cells: Array = np.ldexp(high.astype(np.float64), _LIMB) + low.astype(np.float64)  # both exact: |high| < 2^53
+        values: Array = np.clip(np.ldexp(cells, self._exponent), -bound, bound)
+        return values

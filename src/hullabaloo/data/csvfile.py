@@ -38,12 +38,10 @@ class CsvTable(Table):
 
     @contextmanager
     def _open(self) -> Iterator[Iterator[list[str]]]:
-        limit = csv.field_size_limit(sys.maxsize)  # a long cell is a value, and values never raise
-        try:
-            with self._path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-                yield csv.reader(file, delimiter="\t" if self._path.suffix.lower() == ".tsv" else ",")
-        finally:
-            csv.field_size_limit(limit)
+        # A long cell is a value, and values never raise. The limit is the process's: set back, it would stop other threads.
+        csv.field_size_limit(sys.maxsize)
+        with self._path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            yield csv.reader(file, delimiter="\t" if self._path.suffix.lower() == ".tsv" else ",")
 
     def _records(self) -> Iterator[list[str]]:
         with self._open() as lines:

@@ -35,7 +35,8 @@ class ArrayTable(Table):
         else:
             dtypes = [self._array.dtype] * self._array.shape[1]
         kinds = tuple(REFUSED if d.subdtype or d.names else _KINDS.get(d.kind, REFUSED) for d in dtypes)
-        return TableSchema(self._names, tuple(str(d) for d in dtypes), kinds)
+        texts = {"U": "str", "S": "bytes"}  # NumPy's own names of these hold the length of the longest cell
+        return TableSchema(self._names, tuple(texts.get(d.kind, str(d)) for d in dtypes), kinds)
 
     @property
     def n_rows(self) -> int:
@@ -117,9 +118,7 @@ class ColumnTable(Table):
 
     def __init__(self, values: NDArray[Any] | list[Any]) -> None:
         if isinstance(values, list):
-            column: NDArray[Any] = np.empty(len(values), dtype=object)
-            column[:] = values
-            values = column
+            values = np.fromiter(values, dtype=object, count=len(values))  # each cell as it is, never asked what it is
         self._inner = ArrayTable(values[:, None])
 
     @property

@@ -99,6 +99,11 @@ class Domain:
                 "With several records a unit the number of records kept is private, so `records`, a public nominal "
                 "number, has to be declared: results are divided by it. Any rough size known beforehand will do."
             )
+        if self.unit == "record":
+            raise DomainError(
+                "The unit column is called 'record', which is the word for a guarantee that counts every row for itself: "
+                "statements and ledgers could not tell the two apart. Rename the column, for example to 'person'."
+            )
         roles = [t.column for t in self.targets if t.column is not None]
         roles += [self.unit] if self.unit is not None else []
         roles += [self.weight[0]] if self.weight is not None else []

@@ -14,6 +14,11 @@ from hullabaloo.errors import SchemaError
 _DOUBLED = (
     "The dataframe's columns cannot be told apart: a name occurs twice. Columns are matched by name, so rename them."
 )
+_FAILED = (
+    "The lazy dataframe could not be collected. Its query runs outside the domain's rules, so a value may have stopped it, "
+    "and what it says is not shown as it may quote that value. Collect it beforehand where records may be seen, and pass "
+    "text columns as text: the domain reads every cell without failing."
+)
 _CELLS = (nw.String, nw.Object, nw.Categorical, nw.Enum)
 
 
@@ -31,7 +36,7 @@ class FrameTable(Table):
         named = all(isinstance(name, str) for name in self._schema)  # pandas numbers columns that have no names
         return TableSchema(
             tuple(self._schema) if named else None,
-            tuple(str(dtype) for dtype in self._schema.values()),
+            tuple(_type_name(dtype) for dtype in self._schema.values()),
             tuple(self._kind(name, dtype) for name, dtype in self._schema.items()),
         )
 
@@ -56,9 +61,15 @@ class FrameTable(Table):
         return isinstance(self._frame, nw.LazyFrame)
 
     def _series(self, name: Any) -> Any:
+        return self._collected().get_column(name)
+
+    def _collected(self) -> Any:
         if self._lazy:
-            self._frame = self._frame.collect()
-        return self._frame.get_column(name)
+            try:
+                self._frame = self._frame.collect()
+            except Exception:
+                raise SchemaError(_FAILED) from None
+        return self._frame
 
     def _native(self, name: Any) -> Any:
         return nw.to_native(self._series(name))
@@ -66,9 +77,7 @@ class FrameTable(Table):
     @property
     def n_rows(self) -> int:
         """See ``Table``."""
-        if self._lazy:
-            self._frame = self._frame.collect()
-        return int(self._frame.shape[0])
+        return int(self._collected().shape[0])
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
@@ -99,6 +108,13 @@ class FrameTable(Table):
             return list(series.to_list())
         except Exception:  # for example text that is not UTF-8: cell by cell, what cannot be read is missing
             return [_item(series, i) for i in range(len(series))]
+
+
+def _type_name(dtype: Any) -> str:
+    """The declared type in a word: whether objects are text, and which categories occur, only values could tell."""
+    if isinstance(dtype, nw.String | nw.Object):
+        return "Text"
+    return "Enum" if isinstance(dtype, nw.Enum) else str(dtype)
 
 
 def _item(series: Any, i: int) -> Any:

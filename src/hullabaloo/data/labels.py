@@ -1,7 +1,8 @@
 """Matching cells to declared levels: one fixed rule for a cell, whatever type its column has.
 
 A cell's *label* is its text: blanks at both ends removed, a number written shortest ("1" for 1, 1.0 and Decimal("1")),
-a bool as "True" or "False". None, NaN, NA, NaT and a blank text are missing. A number level also matches texts that
+a bool as "True" or "False". Whole numbers, decimals and bytes that differ have different labels, however long they are:
+labels name people too, and two people under one label would share a unit. None, NaN, NA, NaT and a blank text are missing. A number level also matches texts that
 read as that number ("1.0"), 1 and 0 also match true and false, and the other way round. Anything else is unknown.
 """
 
@@ -38,13 +39,15 @@ def _label(cell: object) -> str | None:  # noqa: PLR0911 - a table of types, one
     if isinstance(cell, str):
         return cell.strip() or None
     if isinstance(cell, bytes):
-        return cell.decode("utf-8", "replace").strip() or None
+        return cell.decode("utf-8", "surrogateescape").strip() or None
     if isinstance(cell, bool | np.bool_):
         return "True" if cell else "False"
     if isinstance(cell, int | np.integer):
         number = int(cell)
-        return str(number) if abs(number) < 1 << 128 else "out of range"
-    if isinstance(cell, Real | Decimal):
+        return str(number) if abs(number) < 1 << 128 else hex(number)  # Python refuses to write long ones in decimal
+    if isinstance(cell, Decimal):
+        return _decimal_label(cell)
+    if isinstance(cell, Real):
         return _number_label(float(cell))
     if isinstance(cell, date | time) and cell == cell:  # NaT is a date that differs from itself  # noqa: PLR0124
         return str(cell)
@@ -55,6 +58,19 @@ def _number_label(value: float) -> str | None:
     if math.isnan(value):
         return None
     return str(int(value)) if abs(value) < 1 << 53 and value == int(value) else repr(value)
+
+
+def _decimal_label(value: Decimal) -> str | None:
+    """As the float that is written with the same digits, else all digits."""
+    text = _number_label(float(value))
+    if text is None or not value.is_finite() or Decimal(text) == value:
+        return text
+    sign, digits, exponent = value.as_tuple()
+    shown = "".join(map(str, digits)).strip("0")
+    zeros = len(digits) - len("".join(map(str, digits)).rstrip("0"))
+    assert isinstance(exponent, int)  # a finite number's
+    whole = shown + "0" * (exponent + zeros) if 0 <= exponent + zeros < 40 else f"{shown}E{exponent + zeros}"
+    return f"-{whole}" if sign else whole
 
 
 class LevelIndex:
