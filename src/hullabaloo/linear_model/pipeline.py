@@ -63,8 +63,13 @@ def private_pipeline(*steps: Any) -> "PrivatePipeline":
 
 def _refuse_learning(step: Any) -> None:
     name = type(step).__name__
-    if isinstance(step, FunctionTransformer):
+    if type(step) is FunctionTransformer:
         if any(step.func is function for function in _ELEMENTWISE):
+            if step.kw_args:
+                raise InvalidParameter(
+                    f"FunctionTransformer({step.func.__name__}) was asked with kw_args, and nothing proves that they hold "
+                    "nothing of the table (a mask of its rows, an array to write to). Leave them out."
+                )
             return
         function = getattr(step.func, "__name__", "the identity" if step.func is None else repr(step.func))
         names = ", ".join(f"numpy.{known.__name__}" for known in _ELEMENTWISE)
@@ -73,7 +78,7 @@ def _refuse_learning(step: Any) -> None:
             f"a function of the whole table would carry other records past the guarantee. Accepted are {names}; for "
             "anything else, compute the column before the table reaches hullabaloo, one row at a time."
         )
-    if isinstance(step, PolynomialFeatures | Normalizer | Binarizer):
+    if type(step) in {PolynomialFeatures, Normalizer, Binarizer}:  # a subclass may learn
         return
     learns, instead = _LEARNS.get(name, ("something from all records, for all that is known", "leave the step out"))
     raise InvalidParameter(
@@ -150,14 +155,22 @@ class RowWise(Table):
         return [float(value) for value in self.numbers([column])[:, 0]]
 
     def _apply(self, values: Array) -> Array:
+        """A blank row comes first, so that a table without rows is no special case for the steps."""
+        values = np.concatenate([np.zeros((1, values.shape[1])), values])
         with config_context(assume_finite=True), np.errstate(all="ignore"):
             for step in self._steps:
                 broken = ~np.isfinite(values).all(axis=1)
                 clean = np.where(np.isfinite(values), values, 0.0)
-                moved = np.asarray(clone(step).fit_transform(clean), dtype=np.float64)
-                if isinstance(step, FunctionTransformer):  # elementwise: only the broken cells are missing
+                moved = np.asarray(_silent(step).fit_transform(clean), dtype=np.float64)
+                if type(step) is FunctionTransformer:  # elementwise: only the broken cells are missing
                     moved[~np.isfinite(values)] = np.nan
                 else:
                     moved[broken] = np.nan
                 values = moved
-        return values
+        return values[1:]
+
+
+def _silent(step: Any) -> Any:
+    """An unfitted copy that does not compare values with their inverse's: a warning would depend on records."""
+    copy = clone(step)
+    return copy.set_params(check_inverse=False) if type(step) is FunctionTransformer else copy
