@@ -236,3 +236,18 @@ def test_schema_faults_are_sentences_and_cost_nothing(ledger: hb.Ledger) -> None
             model(ledger=ledger, dataset="clinic").fit(table, target)
         assert str(caught.value).rstrip().endswith(".")
     assert ledger.charges("clinic") == ()
+
+
+@pytest.mark.parametrize("declared", [{"weight": ("w", 1.0)}, {"unit": "u", "records": 40_000}, {"weight": ("w", 0.5)}])
+def test_a_sum_of_weights_is_not_taken_for_a_number_of_records(declared: dict[str, Any]) -> None:
+    """Weights of at most 1, and units of one record, do not make the mean of the constant column 1."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.uniform(-1, 1, 20_000), "w": 0.25, "u": np.arange(20_000)})
+    domain = hb.Domain(features={"a": hb.Numeric(-1, 1, indicator=False)}, target=(-1, 1), **declared)
+    fitted = hb.LinearRegression(budget=hb.Budget(5.0, 1e-6), domain=domain, solver="moments", test_key=KEY)
+    fitted.fit(frame, 0.5 + 0.3 * frame["a"])
+    assert fitted.release_.moments is not None
+    assert not fitted.release_.moments.counted
+    assert fitted.intercept_ == pytest.approx(0.5, abs=0.03)

@@ -22,8 +22,7 @@ class CountQuery(Query):
 
     def __post_init__(self) -> None:
         super(CountQuery, self).__post_init__()  # slots dataclasses break the short form
-        alike = self.facts.records_per_unit == 1 and self.facts.max_weight == 1.0
-        if self.neighbours is Neighbours.REPLACE_ONE and alike:
+        if self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike:
             raise InvalidParameter(
                 "A private count was asked, but under replace-one neighbours the number of records is public. Use the "
                 "length of the table, or choose add-or-remove neighbours if the number must stay hidden."

@@ -64,7 +64,7 @@ class Curator:
             scale_y=query.scale_y,
             target_scale=query.target_scale,
             records=query.records,
-            counted=query.neighbours is Neighbours.REPLACE_ONE and not query.weighted,
+            counted=query.neighbours is Neighbours.REPLACE_ONE and query.facts.alike,
         )
 
     def second_moments(self) -> Array:

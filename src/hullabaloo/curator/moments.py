@@ -91,7 +91,7 @@ class MomentsQuery(Query):
     def _apart(self) -> bool:
         """Whether the sharper replace-one bound for κ > 1 applies."""
         replaced = self.neighbours is Neighbours.REPLACE_ONE and len(self.facts.targets) == 1
-        return replaced and self.target_scale > 1.0 and not self.weighted
+        return replaced and self.target_scale > 1.0 and self.facts.alike
 
     @property
     def exponent(self) -> int:
@@ -108,11 +108,6 @@ class MomentsQuery(Query):
         if self._apart:
             return stretch * _pair_of_large_targets(kappa)
         return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether records can weigh differently (by a weight, or 0 beyond a unit's share)."""
-        return self.facts.max_weight != 1.0 or self.facts.records_per_unit != 1
 
     def to_dict(self) -> dict[str, Any]:
         """The query with κ."""

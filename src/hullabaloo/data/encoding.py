@@ -209,6 +209,7 @@ def make_encoding(
         targets=tuple(name for target in chosen for name in target.names),
         max_weight=1.0 if domain.weight is None else domain.weight[1],
         records_per_unit=domain.records_per_unit,
+        weighted=domain.weight is not None or domain.unit is not None,
     )
     return Encoding(domain, facts, names_in, width, fit_intercept, chosen, layout)
 

@@ -12,7 +12,8 @@ class RowFacts:
     """Public facts of every encoded row, in the unit domain; they follow from the declared domain alone.
 
     Numeric columns lie in [−1, 1], a categorical's one-hot columns have norm ≤ 1, and the intercept column, when there
-    is one, is the last column and equals 1. The norms bound ``‖x‖`` of an encoded row *including* that column.
+    is one, is the last column and equals 1. The norms bound ``‖x‖`` of an encoded row *including* that column. Rows are
+    ``weighted`` where the domain declares a weight or a unit, even where no weight exceeds 1.
 
     **Guarantee.** Precondition: the row was made by ``Encoding.encode`` of the same encoding. Claim: ``‖x‖_q ≤ norm_q``
     (up to a relative 1e-12 of float rounding, which sensitivities add as numeric slack) and ``|y_j| ≤ 1`` for
@@ -27,6 +28,12 @@ class RowFacts:
     targets: tuple[str, ...]
     max_weight: float = 1.0
     records_per_unit: int = 1
+    weighted: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """Whether every row counts once: none carries a declared weight, or a 0 for being beyond its unit's share."""
+        return not self.weighted and self.max_weight == 1.0 and self.records_per_unit == 1
 
     @property
     def width(self) -> int:
