@@ -10,8 +10,8 @@ from hullabaloo.solvers.shrinkage import INFINITE, RidgePath, choose_ridge, norm
 from tests.solvers.tables import noisy_moments, table
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-def test_the_estimated_risk_is_unbiased_and_knows_its_error(intercept: bool) -> None:
+@pytest.mark.parametrize(("intercept", "free"), [(False, False), (True, False), (True, True)])
+def test_the_estimated_risk_is_unbiased_and_knows_its_error(intercept: bool, free: bool) -> None:
     """False alarm below 1e-6: six standard errors of the mean; the spread within a quarter."""
     data = table(300, 3, intercept=intercept)
     rng = np.random.default_rng(1)
@@ -21,9 +21,9 @@ def test_the_estimated_risk_is_unbiased_and_knows_its_error(intercept: bool) -> 
     gaps, spreads, estimates = [], [], []
     for _ in range(4000):
         facts = normalised(noisy_moments(data, 4.0, rng), 0, intercept)
-        path = RidgePath(facts)
+        path = RidgePath(facts, free_intercept=free)
         risk, spread = path.risk(ridge)
-        slopes = np.append(np.ones(len(cross) - intercept), np.zeros(int(intercept)))
+        slopes = np.append(np.ones(len(cross) - free), np.zeros(int(free)))
         theta = np.linalg.solve(facts.gram + ridge * np.diag(slopes), facts.cross)
         assert path.inverse(ridge[0]) @ facts.cross == pytest.approx(theta, rel=1e-9)
         gaps.append(risk[0] - (0.5 * theta @ gram @ theta - cross @ theta))
@@ -43,7 +43,9 @@ def test_the_mean_is_kept_where_slopes_cannot_be_learned() -> None:
         Y = np.clip(0.6 + data.Y, -1.0, 1.0)
         moments = replace(noisy_moments(type(data)(data.X, Y, data.facts), 6.0, rng), counted=True)
         facts = normalised(moments, 0, True)
-        theta = RidgePath(facts).inverse(choose_ridge(facts).strength) @ facts.cross / data.facts.norm_l2
+        ridge = choose_ridge(facts)
+        path = RidgePath(facts, free_intercept=ridge.free_intercept)
+        theta = path.inverse(ridge.strength) @ facts.cross / data.facts.norm_l2
         worse.append(float(np.mean((data.X @ theta - Y[:, 0]) ** 2)) / float(Y.var()))
     assert np.median(worse) < 1.03
     assert np.mean(worse) < 1.1

@@ -125,7 +125,8 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> _Colu
     squares = _squares(problem)
     own = np.zeros(problem.dimension) if squares is None else squares
     lift = np.maximum(ridge.strength * scale**2 - own, 0.0)
-    lift[len(lift) - problem.intercept :] = 0.0
+    if ridge.free_intercept and problem.intercept:
+        lift[-1] = 0.0
     gram = moments.gram if facts.noiseless else facts.gram * scale**2 + np.diag(lift)
     if ridge.strength >= INFINITE:
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)

@@ -105,6 +105,7 @@ def minimise_quadratic(
     a, b = _checked(gram, cross)
     penalty = penalty or NoPenalty()
     a, weight = _with_squares(a, penalty)
+    _require_convex(a)
     if feasible is not None:
         require(feasible, [Projectable], "The quadratic solver")
         if weight is None or weight.any():
@@ -169,12 +170,17 @@ def _checked(gram: npt.ArrayLike, cross: npt.ArrayLike) -> tuple[Array, Array]:
     size = float(np.abs(a).max())
     if float(np.abs(a - a.T).max()) > 1e-9 * size:
         raise InvalidParameter("The matrix of a quadratic must be symmetric, but it is not; pass (A + Aᵀ)/2.")
+    return np.ascontiguousarray(0.5 * (a + a.T)), b
+
+
+def _require_convex(a: Array) -> None:
+    """Refuse a matrix that is indefinite even with the penalty's squares, which count: they are part of the problem."""
+    size = float(np.abs(a).max())
     if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:
         raise InvalidParameter(
             "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified "
             "minimiser; make it positive semidefinite first."
         )
-    return np.ascontiguousarray(0.5 * (a + a.T)), b
 
 
 def _with_squares(a: Array, penalty: Penalty) -> tuple[Array, Array | None]:

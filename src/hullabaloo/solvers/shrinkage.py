@@ -1,14 +1,15 @@
 """How much ridge noisy moments need: the least upper confidence bound of the risk, from the known noise alone.
 
 In coordinates where ‖x‖ ≤ 1 the release is `G̃ = G + E`, `b̃ = b + e`: E symmetric Gaussian (variance s² on the diagonal,
-s²/2 off it), `e ~ N(0, t² I)`. For `θ = K b̃`, `K = (G̃ + λD)⁻¹`, D the identity but for a 0 at the intercept (which is
-never shrunk: the mean is what a model has to beat), the excess risk over predicting zero is
+s²/2 off it), `e ~ N(0, t² I)`. The candidates are `θ = K b̃`, `K = (G̃ + λD)⁻¹`, for all λ and two D: the identity, and the
+identity but for a 0 at the intercept, which leaves the mean alone that a model has to beat. (The first is better where the
+mean is near the middle of its range, the second everywhere else.) The excess risk over predicting zero is
 `f = ½θᵀGθ − bᵀθ`. Stein's lemma, applied to E and to e, takes the optimism of the noisy moments out of it exactly:
 
     f̂(λ) = ½[θᵀG̃θ + s²(tr K · ‖θ‖² + θᵀKθ)] − [b̃ᵀθ − t² tr K],      E f̂ = E f  for every fixed λ,
 
 as `Σ_a B_a K B_a = ½(tr K · I + K)` over an orthonormal basis B_a of the symmetric matrices. By the delta method
-`sd² = t²‖θ + v‖² + s²‖sym((½θ + v)θᵀ)‖_F²` with `v = λKDθ`. The ridge minimises `f̂ + sd`; when even that minimum is not
+`sd² = t²‖θ + v‖² + s²‖sym((½θ + v)θᵀ)‖_F²` with `v = λKDθ`. D and λ minimise `f̂ + sd`; when even that minimum is not
 below zero, nothing that noise leaves is worth predicting and the coefficients are zero.
 
 Post-processing of a private release: no privacy is spent here. Stein 1981 for the lemma; the rule is ours.
@@ -66,12 +67,14 @@ class Ridge:
 
     Attributes:
         strength: λ; 0 without noise, `INFINITE` where nothing can be learned.
+        free_intercept: whether the intercept's own entry is left alone.
         floor: the least λ that makes the Gram safely positive definite.
         risk: f̂(λ), the estimated ½ mean squared error minus that of predicting zero; NaN without noise.
         bound: f̂ + CAUTION · sd, at most 0; NaN without noise.
     """
 
     strength: float
+    free_intercept: bool
     floor: float
     risk: float
     bound: float
@@ -95,43 +98,45 @@ def normalised(moments: NoisyMoments, target: int, intercept: bool) -> Normalise
 def choose_ridge(facts: Normalised) -> Ridge:
     """The ridge with the least upper confidence bound; none at all where there is no noise."""
     if facts.noiseless:
-        return Ridge(0.0, 0.0, math.nan, math.nan)
-    path = RidgePath(facts)
+        return Ridge(0.0, True, 0.0, math.nan, math.nan)
+    chosen = Ridge(INFINITE, False, 0.0, 0.0, 0.0)
     edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
-    grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * edge, 1e2, 100), [SLOPELESS]])
-    risk, spread = path.risk(grid)
-    bound = risk + CAUTION * spread
-    best = int(np.argmin(bound))
-    if not bound[best] < 0.0:
-        return Ridge(INFINITE, path.floor, 0.0, 0.0)
-    return Ridge(float(grid[best]), path.floor, float(risk[best]), float(bound[best]))
+    for free in (False, True)[: 1 + facts.intercept]:
+        path = RidgePath(facts, free_intercept=free)
+        grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * edge, 1e2, 100), [SLOPELESS]])
+        risk, spread = path.risk(grid)
+        bound = risk + CAUTION * spread
+        best = int(np.argmin(bound))
+        if bound[best] < chosen.bound:
+            chosen = Ridge(float(grid[best]), free, path.floor, float(risk[best]), float(bound[best]))
+    return chosen
 
 
 class RidgePath:
     """θ, f̂ and sd along λ, from one eigendecomposition.
 
-    With `G̃ = [[A, g], [gᵀ, c]]`, the intercept last, K is known from the Schur complement `S = A − ggᵀ/c = QΛQᵀ` and
-    `M = (S + λI)⁻¹`: `K = [[M, −Mg/c], [−gᵀM/c, 1/c + gᵀMg/c²]]`. Without an intercept `S = G̃` and `K = M`.
+    With a free intercept, `G̃ = [[A, g], [gᵀ, c]]` and the intercept last, K is known from the Schur complement `S = A − ggᵀ/c = QΛQᵀ` and
+    `M = (S + λI)⁻¹`: `K = [[M, −Mg/c], [−gᵀM/c, 1/c + gᵀMg/c²]]`. Otherwise `S = G̃` and `K = M`.
     """
 
-    def __init__(self, facts: Normalised) -> None:
-        self.facts = facts
-        slopes = len(facts.cross) - facts.intercept
-        gram, cross = facts.gram[:slopes, :slopes], facts.cross[:slopes]
-        g, self.corner, self.middle = np.zeros(slopes), math.inf, 0.0
-        if facts.intercept:
+    def __init__(self, facts: Normalised, *, free_intercept: bool) -> None:
+        self.facts, self.free = facts, free_intercept
+        columns = len(facts.cross) - free_intercept
+        gram, cross = facts.gram[:columns, :columns], facts.cross[:columns]
+        g, self.corner, self.middle = np.zeros(columns), math.inf, 0.0
+        if free_intercept:
             self.corner, self.middle = float(facts.gram[-1, -1]), float(facts.cross[-1])
-            g = facts.gram[:slopes, -1]
+            g = facts.gram[:columns, -1]
             gram, cross = gram - np.outer(g, g) / self.corner, cross - g * (self.middle / self.corner)
         self.values, self.vectors = np.linalg.eigh(gram)
         self.cross, self.mean = self.vectors.T @ cross, self.vectors.T @ g  # in the eigenbasis of S
         edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
-        self.floor = max(0.0, edge - float(self.values[0])) if slopes else 0.0
+        self.floor = max(0.0, edge - float(self.values[0])) if columns else 0.0
 
     def inverse(self, strength: float) -> Array:
         """K at one λ, (p, p)."""
         kernel = (self.vectors / np.maximum(self.values + strength, 1e-12)) @ self.vectors.T
-        if not self.facts.intercept:
+        if not self.free:
             return np.asarray(kernel, dtype=np.float64)
         side = -kernel @ (self.vectors @ self.mean) / self.corner
         last = 1.0 / self.corner - float(side @ (self.vectors @ self.mean)) / self.corner
@@ -144,7 +149,7 @@ class RidgePath:
         kernel = 1.0 / (self.values + grid[:, None])  # eigenvalues of M
         theta = kernel * self.cross
         slide = grid[:, None] * kernel * theta
-        theta0, slide0 = (self.middle - theta @ g) / c, -(slide @ g) / c  # 0 without an intercept
+        theta0, slide0 = (self.middle - theta @ g) / c, -(slide @ g) / c  # 0 where the intercept is not free
         last = 1.0 / c + kernel @ g**2 / c**2  # the intercept's own entry of K
         squares = (theta**2).sum(axis=1)
         size, trace = squares + theta0**2, kernel.sum(axis=1) + last
@@ -153,9 +158,12 @@ class RidgePath:
         optimism = 0.5 * s2 * (trace * size + along)
         u, u0 = 0.5 * theta + slide, 0.5 * theta0 + slide0
         frobenius = 0.5 * (((u**2).sum(axis=1) + u0**2) * size + ((u * theta).sum(axis=1) + u0 * theta0) ** 2)
-        known = 1.0 - facts.corner**2  # the intercept's Gram entry carries only the share `corner` of its noise
-        optimism -= known * s2 * theta0**2 * last
-        frobenius -= known * (u0 * theta0) ** 2
+        if facts.intercept:  # its own Gram entry carries only the share `corner` of its noise
+            row = self.vectors[-1]
+            own, moved = (theta0, u0) if self.free else (theta @ row, u @ row)
+            entry = last if self.free else kernel @ row**2
+            optimism -= (1.0 - facts.corner**2) * s2 * own**2 * entry
+            frobenius -= (1.0 - facts.corner**2) * (moved * own) ** 2
         fitted = gain - grid * squares  # θᵀG̃θ = θᵀ(b̃ − λDθ)
         risk = 0.5 * fitted - gain + optimism + t2 * trace
         far = ((theta + slide) ** 2).sum(axis=1) + (theta0 + slide0) ** 2

@@ -46,7 +46,7 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
     scale = moments.scale_x
     facts = normalised(moments, target, intercept)
     facts.gram[np.diag_indices(len(theta))] += squares / scale**2
-    path = RidgePath(facts)
+    path = RidgePath(facts, free_intercept=intercept)
     inverse = path.inverse(path.floor)
     unshrunk = inverse @ facts.cross
     shift = unshrunk - theta * scale
