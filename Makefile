@@ -12,7 +12,7 @@ OLD_PYTHON := Hullabaloo needs Python 3.11 or later. Name one that is: make PYTH
 help:
 	@echo 'make demo    a private regression of a real survey, in demo-output/'
 	@echo 'make test    lint, types, and every fast test'
-	@echo 'make soak    the long tests'
+	@echo 'make soak    the long tests, and a record of what they passed on'
 	@echo 'make bench   measure, record, and fill in the tables of the documentation'
 	@echo 'make docs    run what the documentation shows'
 	@echo 'make clean   remove what was made here'
@@ -38,11 +38,11 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks geometry ledger moments noise uci_regression
 	$(BIN)/python docs/execute.py --tables
 
 soak: $(STAMP)
-	$(PYTEST) -n 2 --dist worksteal -m slow
+	$(BIN)/python -m benchmarks soak
 
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,40 @@
+"""The long tests (`make soak`): run, and recorded with the code that they passed on."""
+
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+SOURCES = [
+    "src/hullabaloo/curator",
+    "src/hullabaloo/data",
+    "src/hullabaloo/ledger",
+    "src/hullabaloo/noise",
+    "src/hullabaloo/privacy",
+    "src/hullabaloo/solvers",
+    "tests/curator",
+    "tests/ledger",
+    "tests/noise",
+    "tests/solvers",
+]
+
+
+def run() -> dict[str, Any]:
+    """Every test marked slow, with its outcome and seconds; a failure is raised and nothing is recorded."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "soak.xml"
+        words = ["-n", "2", "--dist", "worksteal", "-m", "slow", "-q", f"--junitxml={report}"]
+        done = subprocess.run([sys.executable, "-m", "pytest", *words], check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"The long tests failed (pytest ended with {done.returncode}); nothing is recorded.")
+        cases = ElementTree.parse(report).getroot().iter("testcase")
+        found = {
+            f"{case.get('classname')}::{case.get('name')}": {
+                "outcome": "skipped" if case.find("skipped") is not None else "passed",
+                "seconds": float(case.get("time", "0")),
+            }
+            for case in cases
+        }
+    return {"passed": sum(one["outcome"] == "passed" for one in found.values()), "tests": found}
