@@ -6,9 +6,11 @@ failure of the machine leaves the charge in place.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Domain, Encoding, Rows, open_table
@@ -71,8 +73,14 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
             "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
             "they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
         )
-    records = _public_records(task, rows)
     facts = encoding.facts
+    if not facts.targets:
+        raise DomainError(
+            "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
+            "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
+        )
+    check_dimension(task.constraint, encoding.feature_names_out)
+    records = _public_records(task, rows)
     problem = Problem(
         loss=task.loss,
         dimension=facts.width,
@@ -90,6 +98,18 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
     solver, plan = choose(problem, menu, _allowance(task), task.solver)
     _check_price(task, plan)
     return Prepared(task, encoding, problem, solver, plan)
+
+
+def check_dimension(constraint: ConvexSet | None, columns: Sequence[str]) -> None:
+    """Refuse a set with bounds of its own for each coordinate that has not as many as there are encoded columns."""
+    if constraint is None or constraint.dimension in (None, len(columns)):
+        return
+    shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
+    raise InvalidParameter(
+        f"The constraint is a set in {constraint.dimension} dimensions, but {len(columns)} encoded columns get a "
+        f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Give one bound for each "
+        "of them, in this order, or a single number for all."
+    )
 
 
 def replanned(prepared: Prepared, *, records: int, mu: float) -> float:
@@ -130,6 +150,8 @@ def count_is_public(task: Task) -> bool:
 
 
 def _public_records(task: Task, rows: int | None) -> int:
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer)):
+        raise InvalidParameter(f"The number of records must be a whole number, such as n=10_000, but it is {rows!r}.")
     if count_is_public(task):
         count = rows if rows is not None else task.domain.records
         if count is None:
@@ -141,6 +163,11 @@ def _public_records(task: Task, rows: int | None) -> int:
                 f"The number of records is private here (neighbours {str(task.neighbours)!r}, unit "
                 f"{_unit(task)!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
                 "know without looking at the table: Domain(..., records=10_000)."
+            )
+        if rows is not None and rows != count:
+            raise InvalidParameter(
+                f"A plan for n={rows} records was asked, but the number of records is private here and every fit is planned "
+                f"for the {count} that the domain declares. Leave n out, or declare records={rows}."
             )
     if count < 1:
         raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")

@@ -1,5 +1,6 @@
 """What leaves a fit: the release, and the privacy statement that travels with it."""
 
+import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,22 @@ NOT_PRIVATE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+def large_delta(budget: Budget, records: int) -> str:
+    """A sentence when δ is not below one over the (public) number of records; else "".
+
+    A mechanism that publishes one whole record, drawn at random, is (0, 1/n)-differentially private: at such a δ the pair
+    (ε, δ) alone promises nothing to speak of.
+    """
+    if budget.kind != "dp" or not budget.is_private or budget.delta * records < 1.0:
+        return ""
+    better = 10.0 ** math.floor(-2.0 * math.log10(max(records, 10)))
+    return (
+        f"delta = {budget.delta:.3g} is not below one over the {records} records, and publishing a whole record drawn at random "
+        f"would meet such a delta; state one well below it, such as {better:.0e}"
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class PrivacyStatement:
     """What a release guarantees, to whom, and what it does not.
 
@@ -105,6 +121,11 @@ class PrivacyStatement:
             "Not covered: elapsed time, memory traffic, the machine that holds the records, and other releases "
             + ("outside the ledger" if self.ledger else "of the same records"),
         ]
+        if late := large_delta(self.budget, self.records):
+            lines.insert(
+                len(opening) + 1,
+                f"Beware: {late}; this release has epsilon {self.epsilon(self.records**-2.0):.3g} at 1/n²",
+            )
         if self.neighbours is Neighbours.ADD_OR_REMOVE:
             lines.insert(
                 len(opening) + 1, f"The number of records is hidden; {self.records} is the declared nominal number"
@@ -118,6 +139,12 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         return " ".join(f"{line}." for line in self.lines())
+
+    def __repr__(self) -> str:
+        return f"PrivacyStatement({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line[:1].upper() + line[1:])}.</p>" for line in self.lines())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""

@@ -281,7 +281,7 @@ def test_nothing_private_is_shown() -> None:
     ("table", "y", "words"),
     [
         (np.zeros(3), [1], "Expected 2D array, got 1D array"),
-        (np.zeros((2, 3)), np.zeros(2), "X has 3 features, but Encoding is expecting 2 features"),
+        (np.zeros((2, 3)), np.zeros(2), "X has 3 features, but Domain is expecting 2 features"),
         (np.zeros((2, 0)), np.zeros(2), "0 feature"),
         (np.zeros((2, 2)), None, "y cannot be None|y is None"),
         (np.zeros((2, 2)), np.zeros(3), "inconsistent numbers of samples"),

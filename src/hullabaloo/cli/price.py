@@ -72,7 +72,8 @@ def price(
             ]
         ),
         "",
-        "Expected privacy noise (standard error) of each coefficient, in the units of the table:",
-        table(["column", "noise"], lines),
+        *(["Expected privacy noise (standard error) of each coefficient, in the units of the table:"] if lines else []),
+        *([table(["column", "noise"], lines)] if lines else []),
+        *(f"Note: {note}." for note in found.notes),
         "Nothing was read or spent.",
     )

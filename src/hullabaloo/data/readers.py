@@ -67,7 +67,10 @@ def open_column(values: Any, what: str) -> Table:
 
         return _open_arrow(pa.table({what: values}))
     if hasattr(values, "__array__") and not hasattr(values, "dtype"):
-        return open_column(np.asarray(values), what)
+        from hullabaloo.data.frames import open_frame
+
+        frame = open_frame(values)  # a dataframe keeps its names
+        return frame if frame is not None else open_column(np.asarray(values), what)
     return open_table(values)
 
 

@@ -4,8 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.encoding import Encoding
+from hullabaloo.data.layout import Layout
 
 Array = NDArray[np.float64]
+
+RARE = 0.05  # how often a value is missing in the reference table, where that has a column
 
 
 def columns_of(encoding: Encoding, name: str) -> list[int]:
@@ -27,34 +30,82 @@ def columns_of(encoding: Encoding, name: str) -> list[int]:
     return places
 
 
-def reference_squares(encoding: Encoding) -> Array:
-    """The mean of x_j² for each encoded column on a table that is spread evenly over the declared domain, shape (p,).
+def reference_gram(encoding: Encoding) -> Array:
+    """The mean of x xᵀ over a table that is spread evenly over the declared domain, shape (p, p).
 
-    Numbers are uniform between their bounds (scaled to [−1, 1]: 1/3), levels are equally frequent (1/number), products
-    are independent, nothing is missing; a prepared matrix spreads its bound over its columns. Indicators of missing
-    values would be 0 and their coefficients undetermined: they are taken as missing once in twenty records.
+    Numbers are uniform between their bounds (scaled to [−1, 1]: second moment 1/3), levels are equally frequent, features
+    are independent, and where a missing value has a column one record in twenty is missing; a prepared matrix spreads its
+    bound over uncorrelated columns. What is true of every table is true here: levels without a baseline add up to the
+    intercept, so that no price promises to tell them apart.
     """
     facts, layout = encoding.facts, encoding.layout
-    squares = np.ones(facts.width)
     q = len(encoding.feature_names_out)
     if layout is None:
         bound = facts.norm_l2**2 - (1.0 if facts.intercept else 0.0)
-        squares[:q] = bound / max(q, 1)
-        return squares
-    rare = 0.05
+        return np.diag(np.append(np.full(q, bound / max(q, 1)), np.ones(facts.width - q)))
+    mean, square, feature = _columns(encoding, layout)
+    gram = np.outer(mean, mean)
+    gram[feature[:, None] == feature[None, :]] = 0.0  # at most one column of a feature is nonzero
+    np.fill_diagonal(gram, square)
+    for products in layout.products:
+        left, right = np.array(products.factors).T
+        mean[list(products.columns)] = mean[left] * mean[right]
+    _fill_products(
+        gram,
+        mean,
+        feature,
+        [pair for block in layout.products for pair in zip(block.columns, block.factors, strict=True)],
+    )
+    room = facts.norm_l2**2 - (1.0 if facts.intercept else 0.0)
+    if room < float(np.trace(gram[:q, :q])):  # the rows are clipped to a smaller norm than their columns would have
+        shrink = np.append(np.full(q, np.sqrt(max(room, 0.0) / np.trace(gram[:q, :q]))), np.ones(facts.width - q))
+        gram *= np.outer(shrink, shrink)
+    return gram
+
+
+def _columns(encoding: Encoding, layout: Layout) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Mean, mean square and number of the feature of each column; a product's are 0, 0 and its own until filled in."""
+    width = encoding.facts.width
+    mean, square = np.zeros(width), np.zeros(width)
+    feature = np.arange(width)
     for number in layout.numeric:
+        here = RARE if number.indicator >= 0 else 0.0
         lowest = -1.0 if encoding.fit_intercept else min(1.0, abs(number.bounds[0]) / number.half)
-        squares[number.column] = 1.0 / 3.0 if lowest < 0 else (1.0 + lowest + lowest**2) / 3.0
+        square[number.column] = (1.0 - here) * (1.0 / 3.0 if lowest < 0 else (1.0 + lowest + lowest**2) / 3.0)
         if number.indicator >= 0:
-            squares[number.indicator] = rare
+            mean[number.indicator] = square[number.indicator] = RARE
+            feature[number.indicator] = number.column
     for group in layout.onehot:
-        squares[list(group.columns)] = 1.0 / (len(group.columns) + 1)
+        columns = [*group.columns, *([group.missing] if group.missing >= 0 else [])]
+        share = (1.0 - (RARE if group.missing >= 0 else 0.0)) / len(group.all_levels)
+        mean[list(group.columns)] = square[list(group.columns)] = share
         if group.missing >= 0:
-            squares[group.missing] = rare
-    for product in layout.products:
-        for column, (left, right) in zip(product.columns, product.factors, strict=True):
-            squares[column] = squares[left] * squares[right]
-    if facts.norm_l2**2 < squares.sum():  # the rows are clipped to a smaller norm than their columns would have
-        shrunk = max(facts.norm_l2**2 - (1.0 if facts.intercept else 0.0), 0.0)
-        squares[:q] *= shrunk / squares[:q].sum()
-    return squares
+            mean[group.missing] = square[group.missing] = RARE
+        feature[columns] = columns[0]
+    if encoding.fit_intercept:
+        mean[-1] = square[-1] = 1.0
+    return mean, square, feature
+
+
+def _fill_products(
+    gram: Array, mean: Array, feature: NDArray[np.int64], products: list[tuple[int, tuple[int, int]]]
+) -> None:
+    """Second moments of products of two features' columns, from those of their factors: features are independent."""
+    if not products:
+        return
+    columns = np.array([column for column, _ in products])
+    a, b = np.array([factors for _, factors in products]).T
+    base = np.setdiff1d(np.arange(len(mean)), columns)
+    own = feature[b][:, None] == feature[base][None, :]
+    one = np.where(own, gram[np.ix_(b, base)] * mean[a][:, None], gram[np.ix_(a, base)] * mean[b][:, None])
+    crossed = (feature[a][:, None] == feature[b][None, :]) | (feature[b][:, None] == feature[a][None, :])
+    ab, ba = gram[np.ix_(a, b)], gram[np.ix_(b, a)]
+    gram[np.ix_(columns, columns)] = np.where(crossed, ab * ba, gram[np.ix_(a, a)] * gram[np.ix_(b, b)])
+    gram[np.ix_(columns, base)], gram[np.ix_(base, columns)] = one, one.T
+
+
+def undetermined(encoding: Encoding) -> list[str]:
+    """Features whose levels all have a column beside an intercept: the columns add up to it, whatever the table holds."""
+    if encoding.layout is None or not encoding.fit_intercept:
+        return []
+    return [group.feature for group in encoding.layout.onehot if len(group.columns) == len(group.all_levels)]

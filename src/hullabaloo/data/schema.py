@@ -56,7 +56,7 @@ def check_width(found: int, expected: int) -> None:
         )
     if found != expected:
         raise SchemaError(
-            f"X has {found} features, but Encoding is expecting {expected} features as input. Columns without names "
+            f"X has {found} features, but Domain is expecting {expected} features as input. Columns without names "
             f"are matched by position, one for each declared feature."
         )
 
@@ -112,9 +112,24 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
         raise SchemaError(
             f"y has {opened.schema.width} columns, and the domain declares {count} target(s). Pass one column for each."
         )
-    for position in range(count):
+    places = _by_name(domain, opened.schema) if count > 1 else [0]
+    for position in places:
         check_type(opened.schema, position, "The target")
-    return opened, list(range(count))
+    return opened, places
+
+
+def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
+    """Where the declared targets are in a y of several columns: by name where it has names, else in the declared order."""
+    if schema.names is None or not domain.targets_named:
+        return list(range(schema.width))
+    declared = [str(target.column) for target in domain.targets]
+    if set(schema.names) != set(declared):
+        raise SchemaError(
+            f"y has the columns {_listed(schema.names)}, and the domain declares the targets {_listed(declared)}. Targets are "
+            "matched by name, so that none is scaled by another's bounds: rename the columns, or pass an array without "
+            "names in the declared order."
+        )
+    return [schema.names.index(name) for name in declared]
 
 
 def open_role(table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:

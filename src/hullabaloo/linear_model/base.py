@@ -17,6 +17,7 @@ from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
+from hullabaloo.linear_model.parameters import check_types
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.linear_model.refit import refit
 from hullabaloo.linear_model.regularisation import chosen
@@ -97,7 +98,7 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
             LedgerError: the ledger refuses; nothing was read or spent.
         """
         task = self._task()
-        if getattr(y, "ndim", 1) == 2 and len(task.domain.targets) == 1:
+        if len(task.domain.targets) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Its one column is the target.",
                 DataConversionWarning,
@@ -108,9 +109,14 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         return self
 
     def price(
-        self, *, n: int | None = None, n_features: int | None = None, feature_names: list[str] | None = None
+        self, n: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
     ) -> Price:
-        """What a fit on n records costs and what it can be expected to gain; reads and charges nothing."""
+        """What a fit on n records costs and what it can be expected to gain; reads and charges nothing.
+
+        Args:
+            n: the number of records; left out where it is private (then the domain declares `records`).
+            n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
+        """
         task = self._task()
         encoding = task.domain.encoding(feature_names, n_features, fit_intercept=task.fit_intercept)
         return price(prepare(task, encoding, n))
@@ -166,11 +172,7 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
                 f"{type(self).__name__} needs a {missing}: without it no noise level is private, and Hullabaloo never "
                 f"takes one from the data. Pass {missing}={example}."
             )
-        for name, kind in (("budget", Budget), ("domain", Domain)):
-            if not isinstance(getattr(self, name), kind):
-                raise InvalidParameter(
-                    f"The {name} must be an hb.{kind.__name__}, but a {type(getattr(self, name)).__name__} was given."
-                )
+        check_types(self)
         constraint, penalty = chosen(self)
         return Task(
             what=type(self).__name__,

@@ -22,7 +22,7 @@ class Compared:
     standard_error: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """The table of `hb.compare`; post-processing of the releases, at no further cost."""
 
@@ -46,6 +46,9 @@ class Comparison:
         text = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         return "\n".join([*text, self.note])
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in line) + "</tr>" for line in self._cells())
         return f"<table>{rows}</table><p>{html.escape(self.note)}</p>"
@@ -64,6 +67,10 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
         InvalidParameter: no model was given, or one is not fitted.
         NotReleased: a model's release does not contain moments.
     """
+    if isinstance(models, PrivateLinearModel):
+        raise InvalidParameter(
+            "One model alone was given to compare. Pass a list of fitted models: hb.compare([first, second])."
+        )
     named = dict(models) if isinstance(models, Mapping) else {_name(i, m): m for i, m in enumerate(models)}
     if not named:
         raise InvalidParameter("No models were given to compare. Pass a list of fitted models, or a mapping of names.")

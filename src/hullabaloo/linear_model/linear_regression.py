@@ -21,7 +21,7 @@ class LinearRegression(PrivateLinearModel):
         >>> a, b = np.meshgrid(np.linspace(0, 10, 80), np.linspace(0, 10, 80))
         >>> X = np.column_stack([a.ravel(), b.ravel()])
         >>> y = 0.3 * X[:, 0] - 0.2 * X[:, 1]
-        >>> domain = hb.Domain(features={"a": (0, 10), "b": (0, 10)}, target=(-5, 5))
+        >>> domain = hb.Domain(features={"a": (0, 10), "b": (0, 10)}, target=(-5, 5), indicators=False)
         >>> model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X, y)
         >>> model.coef_.shape
         (2,)

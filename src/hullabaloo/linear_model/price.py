@@ -1,24 +1,28 @@
 """What a fit would cost and what it can be expected to gain, from public facts, before any data is read."""
 
+import html
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hullabaloo.data.reference import reference_squares
+from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.fit import Prepared, replanned
 from hullabaloo.privacy import epsilon_of
+from hullabaloo.release import large_delta
 
 # The table that gains are quoted for: features spread evenly and independently over their declared ranges, a target
 # whose standard deviation is a quarter of its declared range, of whose variance the best model explains a tenth.
 TARGET_VARIANCE = 0.25
 EXPLAINED = 0.1
+# The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
+WIDEST = 2_048
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Price:
     """Spend and expected gain of one fit.
 
@@ -27,11 +31,12 @@ class Price:
         epsilon: ε at `delta` that the plan costs.
         delta: the δ at which ε is quoted.
         mu: its Gaussian-DP parameter (None when it has none; ∞ when no noise is drawn).
-        columns: names of the encoded columns.
-        privacy_errors: expected privacy noise (standard error) of each coefficient, in the user's units, for a table
-            whose features are spread evenly over their declared ranges.
+        columns: names of the encoded columns; empty where there are too many to show.
+        privacy_errors: expected privacy noise (standard error) of each of their coefficients, in the user's units, for a
+            table whose features are spread evenly over their declared ranges.
         expectation: a sentence that says whether the model can be expected to beat the mean, and from which n or ε.
         reason: why this solver and these settings.
+        notes: sentences on what should be changed before the fit, if anything.
     """
 
     solver: str
@@ -43,6 +48,7 @@ class Price:
     privacy_errors: tuple[float, ...]
     expectation: str
     reason: str
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         mu = "" if self.mu is None or math.isinf(self.mu) else f", mu = {self.mu:.4g}"
@@ -60,10 +66,21 @@ class Price:
             [
                 f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
                 f"gain:  {self.expectation}",
-                "expected privacy noise (standard error) of each coefficient, in the units of the table:",
+                *(
+                    ["expected privacy noise (standard error) of each coefficient, in the units of the table:"]
+                    if errors
+                    else []
+                ),
                 *errors,
+                *(f"note:  {note}" for note in self.notes),
             ]
         )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""
@@ -71,18 +88,16 @@ class Price:
         for name, value in values.items():
             if isinstance(value, float) and not math.isfinite(value):
                 values[name] = None
-        return {**values, "columns": list(self.columns), "privacy_errors": list(self.privacy_errors)}
+        lists = {name: list(values[name]) for name in ("columns", "privacy_errors", "notes")}
+        return {**values, **lists}
 
 
 def price(prepared: Prepared) -> Price:
     """Read the price off a prepared fit."""
-    task, plan, encoding = prepared.task, prepared.plan, prepared.encoding
+    task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
-    noise = prepared.solver.predicted_noise(prepared.problem, plan, np.diag(reference_squares(encoding)))
-    matrix = encoding.user_matrix(0)
-    errors = np.sqrt(matrix**2 @ noise**2)
-    names = (*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else []))
+    names, errors = _errors(prepared)
     return Price(
         solver=plan.solver,
         epsilon=epsilon_of(plan.event, delta) if private else math.inf,
@@ -90,10 +105,40 @@ def price(prepared: Prepared) -> Price:
         mu=plan.event.gdp_mu() if private else math.inf,
         records=prepared.problem.records,
         columns=names,
-        privacy_errors=tuple(float(error) for error in errors[: len(names)]),
+        privacy_errors=errors,
         expectation=_expectation(prepared),
         reason=plan.reason,
+        notes=_notes(prepared, named=bool(names)),
     )
+
+
+def _errors(prepared: Prepared) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Names and expected noise of the coefficients on the reference table; nothing for a very wide one."""
+    encoding = prepared.encoding
+    if encoding.facts.width > WIDEST:
+        return (), ()
+    noise = prepared.solver.predicted_noise(prepared.problem, prepared.plan, reference_gram(encoding))
+    errors = np.sqrt(encoding.user_matrix(0) ** 2 @ noise**2)
+    names = (*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else []))
+    return names, tuple(float(error) for error in errors[: len(names)])
+
+
+def _notes(prepared: Prepared, named: bool) -> tuple[str, ...]:
+    task, encoding = prepared.task, prepared.encoding
+    notes = []
+    if not named:
+        notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown")
+    if late := large_delta(task.budget, prepared.problem.records):
+        notes.append(late)
+    features = undetermined(encoding)
+    if named and features and task.budget.is_private:
+        names = ", ".join(repr(name) for name in features[:5]) + (" and others" if len(features) > 5 else "")
+        notes.append(
+            f"{names}: every level has a column beside the intercept, so what they share cannot be told apart, and the noise "
+            "of each says so. Predictions do not suffer; to read the coefficients, declare a baseline: "
+            "hb.Categorical([...], baseline=...)"
+        )
+    return tuple(notes)
 
 
 def _expectation(prepared: Prepared) -> str:

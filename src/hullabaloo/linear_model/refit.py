@@ -9,6 +9,7 @@ from sklearn.base import clone
 from hullabaloo.data import Encoding
 from hullabaloo.data.reference import columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
+from hullabaloo.fit import check_dimension
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.privacy.answers import NoisyMoments
@@ -29,6 +30,8 @@ def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None,
     chosen_set, chosen_penalty = chosen(sibling)
     keep = kept_columns(encoding, features)
     facts = encoding.facts
+    names = [facts.columns[place] for place in keep]
+    check_dimension(chosen_set, names[:-1] if facts.intercept else names)
     problem = Problem(
         loss=model.loss,
         dimension=len(keep),

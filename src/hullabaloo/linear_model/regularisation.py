@@ -4,6 +4,7 @@ from typing import Protocol
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.linear_model.parameters import found
 
 
 class Regularised(Protocol):
@@ -30,12 +31,18 @@ def chosen(model: Regularised) -> tuple[ConvexSet | None, Penalty]:
             f"{type(model).__name__} got both a constraint and a penalty. The two describe the same trade-off, and "
             "their combination has no default meaning; pass exactly one."
         )
-    for name, value, kind in (("constraint", constraint, ConvexSet), ("penalty", penalty, Penalty)):
-        if value is not None and not isinstance(value, kind):
-            raise InvalidParameter(
-                f"The {name} must be a set or penalty of hullabaloo, such as hb.L1Ball(1.0) or hb.L1Penalty(0.01), "
-                f"but a {type(value).__name__} was given."
-            )
+    if constraint is not None and not isinstance(constraint, ConvexSet):
+        hint = " A penalty is passed as penalty=...." if isinstance(constraint, Penalty) else ""
+        raise InvalidParameter(
+            "The constraint must be a convex set, such as hb.L1Ball(1.0), hb.L2Ball(1.0), hb.Box(-1.0, 1.0) or "
+            f"hb.Simplex(), but {found(constraint)} was given.{hint}"
+        )
+    if penalty is not None and not isinstance(penalty, Penalty):
+        hint = " A set is passed as constraint=...." if isinstance(penalty, ConvexSet) else ""
+        raise InvalidParameter(
+            "The penalty must be an object such as hb.L1Penalty(0.01), hb.SquaredL2Penalty(0.01) or "
+            f"hb.ElasticNetPenalty(0.01, 0.5), but {found(penalty)} was given.{hint}"
+        )
     if constraint is None and penalty is None:
         return model.default_constraint, model.default_penalty
     return constraint, penalty if penalty is not None else NoPenalty()

@@ -2,13 +2,16 @@
 
 import html
 import math
+import textwrap
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.linear_model.regularisation import chosen
@@ -32,7 +35,7 @@ class Row:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Summary:
     """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
 
@@ -88,8 +91,11 @@ class Summary:
             ]
             return "  ".join(cells).rstrip()
 
-        lines = [fill(head), "  ".join("-" * w for w in widths), *map(fill, body), "", self.note, self.statement]
-        return "\n".join(line for line in lines if line is not None)
+        rest = [textwrap.fill(text, 100, break_on_hyphens=False) for text in (self.note, self.statement)]
+        return "\n".join([fill(head), "  ".join("-" * w for w in widths), *map(fill, body), "", *rest])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         head, body = self._cells()
@@ -103,19 +109,18 @@ class Summary:
 
 def summarise(model: "PrivateLinearModel", confidence: float) -> Summary:
     """Build the table from the release alone."""
-    if not 0.0 < confidence < 1.0:
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
         raise InvalidParameter(
             f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
         )
     release, encoding = model.release_, model.encoding_
     z = float(ndtri(0.5 + confidence / 2.0))
+    coefficients, intercepts = encoding.coefficients_to_user(release.theta)
     rows = []
     for k, target in enumerate(encoding.facts.targets):
-        matrix = encoding.user_matrix(k)
-        values = matrix @ release.theta[:, k]
-        values[-1] += encoding.target_offset[k]
-        sampling = standard_errors(matrix, release.sampling_covariance, k)
-        privacy = standard_errors(matrix, release.privacy_covariance, k)
+        values = np.append(coefficients[k], intercepts[k])
+        sampling = standard_errors(encoding, release.sampling_covariance, k)
+        privacy = standard_errors(encoding, release.privacy_covariance, k)
         half = z * np.sqrt(sampling**2 + privacy**2)
         names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
         for j, name in enumerate(names):
@@ -124,22 +129,29 @@ def summarise(model: "PrivateLinearModel", confidence: float) -> Summary:
     return Summary(tuple(rows), confidence, str(release.statement), _note(model))
 
 
-def standard_errors(matrix: Array, covariance: Array | None, k: int) -> Array:
-    """Standard deviations of `matrix @ θ`; NaN where the release does not know the covariance."""
+def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Array:
+    """Of target k's coefficients in the user's units, then the intercept; NaN where the release does not tell them."""
     if covariance is None:
-        return np.full(matrix.shape[0], np.nan)
+        return np.full(len(encoding.feature_names_out) + 1, np.nan)
+    matrix = encoding.user_matrix(k)
     variance = np.einsum("ij,jl,il->i", matrix, covariance[k], matrix)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
 
 
 def _note(model: "PrivateLinearModel") -> str:
     release = model.release_
-    if release.sampling_covariance is None:
+    if release.moments is None:
         return (
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
             "without another charge; fit with solver='moments' to have them."
         )
     constraint, penalty = chosen(model)
+    if release.sampling_covariance is None:
+        return (
+            f"{'An l1 penalty' if constraint is None else 'A set that holds coefficients back'} makes errors that are not "
+            "normal, so no intervals are shown. The same release gives those of the unrestricted model, at no further cost: "
+            "model.refit(penalty=hb.NoPenalty()).summary()."
+        )
     asked = constraint is not None or not isinstance(penalty, NoPenalty)
     target = "the optimum of the penalty or set that was asked for" if asked else "the least-squares coefficients"
     if release.moments is None or release.moments.sigma == 0.0:

@@ -16,6 +16,10 @@ ENOUGH = 0.9
 """Share of the reference table's signal that moments must be expected to keep to be chosen."""
 
 
+WIDEST = 16_384
+"""Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
+
+
 def choose(problem: Problem, menu: Menu, mu: float, name: str) -> tuple[Solver, Plan]:
     """The solver called `name`, or for "auto" the one that the budget calls for, and its plan.
 
@@ -31,6 +35,8 @@ def choose(problem: Problem, menu: Menu, mu: float, name: str) -> tuple[Solver, 
         if name not in SOLVERS:
             known = ", ".join(repr(known) for known in ("auto", *SOLVERS))
             raise InvalidParameter(f"The solver {name!r} was asked, but there are {known}; pass one of these.")
+        if name == "moments":
+            _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = SOLVERS[name]
         return solver, solver.plan(problem, menu, mu)
     return _better(problem, menu, mu)
@@ -40,6 +46,10 @@ def _better(problem: Problem, menu: Menu, mu: float) -> tuple[Solver, Plan]:
     moments, gradient = SOLVERS["moments"], SOLVERS["gradient"]
     if not isinstance(problem.loss, Squared):
         return gradient, gradient.plan(problem, menu, mu)
+    if problem.dimension > WIDEST and problem.targets == 1 and not math.isinf(mu):
+        other = gradient.plan(problem, menu, mu)
+        return gradient, replace(other, reason=f"too many columns for moments; {other.reason}")
+    _refuse_wide(problem, "fit one target at a time, or " if problem.targets > 1 else "")
     plan = moments.plan(problem, menu, mu)
     if math.isinf(mu):
         return moments, plan
@@ -52,3 +62,12 @@ def _better(problem: Problem, menu: Menu, mu: float) -> tuple[Solver, Plan]:
         return moments, replace(plan, reason=f"{words}; {plan.reason}")
     other = gradient.plan(problem, menu, mu)
     return gradient, replace(other, reason=f"{words}, gradient steps usually more; {other.reason}")
+
+
+def _refuse_wide(problem: Problem, remedy: str) -> None:
+    """A matrix that cannot be held is refused now: failing after the charge would spend the budget on nothing."""
+    if problem.dimension > WIDEST:
+        raise InvalidParameter(
+            f"Moments of {problem.dimension:,} columns were asked for, a matrix of {8e-9 * problem.dimension**2:,.0f} GB; at most "
+            f"{WIDEST:,} columns are taken. Nothing was charged or read. To go on, {remedy}declare fewer columns."
+        )

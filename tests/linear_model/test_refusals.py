@@ -1,0 +1,173 @@
+"""What a newcomer gets wrong is refused with a sentence that names the remedy, before anything is charged."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import hullabaloo as hb
+from hullabaloo.errors import HullabalooError
+
+BUDGET = hb.Budget(1.0, 1e-8)
+DOMAIN = hb.Domain(features={"age": (18, 90), "sex": ["f", "m"]}, target={"stay": (0, 30)})
+TABLE = pd.DataFrame({"age": [20.0, 40.0, 60.0], "sex": ["f", "m", "f"], "stay": [1.0, 2.0, 3.0]})
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> hb.Ledger:
+    made = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    made.create("ward", hb.Budget(100.0, 1e-3), neighbours="replace-one")
+    return made
+
+
+WRONG = [
+    ({"budget": 1.0}, r"must be an hb\.Budget, such as hb\.Budget\(1\.0, 1e-8\), but a float"),
+    ({"domain": {"age": (18, 90)}}, r"must be an hb\.Domain: .* but a dict"),
+    ({"domain": "domain.toml"}, r"hb\.Domain\.from_toml"),
+    ({"fit_intercept": "no"}, "True or False, but a str"),
+    ({"ledger": 3}, "URL, such as .* but an int"),
+    ({"ledger": Path("privacy.db")}, "URL, such as .* but a path"),
+    ({"dataset": 3}, "the name that the dataset has"),
+    ({"test_key": "secret", "ledger": None, "dataset": None}, "a TestKey or its 32 bytes"),
+    ({"test_key": np.random.default_rng(0), "ledger": None, "dataset": None}, "never seeded"),
+    ({"constraint": "l1:1"}, r"a convex set, such as hb\.L1Ball\(1\.0\).* but a str"),
+    ({"constraint": hb.L1Ball}, "the class L1Ball itself"),
+    ({"constraint": hb.L1Penalty(0.1)}, "A penalty is passed as penalty="),
+    ({"penalty": hb.L1Ball(1.0)}, "A set is passed as constraint="),
+    ({"penalty": 0.1}, r"such as hb\.L1Penalty\(0\.01\)"),
+    (
+        {"constraint": hb.Box([0, 0], [1, 1])},
+        "in 2 dimensions, but 5 encoded columns.*sex=f.*Nothing was read or charged",
+    ),
+    ({"domain": hb.Domain(features={"age": (18, 90), "sex": ["f", "m"]})}, "declares no target"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG, ids=[words[:30] for _, words in WRONG])
+def test_a_wrong_parameter_is_refused_and_nothing_is_charged(ledger: hb.Ledger, given: dict, words: str) -> None:
+    parameters = {"budget": BUDGET, "domain": DOMAIN, "ledger": ledger, "dataset": "ward", **given}
+    model = hb.LinearRegression(**parameters)
+    for asked in (lambda: model.fit(TABLE), lambda: model.price(n=100)):
+        with pytest.raises(HullabalooError, match=words):
+            asked()
+    assert ledger.charges("ward") == ()
+
+
+@pytest.mark.parametrize("zero", [0, False, np.False_])
+def test_no_intercept_may_be_written_in_the_usual_ways(zero: object) -> None:
+    domain = hb.Domain(features={"age": (18, 90)}, target=(0, 30), indicators=False)
+    model = hb.LinearRegression(budget=hb.Budget(math.inf), domain=domain, fit_intercept=zero)
+    assert model.fit(TABLE[["age"]], TABLE["stay"]).intercept_ == 0.0
+
+
+@pytest.mark.parametrize("n", ["4000", 40.5, True])
+def test_a_price_is_for_a_whole_number_of_records(n: object) -> None:
+    with pytest.raises(HullabalooError, match="must be a whole number"):
+        hb.Ridge(budget=BUDGET, domain=DOMAIN).price(n=n)
+
+
+def test_a_price_for_another_number_than_the_declared_one_is_not_passed_off_as_asked() -> None:
+    domain = hb.Domain(features={"age": (18, 90)}, target=(0, 30), records=3000)
+    model = hb.Ridge(budget=BUDGET, domain=domain, neighbours="add-or-remove")
+    assert model.price().records == model.price(3000).records == 3000
+    with pytest.raises(HullabalooError, match="declare records=500"):
+        model.price(n=500)
+
+
+def test_several_targets_are_matched_by_name() -> None:
+    """By position, one target would be scaled by another's bounds, and its predictions called by the other's name."""
+    domain = hb.Domain(features={"age": (18, 90)}, target={"stay": (0, 30), "cost": (0, 900)}, indicators=False)
+    table = pd.DataFrame({"age": [20.0, 40.0, 60.0], "stay": [1.0, 2.0, 4.0], "cost": [10.0, 25.0, 40.0]})
+    exact = hb.LinearRegression(budget=hb.Budget(math.inf), domain=domain)
+    one = exact.fit(table[["age"]], table[["stay", "cost"]]).predict(table)
+    other = exact.fit(table[["age"]], table[["cost", "stay"]]).predict(table)
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(one, exact.fit(table[["age"]], table[["stay", "cost"]].to_numpy()).predict(table))
+    with pytest.raises(HullabalooError, match=r"matched by name.*rename"):
+        exact.fit(table[["age"]], table[["stay", "cost"]].rename(columns={"cost": "price"}))
+
+
+def test_a_target_of_two_columns_is_no_column_vector() -> None:
+    with pytest.raises(HullabalooError, match="y has 2 columns"):  # and no warning before it: warnings are errors here
+        hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE, TABLE[["stay", "age"]])
+
+
+def test_refits_check_their_set_too() -> None:
+    model = hb.LinearRegression(budget=hb.Budget(math.inf), domain=DOMAIN).fit(TABLE)
+    with pytest.raises(HullabalooError, match="in 2 dimensions, but 1 encoded columns"):
+        model.refit(features=["sex=f"], constraint=hb.Box([0, 0], [1, 1]))
+
+
+def test_moments_of_a_table_too_wide_for_them_are_refused_before_the_charge(ledger: hb.Ledger) -> None:
+    domain = hb.Domain(row_norm=1.0, target=(0, 30))
+    X = sparse.random_array((20, 200_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    model = hb.Ridge(budget=BUDGET, domain=domain, ledger=ledger, dataset="ward", solver="moments")
+    with pytest.raises(HullabalooError, match=r"200,001 columns.*solver='gradient'"):
+        model.fit(X, np.ones(20))
+    assert ledger.charges("ward") == ()
+    wide = model.set_params(solver="auto")
+    assert wide.price(n=20, n_features=200_000).solver == "gradient"
+    fitted = wide.fit(X, np.ones(20))
+    assert fitted.coef_.shape == (200_000,)
+    assert len(fitted.summary().rows) == 200_001
+
+
+def test_a_delta_that_is_not_below_one_over_the_records_is_said() -> None:
+    model = hb.Ridge(budget=hb.Budget(1.0, 1e-2), domain=DOMAIN, test_key=bytes(32))
+    assert "delta = 0.01 is not below one over the 500 records" in str(model.price(n=500))
+    assert "delta" not in "".join(model.price(n=99).notes)
+    private = hb.Ridge(budget=hb.Budget(1.0, 0.5), domain=DOMAIN).fit(TABLE)
+    assert "Beware: delta = 0.5 is not below one over the 3 records" in str(private.statement_)
+    assert "Beware" not in str(hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE).statement_)
+
+
+def test_a_price_says_which_levels_cannot_be_told_apart() -> None:
+    """Without a baseline the levels add up to the intercept, on every table: no price may promise their coefficients."""
+    sexes = {"f", "m"}
+    kept = hb.Domain(features={"age": (18, 90), "sex": sorted(sexes)}, target=(0, 30), indicators=False)
+    based = hb.Domain(
+        features={"age": (18, 90), "sex": hb.Categorical(sorted(sexes), baseline="f")}, target=(0, 30), indicators=False
+    )
+    prices = [
+        hb.LinearRegression(budget=BUDGET, domain=domain, solver="moments").price(n=40_000) for domain in (kept, based)
+    ]
+    assert "'sex': every level has a column beside the intercept" in str(prices[0])
+    assert prices[1].notes == ()
+    noise = [dict(zip(price.columns, price.privacy_errors, strict=True)) for price in prices]
+    assert noise[0]["sex=m"] > 50 * noise[1]["sex=m"]
+    assert noise[0]["age"] == pytest.approx(noise[1]["age"], rel=0.1)
+
+
+def test_a_summary_without_intervals_says_why() -> None:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"age": rng.uniform(18, 90, 20_000), "sex": rng.choice(["f", "m"], 20_000)})
+    table["stay"] = 0.2 * table["age"] + rng.normal(0, 2, 20_000)
+    domain = hb.Domain(features={"age": (18, 90), "sex": ["f", "m"]}, target={"stay": (0, 30)}, indicators=False)
+    model = hb.LinearRegression(budget=hb.Budget(5.0, 1e-9), domain=domain, solver="moments").fit(table)
+    assert "Intervals are for" in model.summary().note
+    held, thresholded = model.refit(constraint=hb.L1Ball(0.1)), model.refit(penalty=hb.L1Penalty(0.01))
+    assert held.summary().note.startswith("A set that holds coefficients back")
+    assert thresholded.summary().note.startswith("An l1 penalty")
+    assert "Intervals are for" in held.refit(penalty=hb.NoPenalty()).summary().note
+    stepped = hb.LinearRegression(budget=BUDGET, domain=domain, solver="gradient").fit(table)
+    assert "does not contain second moments" in stepped.summary().note
+    for confidence in ("0.95", True, 95):
+        with pytest.raises(HullabalooError, match="strictly between 0 and 1"):
+            model.summary(confidence=confidence)
+    with pytest.raises(HullabalooError, match=r"hb\.compare\(\[first, second\]\)"):
+        hb.compare(model)
+
+
+def test_what_is_shown_at_a_prompt_is_the_text() -> None:
+    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="moments")
+    price = model.price(n=100)
+    model.fit(TABLE)
+    assert repr(price) == str(price)
+    assert price._repr_html_().startswith("<pre>spend")
+    assert repr(model.summary()) == str(model.summary())
+    assert repr(hb.compare([model])) == str(hb.compare([model]))
+    assert model.statement_._repr_html_().startswith("<p>Not recorded")
+    assert max(map(len, str(model.summary()).splitlines())) <= 100
