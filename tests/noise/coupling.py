@@ -32,7 +32,7 @@ def inputs(rng: np.random.Generator, size: int, scale: float, bound: float) -> t
     return x, other
 
 
-def violations(  # noqa: PLR0917
+def violations(
     mechanism: Callable[..., np.ndarray], density: sampler.Density, scale: float, bound: float, key: TestKey, size: int
 ) -> int:
     grid = lattice(scale, bound)

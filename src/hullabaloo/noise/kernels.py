@@ -42,7 +42,7 @@ _TOSSED = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
     cache=True,
     nogil=True,
 )
-def draw(  # noqa: PLR0917 (the fields of a table, one by one: kernels take arrays, not classes)
+def draw(  # the fields of a table, one by one: kernels take arrays, not classes
     words: NDArray[np.uint64],
     position: int,
     threshold: NDArray[np.uint64],
@@ -105,7 +105,7 @@ def draw(  # noqa: PLR0917 (the fields of a table, one by one: kernels take arra
 
 
 @njit((_read(float64), _read(int64), float64, float64, float64, float64[::1]), cache=True, nogil=True)
-def release(  # noqa: PLR0917
+def release(
     x: NDArray[np.float64],
     noise: NDArray[np.int64],
     scale: float,

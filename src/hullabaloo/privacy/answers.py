@@ -88,6 +88,8 @@ class NoisyMoments:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NoisyMoments":
         """Read what `to_dict` wrote."""
-        arrays: dict[str, Any] = {name: np.asarray(data[name], dtype=np.float64) for name in ("gram", "cross", "square")}
+        arrays: dict[str, Any] = {
+            name: np.asarray(data[name], dtype=np.float64) for name in ("gram", "cross", "square")
+        }
         numbers: dict[str, Any] = {name: float(data[name]) for name in ("sigma", "scale_x", "scale_y", "target_scale")}
         return cls(**arrays, **numbers, records=int(data["records"]), counted=bool(data["counted"]))
