@@ -84,14 +84,15 @@ def normalised(moments: NoisyMoments, target: int, intercept: bool) -> Normalise
     """Divide by the bound of ‖x‖, and weigh what is known about the intercept's column against its noisy sum.
 
     That column is 1 in every record, so its own entry is (sum of weights)/records: 1, up to what the declared number
-    misses, and exactly 1 where the records are counted. Prior and noisy entry are averaged by precision.
+    misses, and exactly 1 where the records are counted. Prior and noisy entry are averaged by precision. A sum of weights is
+    positive: where far fewer records came than were declared, what noise left of it is raised to its own deviation.
     """
     scale = moments.scale_x
     gram, noise, corner = moments.gram / scale**2, moments.gram_noise / scale**2, 1.0
     if intercept and noise > 0.0:
         doubt = 0.0 if moments.counted else COUNT_DOUBT / scale**2
         corner = doubt**2 / (doubt**2 + noise**2)
-        gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) / scale**2
+        gram[-1, -1] = max(corner * gram[-1, -1] + (1.0 - corner) / scale**2, corner * noise)
     return Normalised(gram, moments.cross[:, target] / scale, noise, moments.cross_noise / scale, intercept, corner)
 
 
