@@ -33,13 +33,14 @@ def test_two_records_whatever_was_declared(shape: str, solver: str, declared: in
         model = hb.LinearRegression(
             budget=budget, domain=domain, neighbours="add-or-remove", solver=solver, **SHAPES[shape]
         )
-        for run in range(12):
+        for run in range(12 if solver == "moments" else 3):
             model.test_key = KEY.derive(run)
             fitted = model.fit(X, y)
             assert np.isfinite(fitted.release_.theta).all()
             assert budget.admits(fitted.statement_.event)
-            assert str(fitted.summary())
-            if fitted.release_.moments is not None:
+            if run == 0:
+                assert str(fitted.summary())
+            if run == 0 and fitted.release_.moments is not None:
                 assert np.isfinite(fitted.refit(penalty=hb.L1Penalty(0.01)).release_.theta).all()
 
 
