@@ -3,9 +3,9 @@
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 SOURCES = [
     "src/hullabaloo/curator",
