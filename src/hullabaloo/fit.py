@@ -125,8 +125,11 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None) -> Fitte
     encoding = task.domain.encoding_for(source, target, weight=weight, fit_intercept=task.fit_intercept)
     prepared = prepare(task, encoding, source.n_rows if count_is_public(task) else None)
     charge = _charge(prepared)
-    rows = encoding.encode(source, target, weight=weight)
-    return Fitted(_answer(prepared, rows, charge), prepared, names=source.schema.names)
+    try:
+        release = _answer(prepared, encoding.encode(source, target, weight=weight), charge)
+    except MemoryError:  # NumPy's own words hold the number of rows
+        raise MemoryError("The machine has not enough memory for this fit. A charge that was made stays.") from None
+    return Fitted(release, prepared, names=source.schema.names)
 
 
 def _answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo._version import __version__
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget, Event, Neighbours, delta_of, epsilon_of, event_from_dict, group
 from hullabaloo.privacy.answers import NoisyMoments
 
@@ -72,6 +73,16 @@ class PrivacyStatement:
     query_noise: tuple[Mapping[str, Any], ...] = ()
     made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     version: str = __version__
+
+    def __post_init__(self) -> None:
+        """Fail closed: what drew no noise is marked whatever a file says, and an unknown mark is refused."""
+        if self.not_private and self.not_private not in NOT_PRIVATE:
+            raise InvalidParameter(
+                f"A privacy statement is marked {self.not_private!r}, and this version knows {sorted(NOT_PRIVATE)} only. A mark "
+                "that is not understood is not dropped: read the release with the version that wrote it."
+            )
+        if not self.not_private and (not self.budget.is_private or self.event.gdp_mu() == math.inf):
+            object.__setattr__(self, "not_private", "epsilon")
 
     @property
     def private(self) -> bool:
