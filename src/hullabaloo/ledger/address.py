@@ -1,6 +1,7 @@
 """Where a ledger lives: one database URL, checked, made absolute, and shown without its password."""
 
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from sqlalchemy import URL, make_url
@@ -42,14 +43,15 @@ class Address:
         return f"Address({self.shown!r})"
 
 
-def parse(text: str) -> Address:
+def parse(text: object) -> Address:
     """Check a URL; a relative SQLite path is taken from the current folder. Raises InvalidParameter (which never repeats the URL's password)."""
     try:
-        url = make_url(text)
+        url = make_url(text)  # type: ignore[arg-type]  # what is no text is refused
     except (ArgumentError, ValueError):
+        example = _as_file(text) or "sqlite:///privacy.db"
         raise InvalidParameter(
             "The ledger's address is not a database URL, and a ledger that cannot be found again protects nobody. "
-            'Write "sqlite:///privacy.db" for a file or "postgresql://user@host/database" for a server.'
+            f'Write "{example}" for a file or "postgresql://user@host/database" for a server.'
         ) from None
     if url.drivername in _SQLITE:
         return Address(_sqlite(url))
@@ -60,6 +62,12 @@ def parse(text: str) -> Address:
         'concurrent processes cannot overspend) are proved for SQLite and PostgreSQL only. Use "sqlite:///privacy.db" '
         'or "postgresql://user@host/database" (driver psycopg).'
     )
+
+
+def _as_file(text: object) -> str:
+    """The URL of what looks like a path; "" for what may be a mistyped server, whose password must not be repeated."""
+    path = str(text) if isinstance(text, str | PathLike) else ""
+    return "" if not path or ":" in path or "@" in path else f"sqlite:///{path}"
 
 
 def _sqlite(url: URL) -> URL:

@@ -72,7 +72,7 @@ class Ledger:
         dataset: str,
         budget: Budget,
         *,
-        neighbours: Neighbours | str,
+        neighbours: Neighbours | str = "replace-one",
         unit: str = "record",
         records_per_unit: int = 1,
         filter: str = "basic",
@@ -80,8 +80,10 @@ class Ledger:
     ) -> Dataset:
         """Open a dataset's budget; relation, unit and filter are fixed for ever. Makes the database's tables when missing.
 
+        The defaults are those of the estimators and of the command line; a fit under other terms is refused.
+
         Raises:
-            InvalidParameter: a malformed name, unit or filter.
+            InvalidParameter: a malformed name, unit or filter, or a budget that is no `Budget`.
             BudgetError: the budget is infinite, or the filter cannot hold it.
             LedgerError: the dataset exists (even with the same terms: whoever asks again may believe it is fresh).
             LedgerUnreachable: the database cannot be opened or written.

@@ -36,6 +36,9 @@ class Dataset:
     created_by: str
     versions: Versions
 
+    def __str__(self) -> str:
+        return self.describe()
+
     def describe(self) -> str:
         """Say the terms in a sentence."""
         return (
@@ -67,6 +70,9 @@ class Charge:
     records_per_unit: int
     detail: Mapping[str, Any]
     versions: Versions
+
+    def __str__(self) -> str:
+        return self.describe()
 
     def describe(self) -> str:
         """Say who released what, when and at what cost."""
@@ -108,6 +114,9 @@ class Remaining:
     sentence: str
     budget: Budget | None
 
+    def __str__(self) -> str:
+        return self.describe()
+
     def describe(self) -> str:
         """Say it in a sentence."""
         return f"{self.dataset}: {self.sentence}"
@@ -125,6 +134,9 @@ class Quote:
     cost: Cost
     before: Remaining
     after: Remaining
+
+    def __str__(self) -> str:
+        return self.describe()
 
     def describe(self) -> str:
         """Say it in a sentence."""
@@ -148,6 +160,9 @@ class Upgrade:
     before: int
     after: int
 
+    def __str__(self) -> str:
+        return self.describe()
+
     def describe(self) -> str:
         """Say what was done."""
         if self.before == self.after:
@@ -170,6 +185,9 @@ class Finding:
     number: int | None
     text: str
 
+    def __str__(self) -> str:
+        return self.describe()
+
     def describe(self) -> str:
         """Say it in a line."""
         row = f"dataset {self.dataset!r}" if self.number is None else f"charge {self.number} on {self.dataset!r}"
@@ -184,6 +202,9 @@ class Verification:
     datasets: int
     charges: int
     findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
     @property
     def status(self) -> str:

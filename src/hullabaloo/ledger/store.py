@@ -52,6 +52,11 @@ def new_terms(
     """Check the terms of a new dataset before the database is opened."""
     _require_line("dataset", name)
     _require_line("unit", unit)
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(
+            f"The budget of dataset {name!r} must be a Budget, such as hb.Budget(1.0, 1e-8), but a {type(budget).__name__} was "
+            "given: a number alone does not say which guarantee it counts."
+        )
     if not isinstance(records_per_unit, int) or isinstance(records_per_unit, bool) or records_per_unit < 1:
         raise InvalidParameter(
             f"records_per_unit={records_per_unit!r} was given for dataset {name!r}, but it bounds how many records one "
@@ -187,9 +192,18 @@ def _require_same_terms(dataset: Dataset, request: Request) -> None:
         raise RelationRefused(
             f"The charge protects the {describe_unit(request.unit, request.records_per_unit)}, but dataset "
             f"{dataset.name!r} was created for the {describe_unit(dataset.unit, dataset.records_per_unit)}: guarantees for "
-            f"two units do not add up. Nothing was read. Declare unit={dataset.unit!r}, "
-            f"records_per_unit={dataset.records_per_unit} in the domain."
+            f"two units do not add up. Nothing was read. {_same_unit(dataset)}"
         )
+
+
+def _same_unit(dataset: Dataset) -> str:
+    """What to change in the domain."""
+    if dataset.unit == "record":
+        return (
+            "Leave unit and records_per_unit out of the domain, or open a dataset whose unit is the domain's: one for records "
+            "protects less than you ask."
+        )
+    return f"Declare unit={dataset.unit!r}, records_per_unit={dataset.records_per_unit} in the domain."
 
 
 def _require_recordable(request: Request) -> None:

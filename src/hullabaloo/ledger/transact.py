@@ -56,24 +56,30 @@ def transact(address: Address, work: Callable[[Connection], T], *, write: bool, 
             if backend.is_contention(error) and time.monotonic() < give_up_at:
                 time.sleep(random.uniform(0.001, 0.02))  # not privacy noise: it spreads out waiting processes
                 continue
-            raise _unreachable(address, backend, error, stage, missing_ok=may_create) from error
+            plain = _no_ledger(address, backend, error, missing_ok=may_create)
+            if plain:  # nothing more to learn from the driver
+                raise LedgerUnreachable(plain) from None
+            raise _unreachable(address, backend, error, stage) from error
         except SQLAlchemyError as error:
             raise LedgerUnreachable(_sentence(address, stage, str(error), backend.remedy)) from error
 
 
-def _unreachable(
-    address: Address, backend: Backend, error: DBAPIError, stage: str, *, missing_ok: bool
-) -> LedgerUnreachable:
+def _no_ledger(address: Address, backend: Backend, error: DBAPIError, *, missing_ok: bool) -> str:
+    """The sentence for an address at which no ledger was made; "" for any other failure."""
     if backend.lacks_tables(error):
-        return LedgerUnreachable(
+        return (
             f"The database {address.shown} can be opened but holds no ledger, so nothing can be charged and nothing was "
             "read. Check the address, or make a ledger there with Ledger.create or `hullabaloo ledger create`."
         )
     if address.is_sqlite and not missing_ok and not address.path.exists():
-        return LedgerUnreachable(
+        return (
             f"There is no ledger at {address.shown}: the file does not exist, so nothing can be charged and nothing was "
             "read. Check the path, or make a ledger there with Ledger.create or `hullabaloo ledger create`."
         )
+    return ""
+
+
+def _unreachable(address: Address, backend: Backend, error: DBAPIError, stage: str) -> LedgerUnreachable:
     found = " ".join(str(error.orig).split())
     if stage == "the commit":
         found += " (the connection may have broken after the charge was recorded: look at the log before trying again)"

@@ -36,7 +36,7 @@ class BasicFilter(Filter):
         refuse_infinite(budget, self.name)
         if budget.pair is None:
             raise BudgetError(
-                f"A dataset was to be created with {budget!r} under the basic filter, which adds up epsilons and deltas and "
+                f"{budget!r} was stated under the basic filter, which adds up epsilons and deltas and "
                 "finds none in it. State the budget as Budget(epsilon, delta), or create the dataset with filter='"
                 f"{'gdp' if budget.mu is not None else 'renyi'}'."
             )

@@ -220,6 +220,7 @@ def _number(name: str, value: float) -> float:
         number = math.nan
     if math.isnan(number):
         raise BudgetError(
-            f"A budget of {name}={value!r} was asked for, which is no number; nothing could be promised by it."
+            f"A budget of {name}={value!r} was asked for, which is no number; nothing could be promised by it. Write numbers, "
+            "such as Budget(1.0, 1e-8)."
         )
     return number

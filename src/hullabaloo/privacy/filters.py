@@ -97,7 +97,7 @@ def reserved(budget: Budget, name: str) -> tuple[float, float, float]:
     """Give the ε and δ left for exact laws, and the total variation that the rest of δ pays for."""
     if budget.delta == 0.0:
         raise BudgetError(
-            f"A dataset was to be created with {budget!r} under the {name} filter, which needs a positive delta. State one well below "
+            f"{budget!r} was stated under the {name} filter, which needs a positive delta. State one well below "
             "one over the number of records, for example 1/n², or create the dataset with filter='basic' for pure releases only."
         )
     reserve = budget.delta * TAIL_SHARE
@@ -109,7 +109,7 @@ def refuse_infinite(budget: Budget, name: str) -> None:
     """Refuse a budget that never runs out."""
     if not budget.is_private:
         raise BudgetError(
-            f"A dataset was to be created with epsilon = ∞ under the {name} filter. Such a budget never runs out, so nothing is kept "
+            f"A budget of epsilon = ∞ was stated under the {name} filter. Such a budget never runs out, so nothing is kept "
             "by recording charges against it. State a finite budget."
         )
 

@@ -73,7 +73,7 @@ def _gdp_capacity(budget: Budget) -> Capacity:
         return budget.mu, TAIL_ALLOWANCE
     if budget.rho is not None:
         raise BudgetError(
-            f"A dataset was to be created with {budget!r} under the gdp filter, which keeps Gaussian differential privacy. Create it "
+            f"{budget!r} was stated under the gdp filter, which keeps Gaussian differential privacy. Create it "
             f"with filter='renyi', or with Budget.gdp({root_at_most(2 * Fraction(budget.rho))!r}), which implies this budget."
         )
     epsilon, delta, tail = reserved(budget, "gdp")

@@ -75,7 +75,7 @@ def _renyi_capacity(budget: Budget) -> Capacity:
         return budget.rho, TAIL_ALLOWANCE, 0.0
     if budget.mu is not None:
         raise BudgetError(
-            f"A dataset was to be created with {budget!r} under the renyi filter, and a bound on Rényi divergences does not imply "
+            f"{budget!r} was stated under the renyi filter, and a bound on Rényi divergences does not imply "
             "Gaussian differential privacy. Create the dataset with filter='gdp', or state the budget as Budget(epsilon, "
             "delta) or Budget.zcdp(rho)."
         )

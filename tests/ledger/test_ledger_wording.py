@@ -1,0 +1,74 @@
+"""What people read when they mistake a ledger's terms or address, and at a prompt."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import BudgetError, InvalidParameter, LedgerUnreachable, RelationRefused
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> hb.Ledger:
+    return hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+
+
+def test_a_dataset_is_opened_under_the_estimators_default_relation(ledger: hb.Ledger) -> None:
+    assert ledger.create("ward", hb.Budget(1.0, 1e-8)).neighbours.value == hb.Ridge().neighbours
+
+
+def test_a_number_is_no_budget(ledger: hb.Ledger) -> None:
+    with pytest.raises(InvalidParameter, match=r"such as hb\.Budget\(1\.0, 1e-8\), but a float was given"):
+        ledger.create("ward", 1.0)
+
+
+def test_a_missing_ledger_is_one_sentence_without_the_drivers_traceback(ledger: hb.Ledger) -> None:
+    with pytest.raises(LedgerUnreachable, match="the file does not exist") as caught:
+        ledger.charges("ward")
+    assert caught.value.__suppress_context__
+    assert caught.value.__cause__ is None
+
+
+def test_a_path_is_answered_with_its_url() -> None:
+    for given in ("books/privacy.db", Path("books/privacy.db")):
+        with pytest.raises(InvalidParameter, match=r'"sqlite:///books/privacy\.db" for a file'):
+            hb.Ledger(given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="not a database URL") as caught:
+        hb.Ledger("postgresql:/me:secret@host/books")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_mistaken_unit_is_mended_in_the_domain(ledger: hb.Ledger) -> None:
+    ledger.create("ward", hb.Budget(1.0, 1e-8))
+    ledger.create("people", hb.Budget(1.0, 1e-8), unit="patient", records_per_unit=3)
+    domain = {"features": {"age": (18, 90)}, "target": {"stay": (0, 30)}, "records": 10}
+    table = [[20.0]]
+    people = hb.Domain(**domain, unit="patient", records_per_unit=3)
+    for dataset, declared, words in (
+        ("ward", people, "Leave unit and records_per_unit out of the domain"),
+        ("people", hb.Domain(**domain), "Declare unit='patient', records_per_unit=3 in the domain"),
+    ):
+        model = hb.Ridge(budget=hb.Budget(1.0, 1e-8), domain=declared, ledger=ledger, dataset=dataset)
+        frame = pd.DataFrame(table, columns=["age"]).assign(patient="a", stay=1.0)
+        with pytest.raises(RelationRefused, match=words):
+            model.fit(frame)
+        assert ledger.charges(dataset) == ()
+
+
+def test_a_budget_of_another_kind_is_not_said_to_be_created(ledger: hb.Ledger) -> None:
+    ledger.create("ward", hb.Budget(1.0, 1e-8))
+    domain = hb.Domain(features={"age": (18, 90)}, target=(0, 30))
+    model = hb.Ridge(budget=hb.Budget.gdp(0.1), domain=domain, ledger=ledger, dataset="ward")
+    with pytest.raises(BudgetError, match=r"^Budget\.gdp\(0\.1\) was stated under the basic filter.*filter='gdp'"):
+        model.fit([[20.0]], [1.0])
+
+
+def test_records_print_as_sentences(ledger: hb.Ledger) -> None:
+    terms = ledger.create("ward", hb.Budget(1.0, 1e-8))
+    domain = hb.Domain(features={"age": (18, 90)}, target=(0, 30))
+    hb.Ridge(budget=hb.Budget(1.0, 1e-8), domain=domain, ledger=ledger, dataset="ward").fit([[20.0]], [1.0])
+    for record in (terms, ledger.remaining("ward"), ledger.charges("ward")[0]):
+        assert str(record) == record.describe()
+        assert str(record).startswith("ward")
+    assert "sound" in str(ledger.verify())
