@@ -245,3 +245,29 @@ def _without_typer(real: object) -> object:
         return real(name, *rest)  # type: ignore[operator]
 
     return importing
+
+
+def test_what_would_be_lost_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text("{}", encoding="utf-8")
+    refused(run(*FIT), 1, "a release that was paid for would be lost")
+    (tmp_path / "filled.toml").write_text("# mine", encoding="utf-8")
+    refused(
+        run("domain", "template", "patients.csv", "--out", "filled.toml"), 1, "exists, and what it holds would be lost"
+    )
+
+
+def test_a_domain_without_a_target_is_refused(run: Run, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "aimless.toml").write_text("[features]\nage = [0, 99]\n", encoding="utf-8")
+    for command in (
+        ("fit", "patients.csv", "--domain", "aimless.toml", *BUDGET, "--out", "m.json"),
+        ("price", "--domain", "aimless.toml", "--records", 100, *BUDGET),
+    ):
+        refused(run(*command), 1, "declares no target")
+
+
+def test_a_group_of_commands_alone_shows_its_help_and_nothing_else(run: Run) -> None:
+    for words in ((), ("ledger",), ("domain",)):
+        done = run(*words)
+        assert done.code == 2
+        assert "Commands" in done.out + done.err
+        assert "Not understood" not in done.err

@@ -141,3 +141,11 @@ def test_unknown_keys_are_refused(tmp_path: Path) -> None:
         Domain.from_json("{")
     with pytest.raises(DomainError, match="cannot be read"):
         Domain.from_toml(tmp_path / "absent.toml")
+
+
+def test_a_key_below_the_features_is_told_its_place() -> None:
+    with pytest.raises(DomainError, match=r"write it above the line \[features\]"):
+        Domain.from_toml('target = [0, 1]\n[features]\nage = [0, 9]\nunit = "patient"\n')
+    with pytest.raises(DomainError) as caught:
+        Domain.from_toml('target = [0, 1]\n[features]\nage = "x"\n')
+    assert "[features]" not in str(caught.value)

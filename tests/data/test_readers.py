@@ -208,3 +208,11 @@ def test_column_names_are_text_and_may_hold_dots(tmp_path: Path) -> None:
     np.testing.assert_array_equal(domain.encoding().encode(frame).X, wanted)
     (tmp_path / "bom.csv").write_bytes(b'\xef\xbb\xbf"0", a.b ,junk\r\n1,0\r\n0,1,2,3,4\r\n')
     np.testing.assert_array_equal(domain.encoding().encode(tmp_path / "bom.csv").X, wanted)
+
+
+def test_a_header_that_is_one_name_is_told_its_separator(tmp_path: Path) -> None:
+    path = tmp_path / "german.csv"
+    path.write_text("age;stay\n20;1,5\n", encoding="utf-8")
+    domain = Domain(features={"age": (18, 90)}, target={"stay": (0, 30)})
+    with pytest.raises(SchemaError, match=r"separated by semicolons.*sep=';'"):
+        domain.check_schema(path)

@@ -171,3 +171,19 @@ def test_what_is_shown_at_a_prompt_is_the_text() -> None:
     assert repr(hb.compare([model])) == str(hb.compare([model]))
     assert model.statement_._repr_html_().startswith("<p>Not recorded")
     assert max(map(len, str(model.summary()).splitlines())) <= 100
+
+
+def test_steps_of_a_pipeline_are_passed_one_after_another() -> None:
+    ridge = hb.Ridge(budget=BUDGET, domain=DOMAIN)
+    for steps in ([("double", ridge)], [[ridge]]):
+        with pytest.raises(HullabalooError, match="one after another and without names"):
+            hb.private_pipeline(*steps)
+
+
+def test_a_model_that_cannot_be_saved_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    model = hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE)
+    with pytest.raises(FileNotFoundError, match=r"nowhere/model\.json'$"):
+        model.save(tmp_path / "nowhere" / "model.json")
+    with pytest.raises(IsADirectoryError):
+        model.save(tmp_path)
+    assert list(tmp_path.parent.glob("*.tmp")) == []

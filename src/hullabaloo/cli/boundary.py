@@ -81,6 +81,8 @@ class Boundary(TyperGroup):
             code = ExitCode.INTERRUPTED
         except Exception as error:
             kind, status, sentence = described(error)
+            if status is ExitCode.USAGE and not str(error.format_message()):  # type: ignore[attr-defined]
+                return status  # a group of commands was named alone, and its help is shown
             if debug and status is ExitCode.MACHINE:
                 raise
             return _say(status, kind, sentence, words)

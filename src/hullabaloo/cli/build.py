@@ -97,7 +97,7 @@ def estimator(
     return made
 
 
-def output(path: Path | None, overwrite: bool) -> None:
+def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> None:
     """Refuse an output that cannot be written, or that would be lost, before anything is spent on it."""
     if path is None:
         return
@@ -105,8 +105,7 @@ def output(path: Path | None, overwrite: bool) -> None:
         raise InvalidParameter(f"The output {path} is a folder. Name a file in it.")
     if path.exists() and not overwrite:
         raise InvalidParameter(
-            f"The output {path} exists, and a release that was paid for would be lost. Name another file, or pass "
-            "--overwrite."
+            f"The output {path} exists, and {lost} would be lost. Name another file, or pass --overwrite."
         )
     folder = path.parent
     if not folder.is_dir():

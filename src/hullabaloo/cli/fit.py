@@ -46,7 +46,7 @@ def fit(
 
     A refusal comes before the charge and spends nothing; what was charged stays charged.
     """
-    build.output(out, overwrite)
+    build.output(out, overwrite, lost="a release that was paid for")
     if not 0.0 < confidence < 1.0:
         raise InvalidParameter(
             f"A confidence level lies strictly between 0 and 1, and {confidence:g} was asked; try 0.95."

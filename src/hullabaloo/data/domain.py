@@ -178,9 +178,13 @@ class Domain:
     @classmethod
     def from_dict(cls, declared: Mapping[str, Any]) -> Self:
         """Read the keywords of a domain from a mapping; an unknown key is refused."""
-        from hullabaloo.data.files import check_keys
+        from hullabaloo.data.files import check_keys, misplaced
 
-        return cls(**check_keys(declared))
+        keys = check_keys(declared)
+        try:
+            return cls(**keys)
+        except DomainError as error:
+            raise DomainError(f"{error}{misplaced(keys, str(error))}") from None
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Self:

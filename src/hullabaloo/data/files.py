@@ -26,6 +26,18 @@ def check_keys(declared: object) -> dict[str, Any]:
     return {str(key): value for key, value in declared.items()}
 
 
+def misplaced(declared: Mapping[str, Any], sentence: str) -> str:
+    """A hint where a refused feature has the name of a domain's key: in TOML it belongs to the table above it."""
+    from hullabaloo.data.domain import Domain
+
+    features = declared.get("features")
+    keys = set(inspect.signature(Domain).parameters) - {"self", "features"}
+    for name in features if isinstance(features, Mapping) else ():
+        if name in keys and sentence.startswith(f"Feature {name!r}:"):
+            return f" If {name!r} is meant for the domain as a whole: in TOML, write it above the line [features]."
+    return ""
+
+
 def read_toml(source: str | Path) -> dict[str, Any]:
     """Parse a TOML file or text."""
     text = _text(source, ("\n", "="))

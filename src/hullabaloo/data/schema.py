@@ -24,10 +24,22 @@ def column_of(schema: TableSchema, name: str, what: str) -> int:
         what_found = "no such column" if not found else f"{len(found)} columns of that name"
         raise SchemaError(
             f"The {what} {name!r} is declared in the domain, and the table has {what_found}. Rename the table's "
-            f"columns or correct the domain; the table's columns are {_listed(schema.names)}."
+            f"columns or correct the domain; the table's columns are {_listed(schema.names)}.{_separator(schema.names)}"
         )
     check_type(schema, found[0], f"The {what} {name!r}")
     return found[0]
+
+
+def _separator(names: Sequence[str]) -> str:
+    """A hint where one name is a whole header line."""
+    marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    found = [mark for mark in marks if len(names) == 1 and mark in names[0]]
+    if not found:
+        return ""
+    return (
+        f" The file seems to be separated by {marks[found[0]]} and .csv is read with commas: pass the dataframe of "
+        f"pandas.read_csv(path, sep={found[0]!r}), or write it with commas."
+    )
 
 
 def check_type(schema: TableSchema, position: int, what: str) -> None:

@@ -53,6 +53,9 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         release_: everything released, on the unit domain.
         feature_names_out_: names of the encoded columns that coefficients belong to.
         n_features_in_, feature_names_in_: as in scikit-learn.
+
+    `score`, scikit-learn's R², compares predictions with records and adds no noise: what it gives is not covered by the
+    guarantee, and neither is what `cross_val_score` gives, whose every fit is a release of its own.
     """
 
     loss: ClassVar[Squared] = Squared()

@@ -47,10 +47,16 @@ def private_pipeline(*steps: Any) -> "PrivatePipeline":
     Accepted steps are functions of one row: `PolynomialFeatures`, `Normalizer`, `Binarizer`, and `FunctionTransformer`
     of an elementwise NumPy function. Everything else is refused with what it learns from records and what to do instead,
     because what it learns would reach the release outside the guarantee. The domain describes the transformed columns.
+    The fitted estimator, with its summary, refits and `save`, is the pipeline's `model`.
 
     Raises:
         InvalidParameter: a step is not known to be a function of one row, or the last is not a private estimator.
     """
+    if any(isinstance(step, list | tuple) for step in steps):
+        raise InvalidParameter(
+            "A private pipeline takes its steps one after another and without names: "
+            "hb.private_pipeline(PolynomialFeatures(2), hb.Ridge(...))."
+        )
     if not steps or not isinstance(steps[-1], PrivateLinearModel):
         raise InvalidParameter(
             "The last step of a private pipeline must be an estimator of hullabaloo, such as hb.Ridge(...): only that one "

@@ -48,8 +48,12 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
         "release": model.release_.to_dict(),
     }
     temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
 
 
 def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel":
