@@ -1,6 +1,7 @@
 """What a newcomer gets wrong is refused with a sentence that names the remedy, before anything is charged."""
 
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -187,3 +188,21 @@ def test_a_model_that_cannot_be_saved_names_the_file_that_was_asked_for(tmp_path
     with pytest.raises(IsADirectoryError):
         model.save(tmp_path)
     assert list(tmp_path.parent.glob("*.tmp")) == []
+
+
+def test_a_refit_without_features_is_the_mean() -> None:
+    domain = hb.Domain(features={"age": (18, 90)}, target={"stay": (0, 30)})
+    model = hb.LinearRegression(budget=BUDGET, domain=domain, solver="moments").fit(TABLE)
+    alone = model.refit(features=[])
+    assert not alone.coef_.any()
+    assert len(alone.summary().rows) == len(model.summary().rows)
+    with pytest.raises(HullabalooError, match="nothing is left of it"):
+        model.set_params(fit_intercept=False).fit(TABLE).refit(features=[])
+
+
+def test_a_dataframe_without_pandas_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE).summary()
+    assert list(summary.to_dataframe().columns[:3]) == ["target", "name", "coefficient"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install pandas"):
+        summary.to_dataframe()

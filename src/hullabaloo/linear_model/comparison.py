@@ -7,6 +7,7 @@ from typing import Any
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.frames import dataframe
 from hullabaloo.linear_model.refit import kept_columns, released_moments
 from hullabaloo.solvers import explained
 
@@ -31,9 +32,7 @@ class Comparison:
 
     def to_dataframe(self) -> Any:
         """The rows as a pandas dataframe."""
-        import pandas as pd
-
-        return pd.DataFrame([{name: getattr(row, name) for name in Compared.__slots__} for row in self.rows])
+        return dataframe(self.rows)
 
     def _cells(self) -> list[list[str]]:
         head = ["model", "target", "columns", "R²", "s.e."]

@@ -89,6 +89,10 @@ def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
             f"The release has no feature {outside[0]!r}. A sub-model can use features that were in the fit: "
             f"{', '.join(encoding.feature_names_in or ())}; or single encoded columns: {', '.join(encoding.feature_names_out)}."
         )
+    if not features and not facts.intercept:
+        raise InvalidParameter(
+            "A sub-model without features was asked of a fit without an intercept: nothing is left of it. Name at least one."
+        )
     chosen = sorted({place for name in features for place in columns_of(encoding, name)})
     return [*chosen, *([width] if facts.intercept else [])]
 

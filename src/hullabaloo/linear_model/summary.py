@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty
+from hullabaloo.linear_model.frames import dataframe
 from hullabaloo.linear_model.regularisation import chosen
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ class Summary:
 
     def to_dataframe(self) -> Any:
         """The rows as a pandas dataframe, a row per coefficient."""
-        import pandas as pd
-
-        return pd.DataFrame([{name: getattr(row, name) for name in Row.__slots__} for row in self.rows])
+        return dataframe(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON-ready values; what cannot be told is None."""

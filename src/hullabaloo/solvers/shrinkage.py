@@ -160,9 +160,8 @@ class RidgePath:
         u, u0 = 0.5 * theta + slide, 0.5 * theta0 + slide0
         frobenius = 0.5 * (((u**2).sum(axis=1) + u0**2) * size + ((u * theta).sum(axis=1) + u0 * theta0) ** 2)
         if facts.intercept:  # its own Gram entry carries only the share `corner` of its noise
-            row = self.vectors[-1]
-            own, moved = (theta0, u0) if self.free else (theta @ row, u @ row)
-            entry = last if self.free else kernel @ row**2
+            row = np.zeros(0) if self.free else self.vectors[-1]
+            own, moved, entry = (theta0, u0, last) if self.free else (theta @ row, u @ row, kernel @ row**2)
             optimism -= (1.0 - facts.corner**2) * s2 * own**2 * entry
             frobenius -= (1.0 - facts.corner**2) * (moved * own) ** 2
         fitted = gain - grid * squares  # θᵀG̃θ = θᵀ(b̃ − λDθ)
