@@ -206,3 +206,12 @@ def test_a_dataframe_without_pandas_is_refused_with_the_remedy(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match="pip install pandas"):
         summary.to_dataframe()
+
+
+@pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.Ridge, hb.Lasso, hb.ElasticNet])
+def test_help_describes_every_parameter(estimator: type) -> None:
+    text = estimator.__doc__ or ""
+    assert "see `PrivateLinearModel`" not in text
+    for name in estimator().get_params():
+        assert f"\n    {name}: " in text
+    assert "coef_: " in text

@@ -1,5 +1,6 @@
 """What every private linear model shares: parameters, fitting through the hinge, prediction, refitting, saving."""
 
+import inspect
 import warnings
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -30,6 +31,8 @@ from hullabaloo.release import PrivacyStatement, Release
 
 Array = npt.NDArray[np.float64]
 
+SEE_BELOW = "Parameters, attributes and methods: see `PrivateLinearModel`."
+
 
 class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Abstract base of the private linear regressions; see a concrete estimator for what it minimises.
@@ -59,6 +62,13 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
     """
 
     loss: ClassVar[Squared] = Squared()
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Give an estimator's help() the parameters and attributes that are described here once for all."""
+        super().__init_subclass__(**keywords)
+        if cls.__doc__ and PrivateLinearModel.__doc__:
+            shared = inspect.cleandoc(PrivateLinearModel.__doc__).partition("\n\n")[2]
+            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(SEE_BELOW, shared)
 
     def __init__(
         self,
