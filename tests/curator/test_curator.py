@@ -6,13 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.curator.neighbours import facts, random_rows
 
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
+from tests.curator.neighbours import facts, random_rows
 
 ABOUT = facts(4)
 ROWS = random_rows(np.random.default_rng(15), 200, ABOUT)
@@ -21,7 +21,9 @@ KEY = TestKey(bytes(range(32)))
 
 
 def test_each_query_is_answered_as_often_as_it_was_paid_for() -> None:
-    curator = Curator(ROWS, [MENU.gradient(Squared(), clip=0.5, mu=0.1, count=2), MENU.moments(mu=0.1, target_scale=1.0)])
+    curator = Curator(
+        ROWS, [MENU.gradient(Squared(), clip=0.5, mu=0.1, count=2), MENU.moments(mu=0.1, target_scale=1.0)]
+    )
     for _ in range(2):
         curator.gradient(np.zeros(4))
     with pytest.raises(NotPaidFor, match="all have been given"):

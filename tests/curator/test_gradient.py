@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.curator.neighbours import facts, pairs, random_rows
 
 from hullabaloo.curator import GradientQuery
 from hullabaloo.curator.gradient import exact_gradient
@@ -13,18 +12,28 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
+from tests.curator.neighbours import facts, pairs, random_rows
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
 
 
-def query(about: RowFacts, relation: Neighbours, *, mu: float = 0.5, clip: float = 0.5, records: int = 20) -> GradientQuery:
+def query(
+    about: RowFacts, relation: Neighbours, *, mu: float = 0.5, clip: float = 0.5, records: int = 20
+) -> GradientQuery:
     return GradientQuery(about, relation, records, mu, 3, Squared(), clip)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
     "about",
-    [facts(1), facts(7), facts(40, norm_l2=1.0), facts(5, max_weight=3.0), facts(5, unit=4), facts(3, max_weight=0.2, unit=2)],
+    [
+        facts(1),
+        facts(7),
+        facts(40, norm_l2=1.0),
+        facts(5, max_weight=3.0),
+        facts(5, unit=4),
+        facts(3, max_weight=0.2, unit=2),
+    ],
     ids=["p1", "p7", "ball", "weights", "units", "weighted-units"],
 )
 def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
@@ -46,7 +55,11 @@ def test_the_sensitivity_is_attained(relation: Neighbours) -> None:
     about = facts(6)
     asked = query(about, relation)
     ones = Rows(np.ones((1, 6)), np.array([[-1.0]]))
-    other = Rows(-np.ones((1, 6)), np.array([[-1.0]])) if relation is Neighbours.REPLACE_ONE else Rows(np.ones((0, 6)), np.ones((0, 1)))
+    other = (
+        Rows(-np.ones((1, 6)), np.array([[-1.0]]))
+        if relation is Neighbours.REPLACE_ONE
+        else Rows(np.ones((0, 6)), np.ones((0, 1)))
+    )
     moved = np.linalg.norm(exact_gradient(ones, asked, np.zeros(6)) - exact_gradient(other, asked, np.zeros(6)))
     assert moved >= 0.999999 * asked.sensitivity
 

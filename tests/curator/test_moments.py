@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.curator.neighbours import facts, pairs, random_rows
 
 from hullabaloo.curator import MomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.moments import exact_moments, symmetric
 from hullabaloo.curator.second_moments import exact_second_moments
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.privacy import Neighbours
+from tests.curator.neighbours import facts, pairs, random_rows
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
 TABLES = {
@@ -26,14 +26,18 @@ TABLES = {
 }
 
 
-def query(about: RowFacts, relation: Neighbours, *, mu: float = 0.5, kappa: float = 1.0, records: int = 20) -> MomentsQuery:
+def query(
+    about: RowFacts, relation: Neighbours, *, mu: float = 0.5, kappa: float = 1.0, records: int = 20
+) -> MomentsQuery:
     return MomentsQuery(about, relation, records, mu, 1, kappa)
 
 
 @pytest.mark.parametrize("kappa", [0.2, 1.0, 1.3, 3.0])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", TABLES)
-def test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity(name: str, relation: Neighbours, kappa: float) -> None:
+def test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity(
+    name: str, relation: Neighbours, kappa: float
+) -> None:
     about, rng = TABLES[name], np.random.default_rng(8)
     asked = query(about, relation, kappa=kappa)
     for left, right in pairs(rng, relation, about, rounds=60):
