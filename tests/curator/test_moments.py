@@ -101,6 +101,15 @@ def test_bits_do_not_depend_on_the_order_of_records() -> None:
     assert exact_moments(rows, asked).tobytes() == exact_moments(moved, asked).tobytes()
 
 
+def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = facts(3, max_weight=2.0)
+    rows = random_rows(np.random.default_rng(16), 50_000, about)
+    asked = query(about, Neighbours.ADD_OR_REMOVE, records=50_000)
+    threaded = exact_moments(rows, asked)
+    monkeypatch.setattr("hullabaloo.curator.moments._MANY", 10**9)
+    assert exact_moments(rows, asked).tobytes() == threaded.tobytes()
+
+
 def test_without_noise_the_answer_is_the_plain_gram_matrix() -> None:
     rng = np.random.default_rng(12)
     about = facts(5)

@@ -9,6 +9,8 @@ bits for every order of rows, block size and number of cores.
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.kernels import add_cells
+
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -33,9 +35,12 @@ class ExactSum:
 
     def add(self, block: Array) -> None:
         """Add a block sum: multiples of `2^e` with modulus below `2^{53+e}`."""
-        cells = np.ldexp(block, -self._exponent).astype(np.int64)
-        self._high += cells >> _LIMB
-        self._low += cells & _MASK
+        add_cells(np.ascontiguousarray(block), 2.0**-self._exponent, self._high, self._low)
+
+    def merge(self, other: "ExactSum") -> None:
+        """Add another sum of the same lattice."""
+        self._high += other._high
+        self._low += other._low
 
     def value(self, bound: float) -> Array:
         """The total as doubles, clipped to ±bound; each coordinate is rounded once."""

@@ -80,3 +80,31 @@ def quantise(values, magic):  # type: ignore[no-untyped-def]
     flat = values.reshape(-1)
     for i in range(flat.size):
         flat[i] = (flat[i] + magic) - magic
+
+
+@njit(cache=True, nogil=True)
+def quantised_rows(X, Y, root, magic, out):  # type: ignore[no-untyped-def]
+    """Write `√w (x, y)` of every row, rounded to the lattice of `magic`, into `out`; an empty `root` means weights of 1."""
+    n, p = X.shape
+    weighted = root.size > 0
+    for i in range(n):
+        if weighted:
+            for j in range(p):
+                out[i, j] = (X[i, j] * root[i] + magic) - magic
+            for j in range(Y.shape[1]):
+                out[i, p + j] = (Y[i, j] * root[i] + magic) - magic
+        else:
+            for j in range(p):
+                out[i, j] = (X[i, j] + magic) - magic
+            for j in range(Y.shape[1]):
+                out[i, p + j] = (Y[i, j] + magic) - magic
+
+
+@njit(cache=True, nogil=True)
+def add_cells(block, cell, high, low):  # type: ignore[no-untyped-def]
+    """Add lattice multiples to a sum of two limbs: `high · 2^32 + low` in units of `1/cell` (a power of two)."""
+    flat, top, bottom = block.reshape(-1), high.reshape(-1), low.reshape(-1)
+    for i in range(flat.size):
+        units = np.int64(flat[i] * cell)
+        top[i] += units >> 32
+        bottom[i] += units & 0xFFFFFFFF

@@ -1,13 +1,17 @@
 """The moments query: one joint Gaussian release of `Σ xxᵀ`, `Σ xyᵀ` and `Σ yyᵀ`."""
 
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
-from hullabaloo.curator.exact import ExactSum
+from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
 from hullabaloo.data.source import Rows
@@ -15,6 +19,8 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
 
 Array = npt.NDArray[np.float64]
+
+_MANY = 16  # blocks from which threads are worth their start
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +131,60 @@ def _pair_of_large_targets(kappa: float) -> float:
 
 def exact_moments(rows: Rows, query: MomentsQuery) -> Array:
     """The exact isometric coordinates of A, diagonal first, then the upper triangle by rows; PRIVATE."""
-    noisy = math.isfinite(query.mu)
-    size = query.width
-    total = ExactSum((size, size), 2 * query.exponent)
-    plain = np.zeros((size, size))
-    step = PRODUCT_BLOCK if noisy else 4096
-    for start in range(0, rows.Y.shape[0], step):
-        block = _block_product(*quantised(rows, slice(start, start + step), query.exponent if noisy else None))
-        if noisy:
-            total.add(block)
-        else:
-            plain += block
-    raw = total.value(math.inf) if noisy else plain
+    if not math.isfinite(query.mu):
+        raw = _float_products(rows, query.width)
+    elif isinstance(rows.X, np.ndarray):
+        raw = _dense_products(rows, query.width, query.exponent)
+    else:
+        raw = _sparse_products(rows, query.width, query.exponent)
     scales = query.scales
     return np.clip(_isometric(raw * scales[:, None] * scales[None, :]), -query.bound, query.bound)
+
+
+def _dense_products(rows: Rows, size: int, exponent: int) -> Array:
+    """`Σ w (x,y)(x,y)ᵀ` of rounded rows, exactly: every thread rounds a block into its own cache and multiplies it there.
+
+    BLAS runs single-threaded meanwhile (for the whole process, as scikit-learn does): its own threads would wait for
+    one another at every block. Sums are integers, so neither the threads nor their order change a bit.
+    """
+    n, root, magic = rows.Y.shape[0], np.zeros(0), magic_number(exponent)
+    if rows.weight is not None:
+        root = np.sqrt(rows.weight)
+
+    def products(starts: range) -> ExactSum:
+        total = ExactSum((size, size), 2 * exponent)
+        buffer, product = np.empty((PRODUCT_BLOCK, size)), np.empty((size, size))
+        for start in starts:
+            part = slice(start, min(start + PRODUCT_BLOCK, n))
+            block = buffer[: part.stop - start]
+            quantised_rows(rows.X[part], rows.Y[part], root[part], magic, block)
+            total.add(np.matmul(block.T, block, out=product))
+        return total
+
+    blocks = range(0, n, PRODUCT_BLOCK)
+    if len(blocks) < _MANY:
+        return products(blocks).value(math.inf)
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        first, *others = pool.map(products, [blocks[k::workers] for k in range(workers)])
+    for other in others:
+        first.merge(other)
+    return first.value(math.inf)
+
+
+def _sparse_products(rows: Rows, size: int, exponent: int) -> Array:
+    total = ExactSum((size, size), 2 * exponent)
+    for start in range(0, rows.Y.shape[0], PRODUCT_BLOCK):
+        total.add(_block_product(*quantised(rows, slice(start, start + PRODUCT_BLOCK), exponent)))
+    return total.value(math.inf)
+
+
+def _float_products(rows: Rows, size: int) -> Array:
+    """The same without noise, hence without rounding."""
+    total = np.zeros((size, size))
+    for start in range(0, rows.Y.shape[0], 4096):
+        total += _block_product(*quantised(rows, slice(start, start + 4096), None))
+    return total
 
 
 def _block_product(X: Any, Y: Array) -> Array:
