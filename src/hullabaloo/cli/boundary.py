@@ -79,7 +79,7 @@ class Boundary(TyperGroup):
             code = super().main(words, **{**extra, "standalone_mode": False})
         except KeyboardInterrupt:
             code = ExitCode.INTERRUPTED
-        except Exception as error:
+        except Exception as error:  # reason: no traceback may reach a user
             kind, status, sentence = described(error)
             if status is ExitCode.USAGE and not str(error.format_message()):  # type: ignore[attr-defined]
                 return status  # a group of commands was named alone, and its help is shown

@@ -123,7 +123,7 @@ def open_parquet(path: Path) -> ArrowTable:
         ) from None
     try:
         return ArrowTable(dataset.dataset(path, format="parquet"))
-    except Exception:
+    except Exception:  # reason: the reader's own error may quote bytes of the file
         raise SchemaError(
             f"The file {path} cannot be read as Parquet. Check that it is a complete Parquet file."
         ) from None

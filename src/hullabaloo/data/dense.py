@@ -109,7 +109,7 @@ class ListTable(Table):
 def _item(row: Any, column: int) -> Any:
     try:
         return row[column]
-    except Exception:
+    except Exception:  # reason: a hostile row may raise anything; what cannot be read is missing
         return None
 
 

@@ -67,7 +67,7 @@ class FrameTable(Table):
         if self._lazy:
             try:
                 self._frame = self._frame.collect()
-            except Exception:
+            except Exception:  # reason: a query's error may quote cells
                 raise SchemaError(_FAILED) from None
         return self._frame
 
@@ -98,7 +98,7 @@ class FrameTable(Table):
                     native = nw.to_native(series)
                     return np.asarray(native.to_numpy(dtype="float64", na_value=np.nan), dtype=np.float64)
                 return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-            except Exception:
+            except Exception:  # reason: a cast fails as a whole; cell by cell, what cannot be read is missing
                 return numbers_of(self.cells(column))
 
     def cells(self, column: int) -> list[Any]:
@@ -106,7 +106,7 @@ class FrameTable(Table):
         series = self._series(self._names[column])
         try:
             return list(series.to_list())
-        except Exception:  # for example text that is not UTF-8: cell by cell, what cannot be read is missing
+        except Exception:  # reason: for example text that is not UTF-8: cell by cell, what cannot be read is missing
             return [_item(series, i) for i in range(len(series))]
 
 
@@ -120,7 +120,7 @@ def _type_name(dtype: Any) -> str:
 def _item(series: Any, i: int) -> Any:
     try:
         return series.item(i)
-    except Exception:
+    except Exception:  # reason: what cannot be read is missing, whatever it raises
         return None
 
 
@@ -128,7 +128,7 @@ def open_frame(native: Any) -> FrameTable | None:
     """The table of a dataframe or series, or None when it is none that narwhals knows."""
     try:
         frame: Any = nw.from_native(native, allow_series=True, pass_through=True)
-    except Exception:
+    except Exception:  # reason: each library has an error of its own for names that occur twice
         raise SchemaError(_DOUBLED) from None
     if isinstance(frame, nw.Series):
         frame = frame.to_frame() if frame.name is not None else frame.alias("").to_frame()
@@ -136,5 +136,5 @@ def open_frame(native: Any) -> FrameTable | None:
         return None
     try:
         return FrameTable(frame)
-    except Exception:
+    except Exception:  # reason: each library has an error of its own for names that occur twice
         raise SchemaError(_DOUBLED) from None

@@ -29,7 +29,7 @@ def label_of(cell: object) -> str | None:
     """The label of a cell; None when it is missing. Never raises: what cannot be read is missing."""
     try:
         return _label(cell)
-    except Exception:
+    except Exception:  # reason: a hostile cell's own methods may raise anything
         return None
 
 

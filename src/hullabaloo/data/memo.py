@@ -26,5 +26,5 @@ def memo(cells: list[Any], rule: Callable[[Any], T]) -> list[T]:
             return [known[cell] for cell in cells]
         mixed = {pair: rule(pair[1]) for pair in set(zip(map(type, cells), cells, strict=True))}
         return [mixed[pair] for pair in zip(map(type, cells), cells, strict=True)]
-    except Exception:
+    except Exception:  # reason: a hostile cell's own hash or comparison may raise anything
         return [rule(cell) for cell in cells]

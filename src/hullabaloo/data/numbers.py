@@ -39,7 +39,7 @@ def number_of(cell: object) -> float:
             return parse_number(cell.decode("utf-8", "replace"))
         if isinstance(cell, Real | Decimal | np.bool_):
             return _real(cell)
-    except Exception:
+    except Exception:  # reason: a hostile cell's own methods may raise anything
         return math.nan
     return math.nan
 

@@ -141,7 +141,7 @@ def _budget(label: str, text: object) -> Budget:
     value = _object(f"{label}: its budget", text)
     try:
         return Budget.from_dict(value)
-    except Exception as error:  # whatever a damaged dictionary provokes is the same finding
+    except Exception as error:  # reason: whatever a damaged dictionary provokes is the same finding
         raise Garbled(f"{label}: its budget reads {_excerpt(text)}, not a budget") from error
 
 

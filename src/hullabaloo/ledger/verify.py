@@ -60,7 +60,7 @@ def _dataset(row: RowMapping, made: Sequence[RowMapping], known: Iterable[adviso
             event = event_from_dict(dict(charge.event))
         except rows.Garbled as error:
             found.append(Finding("fault", name, number, f"cannot be understood: {error}"))
-        except Exception as error:  # whatever a damaged event provokes is the same finding
+        except Exception as error:  # reason: whatever a damaged event provokes is the same finding
             found.append(
                 Finding("fault", name, number, f"holds an event that no version of this library wrote: {error}")
             )
