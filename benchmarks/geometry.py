@@ -1,28 +1,12 @@
 """Speed of the projection onto the l1 ball, against one numpy sort of the same vector in the same run."""
 
-import statistics
-import time
-from collections.abc import Callable
-
 import numpy as np
 
+from benchmarks.timing import alternate
 from hullabaloo.geometry import L1Ball, Simplex
 
-SOURCES = ["src/hullabaloo/geometry"]
+SOURCES = ["benchmarks/timing.py", "src/hullabaloo/geometry"]
 REPEATS = {1_000: 301, 1_000_000: 15}
-
-
-def alternate(*tasks: Callable[[], object], repeats: int) -> list[float]:
-    """Median seconds of each task; the tasks take turns, so that a slow moment of the machine hits all of them."""
-    seconds: list[list[float]] = [[] for _ in tasks]
-    for task in tasks:
-        task()
-    for _ in range(repeats):
-        for task, kept in zip(tasks, seconds, strict=True):
-            start = time.perf_counter()
-            task()
-            kept.append(time.perf_counter() - start)
-    return [statistics.median(kept) for kept in seconds]
 
 
 def run() -> dict[str, float]:

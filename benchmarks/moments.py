@@ -1,18 +1,17 @@
 """Curator queries on a 1e6 × 100 table, against what BLAS and memory allow in the same run."""
 
-import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import alternate
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 
-SOURCES = ["src/hullabaloo/curator", "src/hullabaloo/data/source.py"]
+SOURCES = ["benchmarks/timing.py", "src/hullabaloo/curator", "src/hullabaloo/data/source.py"]
 N, P, ROUNDS = 1_000_000, 100, 5
 
 
@@ -34,15 +33,7 @@ def run() -> dict[str, Any]:
         "numpy gradient, two passes, no clip by record": lambda: X.T @ np.clip(X @ theta - y, -0.5, 0.5),
         "sum of the matrix (one pass over memory)": X.sum,
     }
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for call in contestants.values():
-        call()
-    for _ in range(ROUNDS):
-        for name, call in contestants.items():
-            start = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - start)
-    median = {name: statistics.median(values) for name, values in times.items()}
+    median = dict(zip(contestants, alternate(*contestants.values(), repeats=ROUNDS), strict=True))
     read = median["sum of the matrix (one pass over memory)"]
     return {
         "rows": N,

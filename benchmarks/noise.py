@@ -1,29 +1,15 @@
 """Speed of the noise: whole releases, key and conversion included, against numpy's unsafe draws in the same run."""
 
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.timing import alternate
 from hullabaloo.noise import exponential_mechanism, gaussian, laplace, permute_and_flip, sampler
 
-SOURCES = ["src/hullabaloo/noise"]
+SOURCES = ["benchmarks/timing.py", "src/hullabaloo/noise"]
 VALUES = 1_000_000
 CANDIDATES = 200_000
-
-
-def alternate(*tasks: Callable[[], object], repeats: int) -> list[float]:
-    """Median seconds of each task; the tasks take turns, so that a slow moment of the machine hits all of them."""
-    seconds: list[list[float]] = [[] for _ in tasks]
-    for task in tasks:
-        task()
-    for _ in range(repeats):
-        for task, kept in zip(tasks, seconds, strict=True):
-            start = time.perf_counter()
-            task()
-            kept.append(time.perf_counter() - start)
-    return [statistics.median(kept) for kept in seconds]
 
 
 def build_table(density: sampler.Density) -> Callable[[], object]:

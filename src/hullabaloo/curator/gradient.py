@@ -28,9 +28,10 @@ class GradientQuery(Query):
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B` and `0 ≤ w_i ≤ W` (enforced by the domain's encoding), θ is a function of
     earlier releases. Every contribution has l2 norm at most `G = W c B` whatever θ, y and x are, because the derivative
     of a linear model's loss is a scalar times x. Replacing a record moves the sum by at most `2G`, adding or removing
-    one by at most `G`. Computed contributions differ from the formula by float rounding of one product
-    and of the row's norm (factor `1 + (p+16)u`) and by rounding to the lattice (at most `√p · pitch/2`), both charged; their sum is exact. Clipping
-    φ' is the gradient of a convex loss again (a Huberised φ). Source: docs/algorithms.md; Bassily, Smith, Thakurta 2014.
+    one by at most `G`. Computed contributions differ from the formula by float rounding of one product and of the row's
+    norm (factor `1 + (p+16)u`), and by rounding to the lattice (at most `√p · pitch/2`); both are charged, and their sum is
+    exact. Clipping φ' is the gradient of a convex loss again (a Huberised φ). Source: docs/algorithms.md; Bassily, Smith
+    and Thakurta (2014).
     """
 
     loss: Loss

@@ -37,10 +37,10 @@ class MomentsQuery(Query):
     `(s+r²)² + (s'+r'²)² − 2(rr' − √(ss'))₊²`, increasing in s and s': put both to 1. Where `rr' ≥ 1` this is
     `(r²−r'²)² + 2(r+r')²`, increasing in the larger of the two, say r: put it to κ. With `u = r'` the derivative is
     `4(κ+u)(1 − u(κ−u))`, so the maximum is at `u = κ`, giving `8κ²`, or for κ > 2 at the smaller root of `u(κ−u) = 1`,
-    giving `(κ+u)²(2 + u⁻²)`. Where `rr' < 1` the expression increases up to that boundary. (Often stated with the
-    second value at `u = 1/κ`, which is too small: 17.0332 at κ = 4 where 17.0335 is attained.)
-    Rows are rounded to a lattice first (quantised.py), which lengthens a by at most
-    a factor `1 + η`, charged as `(1+η)²`; products of lattice points are exact in doubles and summed exactly.
+    giving `(κ+u)²(2 + u⁻²)`. Where `rr' < 1` the expression increases up to that boundary. (The value at
+    `u = 1/κ`, where the bracket starts, would be too small: 17.0332 at κ = 4, where 17.0335 is attained.)
+    Rows are rounded to a lattice first (quantised.py), which lengthens a by at most a factor `1 + η`, charged as
+    `(1+η)²`; products of lattice points are exact in doubles and summed exactly.
     Source: docs/algorithms.md.
     """
 

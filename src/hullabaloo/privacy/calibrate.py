@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
+from hullabaloo.privacy._bisection import bisect
 from hullabaloo.privacy._rounding import float_at_most
 from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
@@ -159,15 +160,7 @@ def _smallest(holds: Callable[[float], bool], start: float, tolerance: float = 1
         good, bad = bad, bad / 2.0
         if bad < 1e-200:
             return good
-    while good - bad > tolerance * good:
-        middle = bad + (good - bad) / 2.0
-        if middle in (bad, good):
-            break
-        if holds(middle):
-            good = middle
-        else:
-            bad = middle
-    return good
+    return bisect(bad, good, holds, tolerance=tolerance)
 
 
 def _uses(count: int) -> int:

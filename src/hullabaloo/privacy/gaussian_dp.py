@@ -8,10 +8,10 @@ With ``a = ε/μ − μ/2``, ``b = a + μ``, φ the normal density and ``R(x) = 
 """
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
+from hullabaloo.privacy._bisection import bisect
 
 _ROOT_HALF_PI = math.sqrt(math.pi / 2.0)
 _TINY = math.ulp(0.0)
@@ -76,7 +76,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         low, high = high, 2.0 * high
         if math.isinf(high):
             return math.inf
-    return _bisect(low, high, lambda epsilon: gdp_delta(mu, epsilon) <= delta)
+    return bisect(low, high, lambda epsilon: gdp_delta(mu, epsilon) <= delta)
 
 
 @lru_cache(maxsize=4096)
@@ -105,20 +105,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     else:
         while gdp_delta(good, epsilon) > delta:
             bad, good = good, good / 2.0
-    return _bisect(bad, good, lambda mu: gdp_delta(mu, epsilon) <= delta)
-
-
-def _bisect(bad: float, good: float, holds: Callable[[float], bool]) -> float:
-    """Move ``good``, where a monotone condition was seen to hold, next to ``bad``, where it was seen not to."""
-    for _ in range(200):
-        middle = bad + (good - bad) / 2.0
-        if middle in (bad, good):
-            break
-        if holds(middle):
-            good = middle
-        else:
-            bad = middle
-    return good
+    return bisect(bad, good, lambda mu: gdp_delta(mu, epsilon) <= delta)
 
 
 def _mills(x: float) -> tuple[float, float]:

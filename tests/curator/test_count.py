@@ -1,0 +1,53 @@
+"""The count query: its sensitivity on real neighbours, attained; what counts; and that a public count is not sold."""
+
+import numpy as np
+import pytest
+
+from hullabaloo.curator import CountQuery
+from hullabaloo.curator.count import exact_count
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.privacy import Neighbours
+from tests.curator.neighbours import facts, join, pairs, random_rows
+
+PRIVATE = [
+    (Neighbours.ADD_OR_REMOVE, facts(3)),
+    (Neighbours.ADD_OR_REMOVE, facts(3, max_weight=0.1)),
+    (Neighbours.ADD_OR_REMOVE, facts(3, unit=4)),
+    (Neighbours.REPLACE_ONE, facts(3, max_weight=3.0)),
+    (Neighbours.REPLACE_ONE, facts(3, unit=4)),
+    (Neighbours.REPLACE_ONE, facts(3, max_weight=3.0, unit=4)),
+]
+
+
+def weighing(rows: Rows, weight: float) -> Rows:
+    return Rows(rows.X, rows.Y, np.full(rows.Y.shape[0], weight))
+
+
+@pytest.mark.parametrize(("relation", "about"), PRIVATE)
+def test_no_neighbour_moves_the_count_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
+    asked = CountQuery(about, relation, 20, 0.5, 1)
+    for left, right in pairs(np.random.default_rng(17), relation, about, rounds=200):
+        assert abs(exact_count(left) - exact_count(right)) <= asked.sensitivity
+
+
+@pytest.mark.parametrize(("relation", "about"), PRIVATE)
+def test_the_sensitivity_is_attained(relation: Neighbours, about: RowFacts) -> None:
+    """A unit whose records all count, against none of it, or against as many records of weight 0."""
+    rng = np.random.default_rng(18)
+    common = weighing(random_rows(rng, 20, about), about.max_weight)
+    unit = random_rows(rng, about.records_per_unit, about)
+    other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, weighing(unit, 0.0))
+    moved = exact_count(join(common, weighing(unit, about.max_weight))) - exact_count(other)
+    assert moved >= 0.999999 * CountQuery(about, relation, 20, 0.5, 1).sensitivity
+
+
+def test_records_of_weight_zero_do_not_count() -> None:
+    rows = random_rows(np.random.default_rng(19), 6, facts(2))
+    assert exact_count(rows) == 6
+    assert exact_count(Rows(rows.X, rows.Y, np.array([0.0, 1.0, 0.5, 0.0, 1e-300, 1.0]))) == 4
+
+
+def test_a_public_count_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="number of records is public"):
+        CountQuery(facts(3), Neighbours.REPLACE_ONE, 20, 0.5, 1)
