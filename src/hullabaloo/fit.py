@@ -5,7 +5,6 @@ public arguments and on the table's declared schema; after the charge nothing fa
 failure of the machine leaves the charge in place.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,15 +16,12 @@ from hullabaloo.data import Domain, Encoding, Rows, open_table
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Charge, Ledger
-from hullabaloo.losses import Loss
+from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
-from hullabaloo.privacy import Budget, Neighbours, gaussian_mu
+from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Plan, Problem, Solver
-
-# More lattice draws than any plan can ask for: their truncation costs δ · (1 + e^ε) · 2^-90, charged in advance.
-_DRAWS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +29,7 @@ class Task:
     """The public arguments of one fit."""
 
     what: str
-    loss: Loss
+    loss: AnyLoss
     domain: Domain
     budget: Budget
     neighbours: Neighbours
@@ -55,6 +51,7 @@ class Prepared:
     problem: Problem
     solver: Solver
     plan: Plan
+    allowance: Allowance
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +90,15 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
         neighbours=task.neighbours,
         constraint=task.constraint,
         penalty=task.penalty,
+        offset_bound=facts.offset_bound,
+        max_weight=facts.max_weight,
+        records_per_unit=facts.records_per_unit,
     )
     menu = CuratorMenu(facts, task.neighbours, records)
-    solver, plan = choose(problem, menu, _allowance(task), task.solver)
+    allowance = _allowance(task)
+    solver, plan = choose(problem, menu, allowance, task.solver)
     _check_price(task, plan)
-    return Prepared(task, encoding, problem, solver, plan)
+    return Prepared(task, encoding, problem, solver, plan, allowance)
 
 
 def check_dimension(constraint: ConvexSet | None, columns: Sequence[str]) -> None:
@@ -112,11 +113,13 @@ def check_dimension(constraint: ConvexSet | None, columns: Sequence[str]) -> Non
     )
 
 
-def replanned(prepared: Prepared, *, records: int, mu: float) -> float:
-    """Predicted excess risk of the same solver with another number of records and another price."""
+def replanned(prepared: Prepared, *, records: int, spend: float) -> float:
+    """Predicted excess risk of the same solver with another number of records and a multiple of the budget."""
     problem = replace(prepared.problem, records=records)
     menu = CuratorMenu(prepared.encoding.facts, problem.neighbours, records)
-    return prepared.solver.predicted_risk(problem, prepared.solver.plan(problem, menu, mu))
+    return prepared.solver.predicted_risk(
+        problem, prepared.solver.plan(problem, menu, prepared.allowance.scaled(spend))
+    )
 
 
 def fit(task: Task, table: Any, target: Any = None, weight: Any = None) -> Fitted:
@@ -177,12 +180,10 @@ def _public_records(task: Task, rows: int | None) -> int:
     return int(count)
 
 
-def _allowance(task: Task) -> float:
-    """The Gaussian-DP parameter that the budget allows, in the ledger's filter; ∞ when the budget is not private."""
-    if not task.budget.is_private:
-        return math.inf
+def _allowance(task: Task) -> Allowance:
+    """The budget, in the ledger's filter."""
     rule = None if task.ledger is None or task.dataset is None else task.ledger.dataset(task.dataset).filter
-    return gaussian_mu(task.budget, samples=_DRAWS, filter=rule)
+    return Allowance(task.budget, rule)
 
 
 def _check_price(task: Task, plan: Plan) -> None:

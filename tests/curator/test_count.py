@@ -26,7 +26,7 @@ def weighing(rows: Rows, weight: float) -> Rows:
 
 @pytest.mark.parametrize(("relation", "about"), PRIVATE)
 def test_no_neighbour_moves_the_count_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
-    asked = CountQuery(about, relation, 20, 0.5, 1)
+    asked = CountQuery(about, relation, 20, 1, 0.5)
     for left, right in pairs(np.random.default_rng(17), relation, about, rounds=200):
         assert abs(exact_count(left) - exact_count(right)) <= asked.sensitivity
 
@@ -39,7 +39,7 @@ def test_the_sensitivity_is_attained(relation: Neighbours, about: RowFacts) -> N
     unit = random_rows(rng, about.records_per_unit, about)
     other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, weighing(unit, 0.0))
     moved = exact_count(join(common, weighing(unit, about.max_weight))) - exact_count(other)
-    assert moved >= 0.999999 * CountQuery(about, relation, 20, 0.5, 1).sensitivity
+    assert moved >= 0.999999 * CountQuery(about, relation, 20, 1, 0.5).sensitivity
 
 
 def test_records_of_weight_zero_do_not_count() -> None:
@@ -50,4 +50,4 @@ def test_records_of_weight_zero_do_not_count() -> None:
 
 def test_a_public_count_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="number of records is public"):
-        CountQuery(facts(3), Neighbours.REPLACE_ONE, 20, 0.5, 1)
+        CountQuery(facts(3), Neighbours.REPLACE_ONE, 20, 1, 0.5)

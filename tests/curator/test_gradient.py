@@ -20,7 +20,7 @@ RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
 def query(
     about: RowFacts, relation: Neighbours, *, mu: float = 0.5, clip: float = 0.5, records: int = 20
 ) -> GradientQuery:
-    return GradientQuery(about, relation, records, mu, 3, Squared(), clip)
+    return GradientQuery(about, relation, records, 3, mu, Squared(), clip)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -72,7 +72,7 @@ def test_the_answer_is_the_clipped_gradient() -> None:
     asked = query(about, Neighbours.REPLACE_ONE, records=500)
     plain = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -0.5, 0.5)
     assert exact_gradient(rows, asked, theta) == pytest.approx(plain, abs=1e-7)
-    exact = GradientQuery(about, Neighbours.REPLACE_ONE, 500, math.inf, 1, Squared(), 1e9)
+    exact = GradientQuery(about, Neighbours.REPLACE_ONE, 500, 1, math.inf, Squared(), 1e9)
     assert exact_gradient(rows, exact, theta) == pytest.approx(rows.X.T @ (rows.X @ theta - rows.Y[:, 0]), rel=1e-12)
 
 

@@ -29,7 +29,7 @@ TABLES = {
 def query(
     about: RowFacts, relation: Neighbours, *, mu: float = 0.5, kappa: float = 1.0, records: int = 20
 ) -> MomentsQuery:
-    return MomentsQuery(about, relation, records, mu, 1, kappa)
+    return MomentsQuery(about, relation, records, 1, mu, kappa)
 
 
 @pytest.mark.parametrize("kappa", [0.2, 1.0, 1.3, 3.0])
@@ -42,7 +42,7 @@ def test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity(
     asked = query(about, relation, kappa=kappa)
     for left, right in pairs(rng, relation, about, rounds=60):
         assert np.linalg.norm(exact_moments(left, asked) - exact_moments(right, asked)) <= asked.sensitivity
-    second = SecondMomentsQuery(about, relation, 20, 0.5, 1)
+    second = SecondMomentsQuery(about, relation, 20, 1, 0.5)
     for left, right in pairs(rng, relation, about, rounds=60):
         moved = np.linalg.norm(exact_second_moments(left, second) - exact_second_moments(right, second))
         assert moved <= second.sensitivity

@@ -37,7 +37,7 @@ def test_records_whose_every_entry_is_rounded_away_from_zero(kappa: float, relat
     """Half a cell in each of 100 entries lengthens x by 2e-6: the bound for κ > 1 holds x and y apart and must grow with x."""
     p = 100
     about = RowFacts(tuple(f"x{j}" for j in range(p)), False, math.sqrt(p), 1.0, 1.0, ("y",))
-    query = MomentsQuery(about, relation, 1, 0.3, 1, kappa)
+    query = MomentsQuery(about, relation, 1, 1, 0.3, kappa)
     cell = 2.0**query.exponent
     x = np.full((1, p), (math.floor(0.1 / cell) - 0.5 + 1e-6) * cell)
     x[0, -1] = (math.floor(math.sqrt(1.0 - float((x[0, :-1] ** 2).sum())) / cell) - 0.5 + 1e-6) * cell

@@ -6,14 +6,14 @@ import pytest
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.planning.choose import choose
-from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy import Allowance, Neighbours
 from tests.solvers.tables import menu, problem, table
 
 
 def chosen(n: int, mu: float, *, p: int = 8, targets: int = 1, name: str = "auto") -> tuple[str, str]:
     data = table(20, p, targets=targets)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=n)
-    solver, plan = choose(asked, menu(data, asked), mu, name)
+    solver, plan = choose(asked, menu(data, asked), Allowance.gdp(mu), name)
     assert solver.name == plan.solver
     return plan.solver, plan.reason
 

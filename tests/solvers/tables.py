@@ -10,7 +10,7 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution, Solver
 
@@ -75,7 +75,7 @@ def menu(data: Table, asked: Problem) -> CuratorMenu:
 
 
 def solve(solver: Solver, data: Table, asked: Problem, mu: float, seed: int = 0) -> Solution:
-    plan = solver.plan(asked, menu(data, asked), mu)
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
     key = TestKey(bytes(32)).derive(seed)
     return solver.run(asked, plan, Curator(Rows(data.X, data.Y), plan.quotes, key=key))  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ import pytest
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, Simplex, SquaredL2Penalty
-from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, MomentsSolver
 from hullabaloo.solvers.path_law import PathLaw
 from hullabaloo.solvers.reference import Reference
@@ -32,7 +32,7 @@ def test_without_noise_it_equals_the_moments_solver(intercept: bool, constraint:
 def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours: Neighbours, mu: float) -> None:
     data = table()
     asked = problem(data, neighbours)
-    spent = GradientSolver().plan(asked, menu(data, asked), mu).event.gdp_mu()
+    spent = GradientSolver().plan(asked, menu(data, asked), Allowance.gdp(mu)).event.gdp_mu()
     assert spent is not None
     assert spent <= mu * (1.0 + 2.0**-40)
     assert spent == pytest.approx(mu, rel=1e-6)
@@ -86,7 +86,7 @@ def test_an_unbalanced_binary_target_keeps_its_mean() -> None:
 def test_evidence_is_traced_and_questions_follow_the_plan_alone() -> None:
     data, quiet = table(3000, 4), table(3000, 4, signal=0.0)
     asked = problem(data)
-    plan = GradientSolver().plan(asked, menu(data, asked), 0.2367)
+    plan = GradientSolver().plan(asked, menu(data, asked), Allowance.gdp(0.2367))
     assert plan.quotes[0].count == Itinerary(**plan.settings).steps
     for one in (data, quiet):  # the curator refuses a question too many, and the loop asks them all
         solution = solve(GradientSolver(), one, asked, 0.2367)
@@ -104,7 +104,7 @@ def test_the_law_of_the_path_is_what_simulation_shows() -> None:
     """Bias and noise of one eigendirection, 4000 paths: bias within 1 %, standard deviation within 40 %."""
     data = table(2000, 4)
     asked = problem(data)
-    path = Itinerary(**GradientSolver().plan(asked, menu(data, asked), 0.3).settings)
+    path = Itinerary(**GradientSolver().plan(asked, menu(data, asked), Allowance.gdp(0.3)).settings)
     law = PathLaw.of(path, Reference.of(asked))
     rng = np.random.default_rng(0)
     for eigenvalue in (0.02, 0.1, 0.4):
@@ -122,7 +122,7 @@ def test_the_law_of_the_path_is_what_simulation_shows() -> None:
 def test_predictions_of_risk_and_noise_fall_with_the_budget() -> None:
     data = table(5000, 4, intercept=True)
     asked, solver = problem(data), GradientSolver()
-    plans = [solver.plan(asked, menu(data, asked), mu) for mu in (0.03, 0.3, 3.0, math.inf)]
+    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.03, 0.3, 3.0, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
     noise = solver.predicted_noise(asked, plans[2], data.X.T @ data.X / data.records)
@@ -134,8 +134,8 @@ def test_predictions_of_risk_and_noise_fall_with_the_budget() -> None:
 def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
     data = table(targets=2)
     with pytest.raises(CapabilityError, match="solver='moments'"):
-        GradientSolver().plan(problem(data), menu(data, problem(data)), 1.0)
+        GradientSolver().plan(problem(data), menu(data, problem(data)), Allowance.gdp(1.0))
     one = table()
     both = replace(problem(one), constraint=L1Ball(1.0), penalty=L1Penalty(0.1))
     with pytest.raises(CapabilityError, match="not both"):
-        GradientSolver().plan(both, menu(one, both), 1.0)
+        GradientSolver().plan(both, menu(one, both), Allowance.gdp(1.0))

@@ -9,7 +9,7 @@ import pytest
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, NoPenalty, Simplex, SquaredL2Penalty
-from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import MomentsSolver, solve_moments
 from hullabaloo.solvers.quadratic import minimise_quadratic
 from tests.solvers.tables import least_squares, menu, noisy_moments, problem, solve, table
@@ -50,7 +50,7 @@ def test_without_noise_it_is_the_penalised_optimum(penalty: object) -> None:
 def test_a_plan_costs_exactly_the_budget(neighbours: Neighbours) -> None:
     data = table()
     asked = problem(data, neighbours)
-    plan = MomentsSolver().plan(asked, menu(data, asked), 0.2367)
+    plan = MomentsSolver().plan(asked, menu(data, asked), Allowance.gdp(0.2367))
     spent = plan.event.gdp_mu()
     assert spent is not None
     assert spent <= 0.2367
@@ -110,7 +110,7 @@ def test_errors_are_told_only_where_they_are_normal() -> None:
 def test_predictions_of_risk_and_noise_are_ordered() -> None:
     data = table(5000, 4)
     asked, solver = problem(data), MomentsSolver()
-    plans = [solver.plan(asked, menu(data, asked), mu) for mu in (0.01, 0.1, 1.0, math.inf)]
+    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.01, 0.1, 1.0, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
     assert risks[-1] == 0.0
@@ -124,7 +124,7 @@ def test_the_predicted_noise_is_what_a_release_shows() -> None:
     """Within a factor 2 of simulation: the size of coefficients, which enters it, is the reference table's."""
     data = table(50_000, 4)
     asked, solver = problem(data), MomentsSolver()
-    plan = solver.plan(asked, menu(data, asked), 1.0)
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
     expected = solver.predicted_noise(asked, plan, data.X.T @ data.X / data.records)
     draws = np.array([solve(solver, data, asked, 1.0, seed).theta[:, 0] for seed in range(40)])
     ratio = draws.std(axis=0) / expected
@@ -135,4 +135,4 @@ def test_other_losses_are_refused_with_the_remedy() -> None:
     data = table()
     other = replace(problem(data), loss=SimpleNamespace(name="other"))  # type: ignore[arg-type]
     with pytest.raises(CapabilityError, match="solver='gradient'"):
-        MomentsSolver().plan(other, menu(data, other), 1.0)
+        MomentsSolver().plan(other, menu(data, other), Allowance.gdp(1.0))

@@ -5,7 +5,16 @@ from hullabaloo.curator.curator import Curator
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.menu import CuratorMenu
 from hullabaloo.curator.moments import MomentsQuery
-from hullabaloo.curator.query import Query
+from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.second_moments import SecondMomentsQuery
 
-__all__ = ["CountQuery", "Curator", "CuratorMenu", "GradientQuery", "MomentsQuery", "Query", "SecondMomentsQuery"]
+__all__ = [
+    "CountQuery",
+    "Curator",
+    "CuratorMenu",
+    "GradientQuery",
+    "MomentsQuery",
+    "NoisySum",
+    "Query",
+    "SecondMomentsQuery",
+]

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hullabaloo.curator.query import Query
+from hullabaloo.curator.query import NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
 
 
 @dataclass(frozen=True, slots=True)
-class CountQuery(Query):
+class CountQuery(NoisySum):
     """The number of records that count (of positive weight, within their unit's share), with Gaussian noise.
 
     **Guarantee.** Adding or removing a record changes the count by at most 1; so does replacing one whose weight is

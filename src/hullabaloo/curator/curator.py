@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
-from hullabaloo.curator.query import Query
+from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
@@ -92,7 +92,7 @@ class Curator:
             f"An answer to {kind.name!r} was asked, but the plan paid for {paid}. Plan and charge for it first."
         )
 
-    def __noisy(self, query: Query, exact: Array, index: int) -> Array:
+    def __noisy(self, query: NoisySum, exact: Array, index: int) -> Array:
         if query.sigma == 0.0:
             return exact
         key = None if self.__key is None else self.__key.derive(f"{query.name}/{index}")

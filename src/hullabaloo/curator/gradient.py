@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from hullabaloo.curator.exact import ExactSum, magic_number
 from hullabaloo.curator.kernels import dense_gradient, sparse_gradient
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
+from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import Loss
+from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Neighbours
 
 Array = npt.NDArray[np.float64]
@@ -22,7 +22,7 @@ _CELLS = 37  # a contribution spans at most 2^37 lattice cells; 2^14 rows of the
 
 
 @dataclass(frozen=True, slots=True)
-class GradientQuery(Query):
+class GradientQuery(NoisySum):
     """`Σ_i w_i clip(φ'(⟨x_i, θ⟩, y_i), ±c) x_i`, released with Gaussian noise and divided by the public record count.
 
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B` and `0 ≤ w_i ≤ W` (enforced by the domain's encoding), θ is a function of
@@ -34,7 +34,7 @@ class GradientQuery(Query):
     and Thakurta (2014).
     """
 
-    loss: Loss
+    loss: AnyLoss
     clip: float
 
     name: ClassVar[str] = "gradient"

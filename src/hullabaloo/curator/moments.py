@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from hullabaloo.curator.exact import ExactSum, magic_number
 from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
+from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
@@ -24,7 +24,7 @@ _MANY = 16  # blocks from which threads are worth their start
 
 
 @dataclass(frozen=True, slots=True)
-class MomentsQuery(Query):
+class MomentsQuery(NoisySum):
     """`A = Σ_i w_i a_i a_iᵀ` with `a = (x/B, κ y/√k)`, so that `‖a‖² ≤ 1 + κ²`, in isometric coordinates.
 
     Diagonal entries get N(0, σ²), each off-diagonal pair one draw N(0, σ²/2) used twice: the map that keeps diagonal

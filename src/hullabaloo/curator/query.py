@@ -24,33 +24,63 @@ CAPACITY = 64
 
 @dataclass(frozen=True, slots=True)
 class Query(ABC):
-    """A noisy sum, priced.
+    """A question, priced.
 
     Attributes:
         facts: the declared bounds of encoded rows.
         neighbours: the relation that the sensitivity is stated for.
         records: n under replace-one, the declared n₀ under add-or-remove.
-        mu: Gaussian-DP cost of one answer; ∞ means that no noise is drawn.
         count: how many answers are bought.
     """
 
     facts: RowFacts
     neighbours: Neighbours
     records: int
-    mu: float
     count: int
 
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if not self.mu > 0.0:
-            raise InvalidParameter(
-                f"A query needs a positive privacy price, but mu = {self.mu!r} was asked. Raise epsilon or delta."
-            )
         if self.count < 1 or self.records < 1:
             raise InvalidParameter(
                 f"A query needs at least one answer and one record, but count = {self.count} and "
                 f"records = {self.records}. Pass positive whole numbers."
+            )
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """What one answer costs."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Public description for plans, ledgers and cards."""
+
+    def described(self) -> dict[str, Any]:
+        """What every description begins with."""
+        return {
+            "name": self.name,
+            "answers": self.count,
+            "neighbours": str(self.neighbours),
+            "records": self.records,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NoisySum(Query):
+    """A sum over records, released with Gaussian noise.
+
+    Attributes:
+        mu: Gaussian-DP cost of one answer; ∞ means that no noise is drawn.
+    """
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        super(NoisySum, self).__post_init__()  # slots dataclasses break the short form
+        if not self.mu > 0.0:
+            raise InvalidParameter(
+                f"A query needs a positive privacy price, but mu = {self.mu!r} was asked. Raise epsilon or delta."
             )
 
     @property
@@ -101,10 +131,7 @@ class Query(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
         return {
-            "name": self.name,
-            "answers": self.count,
-            "neighbours": str(self.neighbours),
-            "records": self.records,
+            **self.described(),
             "coordinates": self.length,
             "sensitivity_l2_of_sum": self.sensitivity,
             "noise_std_of_sum": self.sigma,

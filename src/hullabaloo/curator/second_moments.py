@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator.exact import ExactSum
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
+from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.privacy import Neighbours
 
@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class SecondMomentsQuery(Query):
+class SecondMomentsQuery(NoisySum):
     """`Σ_i w_i x_ij²` for all columns j, with Gaussian noise.
 
     **Guarantee.** Precondition: `|x_ij| ≤ b`, `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W`. A contribution `u = w x²` has coordinates in

@@ -13,7 +13,8 @@ class RowFacts:
 
     Numeric columns lie in [−1, 1], a categorical's one-hot columns have norm ≤ 1, and the intercept column, when there
     is one, is the last column and equals 1. The norms bound ``‖x‖`` of an encoded row *including* that column. Rows are
-    ``weighted`` where the domain declares a weight or a unit, even where no weight exceeds 1.
+    ``weighted`` where the domain declares a weight or a unit, even where no weight exceeds 1. ``offset_bound`` bounds
+    the magnitude of a record's known offset (the logarithm of its exposure), 0 where there is none.
 
     **Guarantee.** Precondition: the row was made by ``Encoding.encode`` of the same encoding. Claim: ``‖x‖_q ≤ norm_q``
     (up to a relative 1e-12 of float rounding, which sensitivities add as numeric slack) and ``|y_j| ≤ 1`` for
@@ -29,6 +30,7 @@ class RowFacts:
     max_weight: float = 1.0
     records_per_unit: int = 1
     weighted: bool = False
+    offset_bound: float = 0.0
 
     @property
     def alike(self) -> bool:
@@ -47,12 +49,13 @@ class Rows:
 
     ``X`` is (n, p) float64, C-contiguous or a ``scipy.sparse.csr_array``; ``Y`` is (n, k) with each target scaled into
     [−1, 1]; ``weight`` is (n,) in [0, max_weight], or None where every row counts once. A record beyond its
-    unit's share has weight 0.
+    unit's share has weight 0. ``offset`` is (n,), added to every prediction of the record, or None.
     """
 
     X: Any
     Y: NDArray[np.float64]
     weight: NDArray[np.float64] | None = None
+    offset: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return "Rows(private)"

@@ -167,10 +167,8 @@ def task_epsilon(prepared: Prepared) -> float | None:
 
 
 def _risk(prepared: Prepared, records: int, budget: float) -> float:
-    """Predicted excess risk with another number of records or a multiple of the budget (μ is nearly linear in ε)."""
-    mu = prepared.plan.event.gdp_mu()
-    assert mu is not None
-    return replanned(prepared, records=records, mu=mu * budget)
+    """Predicted excess risk with another number of records or a multiple of the budget."""
+    return replanned(prepared, records=records, spend=budget)
 
 
 def _first(enough: Any) -> float | None:

@@ -1,6 +1,6 @@
 """What a per-record loss is: φ(z, y) of a linear prediction z = ⟨x, θ⟩, its derivatives, and their bounds.
 
-A loss of several predictions at once (multinomial) is no function of one z and will be a class of its own beside this.
+A loss of several predictions at once (multinomial) is no function of one z: `VectorLoss`, beside this.
 """
 
 from abc import ABC, abstractmethod
@@ -23,6 +23,8 @@ class KernelCode(IntEnum):
     SMOOTHED_HINGE = 3
     POISSON = 4
     PINBALL = 5
+    MULTINOMIAL = 6
+    SQUARED_TARGETS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class Loss(ABC):
     def kernel_parameter(self) -> float:
         """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none."""
 
+    @property
+    @abstractmethod
+    def intercept_bounds(self) -> tuple[float, float]:
+        """The public range of a fitted intercept on the unit domain: where a constant prediction can be of use."""
+
     @abstractmethod
     def value(self, z: Array, y: Array) -> Array:
         """φ(z, y)."""
@@ -80,3 +87,59 @@ class Loss(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Plain data from which `loss_from_dict` makes an equal loss; under "kind" its name."""
+
+
+class VectorLoss(ABC):
+    """A loss φ(z, y) of k predictions and k encoded targets, convex in z ∈ R^k; arrays are (n, k).
+
+    The gradient of one record by θ (p × k) is `x ⊗ ∇φ`, of Frobenius norm `‖x‖₂ ‖∇φ‖₂`: clipping `‖∇φ‖₂` bounds it.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The word by which users name the loss."""
+
+    @property
+    @abstractmethod
+    def kernel_code(self) -> KernelCode:
+        """The number by which compiled kernels know the loss."""
+
+    @property
+    @abstractmethod
+    def kernel_parameter(self) -> float:
+        """The loss's one parameter for the compiled kernels; 0 when it has none."""
+
+    @property
+    @abstractmethod
+    def intercept_bounds(self) -> tuple[float, float]:
+        """The public range of each fitted intercept on the unit domain."""
+
+    @abstractmethod
+    def value(self, z: Array, y: Array) -> Array:
+        """φ(z, y) of every row, (n,)."""
+
+    @abstractmethod
+    def derivative(self, z: Array, y: Array) -> Array:
+        """∇φ(z, y) by z, (n, k)."""
+
+    @abstractmethod
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """∇²φ(z, y) by z, (n, k, k)."""
+
+    @abstractmethod
+    def constants(self, prediction_bound: float, target_bound: float) -> LossConstants:
+        """Bounds of ‖∇φ‖₂ and of the eigenvalues of ∇²φ on |z_j| ≤ prediction_bound, |y_j| ≤ target_bound."""
+
+    @abstractmethod
+    def curvature(self, prediction_bound: float) -> float:
+        """Curvature of the mean loss over a set on which ‖θᵀx‖₂ ≤ prediction_bound."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data from which `loss_from_dict` makes an equal loss; under "kind" its name."""
+
+
+AnyLoss = Loss | VectorLoss

@@ -33,6 +33,11 @@ class Squared(Loss):
         """None is needed."""
         return 0.0
 
+    @property
+    def intercept_bounds(self) -> tuple[float, float]:
+        """The target's range, [−1, 1]."""
+        return -1.0, 1.0
+
     def value(self, z: Array, y: Array) -> Array:
         """½(z − y)²."""
         residual = np.subtract(z, y)

@@ -1,12 +1,12 @@
 """Which solver a fit uses: the user's word, or the better prediction on the reference table, from public facts alone."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Squared
+from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import GradientSolver, Menu, MomentsSolver, Plan, Problem, Solver
 from hullabaloo.solvers.reference import Reference
 
@@ -20,7 +20,7 @@ WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
 
 
-def choose(problem: Problem, menu: Menu, mu: float, name: str) -> tuple[Solver, Plan]:
+def choose(problem: Problem, menu: Menu, allowance: Allowance, name: str) -> tuple[Solver, Plan]:
     """The solver called `name`, or for "auto" the one that the budget calls for, and its plan.
 
     On some thirty real tables noisy gradients kept more of the signal than moments wherever noise mattered, while moments
@@ -38,20 +38,20 @@ def choose(problem: Problem, menu: Menu, mu: float, name: str) -> tuple[Solver, 
         if name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = SOLVERS[name]
-        return solver, solver.plan(problem, menu, mu)
-    return _better(problem, menu, mu)
+        return solver, solver.plan(problem, menu, allowance)
+    return _better(problem, menu, allowance)
 
 
-def _better(problem: Problem, menu: Menu, mu: float) -> tuple[Solver, Plan]:
+def _better(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Solver, Plan]:
     moments, gradient = SOLVERS["moments"], SOLVERS["gradient"]
     if not isinstance(problem.loss, Squared):
-        return gradient, gradient.plan(problem, menu, mu)
-    if problem.dimension > WIDEST and problem.targets == 1 and not math.isinf(mu):
-        other = gradient.plan(problem, menu, mu)
+        return gradient, gradient.plan(problem, menu, allowance)
+    if problem.dimension > WIDEST and problem.targets == 1 and allowance.is_private:
+        other = gradient.plan(problem, menu, allowance)
         return gradient, replace(other, reason=f"too many columns for moments; {other.reason}")
     _refuse_wide(problem, "fit one target at a time, or " if problem.targets > 1 else "")
-    plan = moments.plan(problem, menu, mu)
-    if math.isinf(mu):
+    plan = moments.plan(problem, menu, allowance)
+    if not allowance.is_private:
         return moments, plan
     if problem.targets > 1:
         return moments, replace(plan, reason=f"{problem.targets} targets share one release; {plan.reason}")
@@ -60,7 +60,7 @@ def _better(problem: Problem, menu: Menu, mu: float) -> tuple[Solver, Plan]:
     words = f"moments are expected to keep {kept:.0%} of a reference table's signal"
     if kept >= ENOUGH:
         return moments, replace(plan, reason=f"{words}; {plan.reason}")
-    other = gradient.plan(problem, menu, mu)
+    other = gradient.plan(problem, menu, allowance)
     return gradient, replace(other, reason=f"{words}, gradient steps usually more; {other.reason}")
 
 

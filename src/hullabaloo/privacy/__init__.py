@@ -1,6 +1,7 @@
 """Privacy as arithmetic: budgets, neighbours, events, exact accounting, calibration, filters. Draws nothing, reads no data."""
 
 from hullabaloo.privacy.accountant import ACCOUNTING_VERSION, delta_of, epsilon_of, group
+from hullabaloo.privacy.allowance import DRAWS, Allowance, Calibration
 from hullabaloo.privacy.basic_filter import BasicFilter
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import calibrate, gaussian_mu, noise_multiplier, selection_epsilon
@@ -16,9 +17,12 @@ from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEv
 
 __all__ = [
     "ACCOUNTING_VERSION",
+    "DRAWS",
     "TAIL_MASS",
+    "Allowance",
     "BasicFilter",
     "Budget",
+    "Calibration",
     "ComposedEvent",
     "Event",
     "Filter",

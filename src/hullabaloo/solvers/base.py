@@ -4,7 +4,6 @@ A solver sees public facts (`Problem`), buys answers from a menu (`Menu`: names,
 then works on the private answers of a curator (`Answers`). It never holds a row and never draws noise.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
-from hullabaloo.losses import Loss
-from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, compose
+from hullabaloo.losses import AnyLoss
+from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
 from hullabaloo.privacy.answers import NoisyMoments
 
 Array = npt.NDArray[np.float64]
@@ -38,9 +37,12 @@ class Problem:
         neighbours: the relation that the guarantee is about.
         constraint: C without the intercept, or None.
         penalty: ψ without the intercept.
+        offset_bound: bound of |o_i| where a known offset is added to each prediction, `z = ⟨x, θ⟩ + o`.
+        max_weight: bound W of a record's weight.
+        records_per_unit: how many records of a unit of privacy are kept.
     """
 
-    loss: Loss
+    loss: AnyLoss
     dimension: int
     intercept: bool
     norm_l1: float
@@ -51,13 +53,16 @@ class Problem:
     neighbours: Neighbours
     constraint: ConvexSet | None = None
     penalty: Penalty = field(default_factory=NoPenalty)
+    offset_bound: float = 0.0
+    max_weight: float = 1.0
+    records_per_unit: int = 1
 
     @property
     def feasible(self) -> ConvexSet | None:
-        """C with the intercept: free of the set's radius, bounded by the target's range [−1, 1]."""
+        """C with the intercept: free of the set's radius, bounded by the loss's own public range."""
         if self.constraint is None or not self.intercept:
             return self.constraint
-        return with_intercept(self.constraint, -1.0, 1.0)
+        return with_intercept(self.constraint, *self.loss.intercept_bounds)
 
     @property
     def regulariser(self) -> Penalty:
@@ -66,24 +71,29 @@ class Problem:
 
 
 class Quote(Protocol):
-    """One line of a plan: a query, how often it may be asked, its noise and the event that one answer is."""
+    """One line of a plan: a query, how often it may be asked and the event that one answer is."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
     @property
     def count(self) -> int: ...  # noqa: D102
     @property
-    def sigma(self) -> float: ...  # noqa: D102
-    @property
     def event(self) -> Event: ...  # noqa: D102
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
+
+
+class NoisyQuote(Quote, Protocol):
+    """A quote whose answer is an exact sum over records plus Gaussian noise of standard deviation `sigma`."""
+
+    @property
+    def sigma(self) -> float: ...  # noqa: D102
 
 
 class Menu(Protocol):
     """What can be bought, priced from public facts. `mu` is the Gaussian-DP cost of one answer; ∞ means no noise."""
 
-    def gradient(self, loss: Loss, *, clip: float, mu: float, count: int) -> Quote: ...  # noqa: D102
-    def moments(self, *, mu: float, target_scale: float) -> Quote: ...  # noqa: D102
+    def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
+    def moments(self, *, mu: float, target_scale: float) -> NoisyQuote: ...  # noqa: D102
 
 
 class Answers(Protocol):
@@ -105,7 +115,7 @@ class Plan:
     @property
     def event(self) -> Event:
         """The composition of all the noisy answers that this plan pays for."""
-        if any(math.isinf(quote.sigma) or quote.sigma == 0.0 for quote in self.quotes):
+        if any(isinstance(quote.event, NotPrivateEvent) for quote in self.quotes):
             return NotPrivateEvent()
         return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes))
 
@@ -144,8 +154,8 @@ class Solver(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def plan(self, problem: Problem, menu: Menu, mu: float) -> Plan:
-        """Choose queries and settings whose Gaussian-DP costs compose to at most `mu` (∞: no noise)."""
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """Choose queries and settings whose composed cost the allowance takes (no noise where it is not private)."""
 
     @abstractmethod
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:

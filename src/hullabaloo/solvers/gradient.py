@@ -17,6 +17,7 @@ import numpy.typing as npt
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Squared
+from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.path_law import PathLaw
@@ -38,13 +39,14 @@ class GradientSolver(Solver):
 
     name: ClassVar[str] = "gradient"
 
-    def plan(self, problem: Problem, menu: Menu, mu: float) -> Plan:
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
         """T gradients at `μ/√T` each; without noise the p + 1 that determine a quadratic.
 
         Raises:
             CapabilityError: several targets, a set without a projection, or a loss that needs noise to be planned.
         """
         self._check(problem)
+        mu = allowance.mu
         if math.isinf(mu):
             if not isinstance(problem.loss, Squared):
                 raise CapabilityError(

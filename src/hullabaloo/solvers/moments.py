@@ -16,6 +16,7 @@ import numpy.typing as npt
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasElasticForm, PenaltyWithFreeIntercept
 from hullabaloo.losses import Squared
+from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.quadratic import minimise_quadratic
@@ -39,7 +40,7 @@ class MomentsSolver(Solver):
 
     name: ClassVar[str] = "moments"
 
-    def plan(self, problem: Problem, menu: Menu, mu: float) -> Plan:
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
         """One moments release with all of the budget.
 
         Raises:
@@ -49,11 +50,13 @@ class MomentsSolver(Solver):
             raise CapabilityError(
                 f"Moments determine the squared loss, not the loss {problem.loss.name!r}. Use solver='gradient'."
             )
+        mu = allowance.mu
         quote = menu.moments(mu=mu, target_scale=TARGET_SCALE)
         reason = (
             "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
         )
-        return Plan(self.name, (quote,), MappingProxyType({"target_scale": TARGET_SCALE}), reason)
+        settings = {"target_scale": TARGET_SCALE, "sigma": quote.sigma}
+        return Plan(self.name, (quote,), MappingProxyType(settings), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
@@ -88,7 +91,7 @@ class MomentsSolver(Solver):
         return reference.eigenvalues.size * reference.coefficient**2
 
     def _gram_noise(self, problem: Problem, plan: Plan) -> float:
-        return plan.quotes[0].sigma / problem.records
+        return float(plan.settings["sigma"]) / problem.records
 
     def _noise(self, problem: Problem, plan: Plan) -> float:
         """Of one coordinate of `e − Eθ` for rows of norm ≤ 1, at the reference's coefficients."""

@@ -1,0 +1,93 @@
+"""What one fit may spend, in the terms that solvers plan with: Gaussian μ, an ε₀ for selections, or a check of any event."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import final
+
+from hullabaloo.errors import EventRefused, InvalidParameter
+from hullabaloo.privacy.budget import Budget
+from hullabaloo.privacy.calibrate import gaussian_mu, selection_epsilon
+from hullabaloo.privacy.events import Event
+from hullabaloo.privacy.filters import filter_named
+
+DRAWS = 1 << 40
+"""More lattice draws than any plan can ask for: their truncation costs δ · (1 + e^ε) · 2^-90, charged in advance."""
+
+
+class Calibration(StrEnum):
+    """How noise is computed from a budget: by exact accounting, or as a paper prints it."""
+
+    EXACT = "exact"
+    PAPER = "paper"
+
+    @classmethod
+    def parse(cls, value: object) -> "Calibration":
+        """Read "exact" or "paper"."""
+        try:
+            return cls(str(value))
+        except ValueError:
+            raise InvalidParameter(
+                f"calibration={value!r} was given. Write 'exact' (the least noise that the budget allows) or 'paper' (the "
+                "noise that the method's paper prints; the statement says what that really guarantees)."
+            ) from None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """A budget as a plan sees it.
+
+    Attributes:
+        budget: what the caller allows.
+        filter: the rule by which the dataset's ledger adds charges up, which the plan must fit into; None without a ledger.
+        calibration: exact, or as printed in the paper of the solver in question.
+    """
+
+    budget: Budget
+    filter: str | None = None
+    calibration: Calibration = Calibration.EXACT
+
+    @classmethod
+    def gdp(cls, mu: float) -> "Allowance":
+        """The allowance of μ-Gaussian differential privacy; ∞ for none at all."""
+        return cls(Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu))
+
+    @property
+    def is_private(self) -> bool:
+        """Whether noise is needed."""
+        return self.budget.is_private
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian-DP cost that releases may compose to; ∞ when the budget is not private."""
+        return gaussian_mu(self.budget, samples=DRAWS, filter=self.filter)
+
+    def selection_epsilon(self, count: int) -> float:
+        """The largest ε₀ of each of `count` adaptive exponential mechanisms; ∞ when the budget is not private."""
+        return selection_epsilon(self.budget, count, filter=self.filter)
+
+    def takes(self, event: Event) -> bool:
+        """Whether a plan of this cost may be charged."""
+        if not self.is_private:
+            return True
+        if self.filter is None:
+            return self.budget.admits(event)
+        try:
+            return filter_named(self.filter).takes(event, self.budget)
+        except EventRefused:
+            return False
+
+    def scaled(self, factor: float) -> "Allowance":
+        """The allowance with ε (or μ; ρ by its square) multiplied."""
+        budget = self.budget
+        if not budget.is_private:
+            return self
+        if budget.pair is not None:
+            scaled = Budget(budget.pair[0] * factor, budget.pair[1])
+        elif budget.mu is not None:
+            scaled = Budget.gdp(budget.mu * factor)
+        else:
+            assert budget.rho is not None
+            scaled = Budget.zcdp(budget.rho * factor**2)
+        return Allowance(scaled, self.filter, self.calibration)
