@@ -8,7 +8,7 @@ record that differs.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from hullabaloo.data.source import RowFacts
@@ -56,6 +56,13 @@ class Query(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
 
+    def resized(self, records: int) -> "Query":
+        """The same question for a table of another size whose answers, as means over records, have the same noise.
+
+        For simulation on synthetic tables: a plan for a million records is tried out on a thousand rows.
+        """
+        raise NotImplementedError
+
     def described(self) -> dict[str, Any]:
         """What every description begins with."""
         return {
@@ -82,6 +89,10 @@ class NoisySum(Query):
             raise InvalidParameter(
                 f"A query needs a positive privacy price, but mu = {self.mu!r} was asked. Raise epsilon or delta."
             )
+
+    def resized(self, records: int) -> "Query":
+        """`μ` grows as the table shrinks: `Δ/(μ n)` stays."""
+        return replace(self, records=records, mu=self.mu * self.records / records)
 
     @property
     @abstractmethod
