@@ -5,10 +5,13 @@ from hullabaloo.data.domain import Domain
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.readers import Table, TableSchema, describe_table, open_table
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data.targets import BoundedTarget, ClassTarget, TargetScale
 from hullabaloo.data.template import domain_template
 
 __all__ = [
+    "BoundedTarget",
     "Categorical",
+    "ClassTarget",
     "Domain",
     "Encoding",
     "Numeric",
@@ -16,6 +19,7 @@ __all__ = [
     "Rows",
     "Table",
     "TableSchema",
+    "TargetScale",
     "describe_table",
     "domain_template",
     "open_table",

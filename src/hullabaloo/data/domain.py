@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.data import keywords
 from hullabaloo.data.declarations import Declaration, flag
-from hullabaloo.data.targets import Target, declared_targets, targets_to_dict
+from hullabaloo.data.targets import Target, TargetScale, declared_targets, targets_to_dict
 from hullabaloo.errors import DomainError
 
 if TYPE_CHECKING:
@@ -131,19 +131,33 @@ class Domain:
         *,
         fit_intercept: bool = True,
         targets: Sequence[str] | None = None,
+        scale: TargetScale = TargetScale.SYMMETRIC,
+        exposure: str | None = None,
     ) -> "Encoding":
-        """The public map from a table to encoded rows; prepared matrices need names or a number of columns."""
+        """The public map from a table to encoded rows; prepared matrices need names or a number of columns.
+
+        ``scale`` says how bounded targets are scaled; ``exposure`` names the feature that is an offset, not a column.
+        """
         from hullabaloo.data.encoding import make_encoding
 
-        return make_encoding(self, feature_names, n_features, fit_intercept, targets)
+        return make_encoding(self, feature_names, n_features, fit_intercept, targets, scale, exposure)
 
     def encoding_for(
-        self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None, fit_intercept: bool = True
+        self,
+        table: Any,
+        y: Any = None,
+        *,
+        weight: Any = None,
+        unit: Any = None,
+        fit_intercept: bool = True,
+        scale: TargetScale = TargetScale.SYMMETRIC,
+        exposure: str | None = None,
     ) -> "Encoding":
         """The encoding for a table, from its declared schema alone; raises all that ``Encoding.encode`` could raise."""
         from hullabaloo.data.schema import encoding_for
 
-        return encoding_for(self, table, y, weight=weight, unit=unit, fit_intercept=fit_intercept)
+        options = {"fit_intercept": fit_intercept, "scale": scale, "exposure": exposure}
+        return encoding_for(self, table, y, weight=weight, unit=unit, options=options)
 
     def check_schema(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> None:
         """Raise ``SchemaError`` when the table's declared schema does not match; reads no value."""

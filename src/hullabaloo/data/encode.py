@@ -10,7 +10,7 @@ from hullabaloo.data.layout import Layout, OneHot
 from hullabaloo.data.memo import memo
 from hullabaloo.data.sparse import SparseTable
 from hullabaloo.data.table import Table
-from hullabaloo.data.targets import BoundedTarget, Target
+from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 
 if TYPE_CHECKING:
     from hullabaloo.data.domain import Domain
@@ -100,10 +100,12 @@ def _clip_sparse(kind: int, radius: float, table: SparseTable, intercept: bool) 
     return sparse.csr_array((data, indices, indptr), shape=(n, p + intercept))
 
 
-def encode_targets(targets: tuple[Target, ...], table: Table, columns: list[int], centred: bool) -> Array:
+def encode_targets(
+    targets: tuple[Target, ...], table: Table, columns: list[int], centred: bool, scale: TargetScale
+) -> Array:
     """(n, k) targets, each in [−1, 1]."""
     parts = [
-        target.encode(np.ascontiguousarray(table.numbers([column])[:, 0]), centred)
+        target.encode(np.ascontiguousarray(table.numbers([column])[:, 0]), centred, scale)
         if isinstance(target, BoundedTarget)
         else target.encode(table.cells(column))
         for target, column in zip(targets, columns, strict=True)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.layout import Layout, make_layout, norm_bounds
+from hullabaloo.data.offset import Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.data.targets import BoundedTarget, Target
+from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 from hullabaloo.errors import DomainError
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ INTERCEPT = "(intercept)"
 class Encoding:
     """Everything public about how a table becomes rows: columns, norms, scales. Made by ``Domain.encoding``.
 
-    Without an intercept nothing is centred, so that a prediction at zero is zero in the user's units as well.
+    Without an intercept nothing is centred, so that a prediction at zero is zero in the user's units as well. Under
+    ``TargetScale.NONNEGATIVE`` predictions are on the scale of the logarithm.
     """
 
     domain: "Domain"
@@ -34,6 +36,8 @@ class Encoding:
     fit_intercept: bool
     targets: tuple[Target, ...]
     layout: Layout | None  # None for prepared matrices
+    scale: TargetScale = TargetScale.SYMMETRIC
+    offset: Offset | None = None
 
     @property
     def feature_names_out(self) -> tuple[str, ...]:
@@ -66,7 +70,7 @@ class Encoding:
         if self.targets:
             holder, places = schema.open_target(self.domain, source, y, len(self.domain.targets))
             chosen = [places[self.domain.targets.index(target)] for target in self.targets]
-            Y = encode.encode_targets(self.targets, holder, chosen, self.fit_intercept)
+            Y = encode.encode_targets(self.targets, holder, chosen, self.fit_intercept, self.scale)
         else:
             Y = np.zeros((X.shape[0], 0))
         weights: Array | None = None
@@ -80,17 +84,36 @@ class Encoding:
             holder, column = schema.open_role(source, unit, self.domain.unit, "unit")
             kept = encode.within_share(holder, column, self.domain.records_per_unit)
             weights = kept if weights is None else weights * kept
-        return Rows(X, Y, weights)
+        return Rows(X, Y, weights, self._offsets(source, columns))
 
     def features(self, table: Any) -> Any:
         """The encoded rows of a table without a target, for predictions: (n, p), dense or sparse."""
+        return self._encode_columns(*self._opened(table))
+
+    def predictions(self, table: Any, theta: Array) -> Array:
+        """(n, k) predictions ``⟨x, θ⟩`` on the unit domain, the known offset included."""
+        source, columns = self._opened(table)
+        unit = np.asarray(self._encode_columns(source, columns) @ theta, dtype=np.float64)
+        offsets = self._offsets(source, columns)
+        return unit if offsets is None else unit + offsets[:, None]
+
+    def _opened(self, table: Any) -> tuple[Any, list[int]]:
         from hullabaloo.data import schema
         from hullabaloo.data.readers import open_table
 
         source = open_table(table)
         others = schema.role_columns(self.domain, None)
-        columns = schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
-        return self._encode_columns(source, columns)
+        return source, schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
+
+    def _offsets(self, source: Any, columns: list[int]) -> Array | None:
+        """(n,) known offsets, or None."""
+        if self.offset is None:
+            return None
+        exposed = self.offset.exposure
+        if exposed is None:
+            return np.full(source.n_rows, -self.offset.centre)
+        place = columns[self.domain.feature_names.index(exposed.column)]
+        return exposed.log(source.numbers([place])[:, 0]) - self.offset.centre
 
     def _encode_columns(self, source: Any, columns: list[int]) -> Any:
         from hullabaloo.data import encode
@@ -128,16 +151,23 @@ class Encoding:
 
     @property
     def target_scale(self) -> Array:
-        """(k,) half-widths: user target = offset + scale × unit target. 1 for classes."""
+        """(k,) half-widths: user prediction = offset + scale × unit prediction. 1 for classes and logarithms."""
         return self._scales()[1]
 
     @property
     def target_offset(self) -> Array:
-        """(k,) middles of the targets' bounds; 0 for classes and where no intercept is fitted."""
+        """(k,) middles of the targets' bounds; 0 for classes and where no intercept is fitted.
+
+        For counts log hi − c, c the centre of the offset: what an exposure of 1 adds to the logarithm's prediction.
+        """
         return self._scales()[0]
 
     def _scales(self) -> tuple[Array, Array]:
         pairs: list[tuple[float, float]] = []
+        if self.scale is TargetScale.NONNEGATIVE:
+            centre = 0.0 if self.offset is None else self.offset.centre
+            highest = np.array([target.hi for target in self.targets if isinstance(target, BoundedTarget)])
+            return np.log(highest) - centre, np.ones(len(highest))
         for target in self.targets:
             bounded = isinstance(target, BoundedTarget)
             pairs += [target.scale(self.fit_intercept)] if bounded else [(0.0, 1.0)] * len(target.names)  # type: ignore[union-attr]
@@ -170,11 +200,17 @@ def make_encoding(
     n_features: int | None,
     fit_intercept: bool,
     targets: Sequence[str] | None,
+    scale: TargetScale,
+    exposed: str | None,
 ) -> Encoding:
     """Build the encoding of a domain; see ``Domain.encoding``."""
     chosen = _chosen(domain, targets)
+    if scale is TargetScale.NONNEGATIVE:
+        _check_counts(chosen)
+    offset = _offset(domain, chosen, scale, exposed, fit_intercept)
     if domain.features:
-        layout = make_layout(dict(domain.features), domain.interactions, domain.indicators, centred=fit_intercept)
+        learned = {name: declared for name, declared in domain.features if name != exposed}
+        layout = make_layout(learned, domain.interactions, domain.indicators, centred=fit_intercept)
         names_in: tuple[str, ...] | None = domain.feature_names
         columns, width = layout.names, len(domain.features)
         if feature_names is not None and set(map(str, feature_names)) != set(domain.feature_names):
@@ -210,8 +246,43 @@ def make_encoding(
         max_weight=1.0 if domain.weight is None else domain.weight[1],
         records_per_unit=domain.records_per_unit,
         weighted=domain.weight is not None or domain.unit is not None,
+        offset_bound=0.0 if offset is None else offset.bound,
     )
-    return Encoding(domain, facts, names_in, width, fit_intercept, chosen, layout)
+    return Encoding(domain, facts, names_in, width, fit_intercept, chosen, layout, scale, offset)
+
+
+def _check_counts(targets: tuple[Target, ...]) -> None:
+    for target in targets:
+        if not isinstance(target, BoundedTarget):
+            raise DomainError(
+                "A model of counts was asked for, and the domain declares classes. Declare the bounds of the count, "
+                "target={'column': (0, hi)}, or use a classifier."
+            )
+        if target.lo < 0.0:
+            raise DomainError(
+                f"A model of counts was asked for, and the target is declared between {target.lo:g} and {target.hi:g}. Counts "
+                "are never below 0, and a logarithm models nothing else: declare target=(0, hi)."
+            )
+
+
+def _offset(
+    domain: "Domain", targets: tuple[Target, ...], scale: TargetScale, exposed: str | None, fit_intercept: bool
+) -> Offset | None:
+    """The known offset of a log-linear model; see ``offset.py``."""
+    known = None
+    if exposed is not None:
+        known = exposure(dict(domain.features), exposed)
+        if any(exposed in pair for pair in domain.interactions):
+            raise DomainError(
+                f"The column {exposed!r} is the exposure and part of an interaction. Its effect is known, not learned: leave "
+                "the interaction out."
+            )
+    if scale is not TargetScale.NONNEGATIVE or (known is None and fit_intercept) or not targets:
+        return None
+    if fit_intercept and known is not None:
+        return Offset(known, 0.5 * (math.log(known.lo) + math.log(known.hi)))
+    highest = next(target.hi for target in targets if isinstance(target, BoundedTarget))
+    return Offset(known, math.log(highest))
 
 
 def _chosen(domain: "Domain", names: Sequence[str] | None) -> tuple[Target, ...]:

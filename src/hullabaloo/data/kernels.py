@@ -68,6 +68,14 @@ def scale_numeric(
                 filled[i, kept] = x
 
 
+@njit(cache=True, nogil=True)
+def log_within(values: NDArray[np.float64], lo: float, hi: float, fill: float, out: NDArray[np.float64]) -> None:
+    """Write ``log(clip(v, lo, hi))``, with ``fill`` for a missing v; 0 < lo ≤ fill ≤ hi."""
+    for i in range(values.shape[0]):
+        v = values[i]
+        out[i] = math.log(fill if math.isnan(v) else min(max(v, lo), hi))
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _norm(values: NDArray[np.float64], start: int, stop: int, kind: int) -> tuple[float, float]:
     """The largest finite |v| = m, and ‖v/m‖ (0 for a zero row): together overflow- and underflow-safe."""

@@ -1,6 +1,6 @@
 """Matching a table's declared schema to a domain; all faults here are visible without reading a value."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.data.readers import open_column, open_table
@@ -170,17 +170,17 @@ def check_lengths(a: Table, b: Table) -> None:
 
 
 def encoding_for(
-    domain: "Domain", table: Any, y: Any = None, *, weight: Any = None, unit: Any = None, fit_intercept: bool = True
+    domain: "Domain", table: Any, y: Any = None, *, weight: Any, unit: Any, options: Mapping[str, Any]
 ) -> "Encoding":
     """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
     opened = open_table(table)
     schema = opened.schema
     if domain.features:
-        encoding = domain.encoding(fit_intercept=fit_intercept)
+        encoding = domain.encoding(**options)
     else:
         others = role_columns(domain, y)
         names = None if schema.names is None else [name for name in schema.names if name not in others]
-        encoding = domain.encoding(names, None if names is not None else schema.width, fit_intercept=fit_intercept)
+        encoding = domain.encoding(names, None if names is not None else schema.width, **options)
     feature_columns(schema, encoding.feature_names_in, encoding.n_features_in, role_columns(domain, y))
     check_roles(domain, opened, y, weight, unit)
     return encoding

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,16 @@ from hullabaloo.data.labels import LevelIndex
 from hullabaloo.errors import DomainError
 
 UNNAMED = "target"
+
+
+class TargetScale(StrEnum):
+    """How a bounded target is scaled, which is the estimator's choice and public.
+
+    ``SYMMETRIC`` maps [lo, hi] onto [−1, 1]. ``NONNEGATIVE`` (counts, with a logarithmic link) divides by hi: 0 ≤ y ≤ 1.
+    """
+
+    SYMMETRIC = "symmetric"
+    NONNEGATIVE = "nonnegative"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +39,19 @@ class BoundedTarget:
         """The names of its encoded columns (one)."""
         return (self.column or UNNAMED,)
 
-    def scale(self, centred: bool) -> tuple[float, float]:
+    def scale(self, centred: bool, kind: TargetScale = TargetScale.SYMMETRIC) -> tuple[float, float]:
         """(mid, half-width) of the map onto [−1, 1]; not centred where no intercept is fitted, so that 0 stays 0."""
+        if kind is TargetScale.NONNEGATIVE:
+            return 0.0, self.hi
         if not centred:
             return 0.0, max(abs(self.lo), abs(self.hi))
         return self.lo / 2 + self.hi / 2, self.hi / 2 - self.lo / 2
 
-    def encode(self, numbers: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
+    def encode(
+        self, numbers: NDArray[np.float64], centred: bool, kind: TargetScale = TargetScale.SYMMETRIC
+    ) -> NDArray[np.float64]:
         """One column in [−1, 1]; clipping and scaling are exact IEEE operations, the same for every row."""
-        mid, half = self.scale(centred)
+        mid, half = self.scale(centred, kind)
         fill = self.lo / 2 + self.hi / 2 if self.fill is None else self.fill
         y = np.clip(np.where(np.isnan(numbers), fill, numbers), self.lo, self.hi)
         encoded: NDArray[np.float64] = np.asarray(
@@ -47,9 +62,11 @@ class BoundedTarget:
 
 @dataclass(frozen=True, slots=True)
 class ClassTarget:
-    """One of the declared classes. Two: one column, −1 for the first and +1 for the second; more: one-vs-rest.
+    """One of the declared classes. Two: one column, −1 for the lower and +1 for the higher; more: a column each.
 
-    A missing or undeclared class counts as ``fill`` (default: the first class).
+    Encoded classes are in their natural order (numbers by size, texts by letters), as scikit-learn's are; those that have
+    none, such as a text beside a number, in the declared order. A missing or undeclared class counts as ``fill``
+    (default: the class that was declared first).
     """
 
     column: str | None
@@ -57,19 +74,27 @@ class ClassTarget:
     fill: Level | None = None
 
     @property
+    def ordered(self) -> tuple[Level, ...]:
+        """The classes in the order of their encoded columns."""
+        kinds = {type(level) for level in self.classes}
+        sortable = len(kinds) == 1 or kinds == {int, float}
+        return tuple(sorted(self.classes)) if sortable else self.classes
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of its encoded columns: one for two classes, else one a class."""
         name = self.column or UNNAMED
-        return (name,) if len(self.classes) == 2 else tuple(f"{name}={level}" for level in self.classes)
+        return (name,) if len(self.classes) == 2 else tuple(f"{name}={level}" for level in self.ordered)
 
     def encode(self, cells: list[Any]) -> NDArray[np.float64]:
         """Columns of −1 and +1."""
-        places = LevelIndex(self.classes).places(cells)
+        classes = self.ordered
+        places = LevelIndex(classes).places(cells)
         fill = self.classes[0] if self.fill is None else self.fill
-        places[places < 0] = next(i for i, level in enumerate(self.classes) if same_level(level, fill))
-        if len(self.classes) == 2:
+        places[places < 0] = next(i for i, level in enumerate(classes) if same_level(level, fill))
+        if len(classes) == 2:
             return np.where(places[:, None] == 1, 1.0, -1.0)
-        return np.where(places[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+        return np.where(places[:, None] == np.arange(len(classes)), 1.0, -1.0)
 
 
 Target = BoundedTarget | ClassTarget
