@@ -12,16 +12,21 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.curator import Curator, CuratorMenu
-from hullabaloo.data import Domain, Encoding, Rows, open_table
+from hullabaloo.data import Domain, Encoding, Rows, TargetScale, open_table
+from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Charge, Ledger
-from hullabaloo.losses import AnyLoss
+from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
-from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.planning.rehearse import Perform
+from hullabaloo.planning.synthetic import SyntheticTable
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.solvers import Plan, Problem, Solver
+from hullabaloo.solvers import Plan, Problem, Solution, Solver
+
+_REHEARSAL = TestKey(b"rehearsals draw from a fixed key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,15 @@ class Task:
     ledger: Ledger | None = None
     dataset: str | None = None
     key: TestKey | None = None
+    calibration: Calibration = Calibration.EXACT
+    scale: TargetScale = TargetScale.SYMMETRIC
+    exposure: str | None = None
+
+    def encoding_for(self, table: Any, target: Any = None, weight: Any = None) -> Encoding:
+        """The public encoding of a table, from its declared schema alone."""
+        return self.domain.encoding_for(
+            table, target, weight=weight, fit_intercept=self.fit_intercept, scale=self.scale, exposure=self.exposure
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +90,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
             "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
-    check_dimension(task.constraint, encoding.feature_names_out)
+    check_dimension(task.constraint, coordinates(task.loss, encoding))
     records = _public_records(task, rows)
     problem = Problem(
         loss=task.loss,
@@ -96,9 +110,29 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
     )
     menu = CuratorMenu(facts, task.neighbours, records)
     allowance = _allowance(task)
-    solver, plan = choose(problem, menu, allowance, task.solver)
+    solver, plan = choose(problem, menu, allowance, task.solver, rehearsal(facts))
     _check_price(task, plan)
     return Prepared(task, encoding, problem, solver, plan, allowance)
+
+
+def rehearsal(facts: RowFacts) -> Perform:
+    """How plans are tried out: the real curator answers their queries on a synthetic table, with noise of a fixed key."""
+
+    def perform(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
+        quotes = tuple(quote.resized(problem.records) for quote in plan.quotes)  # type: ignore[attr-defined]
+        rows = Rows(table.X, table.Y, offset=table.offset)
+        curator = Curator(rows, quotes, key=_REHEARSAL.derive(draw))
+        return solver.run(problem, replace(plan, quotes=quotes), curator)
+
+    return perform
+
+
+def coordinates(loss: AnyLoss, encoding: Encoding) -> Sequence[str]:
+    """What a set acts on: a slope for each encoded column; of a loss of several predictions, one for each of them too."""
+    columns, targets = encoding.feature_names_out, encoding.facts.targets
+    if isinstance(loss, VectorLoss):
+        return [f"{column} for {target}" for column in columns for target in targets]
+    return columns
 
 
 def check_dimension(constraint: ConvexSet | None, columns: Sequence[str]) -> None:
@@ -122,10 +156,12 @@ def replanned(prepared: Prepared, *, records: int, spend: float) -> float:
     )
 
 
-def fit(task: Task, table: Any, target: Any = None, weight: Any = None) -> Fitted:
-    """Carry a task out on a table."""
+def fit(
+    task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None
+) -> Fitted:
+    """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
     source = open_table(table)
-    encoding = task.domain.encoding_for(source, target, weight=weight, fit_intercept=task.fit_intercept)
+    encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
     prepared = prepare(task, encoding, source.n_rows if count_is_public(task) else None)
     charge = _charge(prepared)
     try:
@@ -183,7 +219,7 @@ def _public_records(task: Task, rows: int | None) -> int:
 def _allowance(task: Task) -> Allowance:
     """The budget, in the ledger's filter."""
     rule = None if task.ledger is None or task.dataset is None else task.ledger.dataset(task.dataset).filter
-    return Allowance(task.budget, rule)
+    return Allowance(task.budget, rule, task.calibration)
 
 
 def _check_price(task: Task, plan: Plan) -> None:

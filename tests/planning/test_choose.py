@@ -5,6 +5,7 @@ import math
 import pytest
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.fit import rehearsal
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Neighbours
 from tests.solvers.tables import menu, problem, table
@@ -13,22 +14,34 @@ from tests.solvers.tables import menu, problem, table
 def chosen(n: int, mu: float, *, p: int = 8, targets: int = 1, name: str = "auto") -> tuple[str, str]:
     data = table(20, p, targets=targets)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=n)
-    solver, plan = choose(asked, menu(data, asked), Allowance.gdp(mu), name)
+    solver, plan = choose(asked, menu(data, asked), Allowance.gdp(mu), name, rehearsal(data.facts))
     assert solver.name == plan.solver
     return plan.solver, plan.reason
 
 
-def test_moments_where_noise_is_small_and_gradient_where_it_matters() -> None:
-    assert chosen(300, 0.0275)[0] == "gradient"
-    assert chosen(100_000, 0.2367)[0] == "moments"
+def test_the_solver_follows_the_budget() -> None:
+    assert chosen(5_000, 0.1)[0] != "moments"
+    assert chosen(3_000_000, 0.2367, name="moments")[0] == "moments"
     assert chosen(300, math.inf)[0] == "moments"
     assert chosen(300, 0.0275, targets=2)[0] == "moments"
 
 
 def test_the_reason_is_said() -> None:
     for n in (300, 100_000):
-        assert "reference table" in chosen(n, 0.1)[1]
-    assert "2 targets" in chosen(300, 0.1, targets=2)[1]
+        assert "synthetic tables" in chosen(n, 0.1)[1]
+    assert "the one solver that can" in chosen(300, 0.1, targets=2)[1]
+
+
+def test_a_choice_is_a_function_of_public_facts() -> None:
+    assert chosen(5_000, 0.1) == chosen(5_000, 0.1)
+
+
+def test_without_rehearsal_the_formulas_decide() -> None:
+    data = table(20, 8)
+    asked = problem(data, Neighbours.ADD_OR_REMOVE, records=5_000)
+    solver, plan = choose(asked, menu(data, asked), Allowance.gdp(0.1), "auto")
+    assert "predicted" in plan.reason
+    assert solver.name == plan.solver
 
 
 def test_a_named_solver_is_taken_at_its_word() -> None:

@@ -1,35 +1,39 @@
-"""Which solver a fit uses: the user's word, or the better prediction on the reference table, from public facts alone."""
+"""Which solver a fit uses: the user's word, or the one that does best in rehearsal, from public facts alone."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.losses import Squared
+from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
+from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import GradientSolver, Menu, MomentsSolver, Plan, Problem, Solver
-from hullabaloo.solvers.reference import Reference
 
 SOLVERS: Mapping[str, Solver] = MappingProxyType({"moments": MomentsSolver(), "gradient": GradientSolver()})
 
-ENOUGH = 0.9
-"""Share of the reference table's signal that moments must be expected to keep to be chosen."""
+EXACT = ("moments", "output_perturbation")
+"""The solvers that give the optimum itself where no noise is asked for, in the order of preference."""
 
+NEARLY = 1.25
+"""Moments are taken when they lose at most this many times what the best loses, and at most `HALF` of the signal: they alone
+tell the errors of coefficients and serve further models at no cost."""
+
+HALF = 0.5
 
 WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
 
 
-def choose(problem: Problem, menu: Menu, allowance: Allowance, name: str) -> tuple[Solver, Plan]:
+def choose(
+    problem: Problem, menu: Menu, allowance: Allowance, name: str, perform: Perform | None = None
+) -> tuple[Solver, Plan]:
     """The solver called `name`, or for "auto" the one that the budget calls for, and its plan.
-
-    On some thirty real tables noisy gradients kept more of the signal than moments wherever noise mattered, while moments
-    tell the errors of coefficients and serve further models at no cost. So moments are chosen when they are expected to keep
-    `ENOUGH` of the reference table's signal, when several targets share their release, and without noise.
 
     Raises:
         InvalidParameter: no solver of that name.
-        CapabilityError: the named solver cannot do what is asked.
+        CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
     if name != "auto":
         if name not in SOLVERS:
@@ -39,34 +43,59 @@ def choose(problem: Problem, menu: Menu, allowance: Allowance, name: str) -> tup
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = SOLVERS[name]
         return solver, solver.plan(problem, menu, allowance)
-    return _better(problem, menu, allowance)
-
-
-def _better(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Solver, Plan]:
-    moments, gradient = SOLVERS["moments"], SOLVERS["gradient"]
-    if not isinstance(problem.loss, Squared):
-        return gradient, gradient.plan(problem, menu, allowance)
-    if problem.dimension > WIDEST and problem.targets == 1 and allowance.is_private:
-        other = gradient.plan(problem, menu, allowance)
-        return gradient, replace(other, reason=f"too many columns for moments; {other.reason}")
-    _refuse_wide(problem, "fit one target at a time, or " if problem.targets > 1 else "")
-    plan = moments.plan(problem, menu, allowance)
     if not allowance.is_private:
-        return moments, plan
-    if problem.targets > 1:
-        return moments, replace(plan, reason=f"{problem.targets} targets share one release; {plan.reason}")
-    best = 0.5 * Reference.of(problem).signal
-    kept = 1.0 - moments.predicted_risk(problem, plan) / best
-    words = f"moments are expected to keep {kept:.0%} of a reference table's signal"
-    if kept >= ENOUGH:
-        return moments, replace(plan, reason=f"{words}; {plan.reason}")
-    other = gradient.plan(problem, menu, allowance)
-    return gradient, replace(other, reason=f"{words}, gradient steps usually more; {other.reason}")
+        return exact(problem, menu)
+    return _best(prospects(problem, menu, allowance, perform))
+
+
+def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
+    """The solver of the optimum itself, without noise."""
+    refusals = []
+    for name in EXACT:
+        if name not in SOLVERS:
+            continue
+        try:
+            if name == "moments":
+                _refuse_wide(problem, "")
+            return SOLVERS[name], SOLVERS[name].plan(problem, menu, Allowance.gdp(float("inf")))
+        except (CapabilityError, InvalidParameter) as refused:
+            refusals.append(str(refused))
+    raise CapabilityError(refusals[-1])
+
+
+def prospects(problem: Problem, menu: Menu, allowance: Allowance, perform: Perform | None) -> list[Outlook]:
+    """What each solver would do, best first among those that can; those that cannot at the end."""
+    able = {name: solver for name, solver in SOLVERS.items() if name != "moments" or problem.dimension <= WIDEST}
+    found = propose(problem, menu, allowance, able)
+    if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) > 1:
+        found, _ = rehearsed(found, problem, exact(problem, menu), perform)
+    return sorted(found, key=lambda one: (one.plan is None, one.lost if one.rehearsed else one.predicted))
+
+
+def _best(found: list[Outlook]) -> tuple[Solver, Plan]:
+    able = [one for one in found if one.plan is not None]
+    if not able:
+        raise CapabilityError(found[0].refusal if found else "No solver is known.")
+    best = able[0]
+    for one in able:
+        if one.solver.name == "moments" and one.rehearsed and one.lost <= min(NEARLY * best.lost, HALF):
+            best = one
+    assert best.plan is not None
+    return best.solver, replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}")
+
+
+def _words(best: Outlook, able: list[Outlook]) -> str:
+    if len(able) == 1:
+        return "the one solver that can; "
+    if not best.rehearsed:
+        return "the least predicted risk; "
+    kept = f"expected to keep {max(0.0, 1.0 - best.lost):.0%} of the signal of synthetic tables of this domain"
+    return f"{kept}; "
 
 
 def _refuse_wide(problem: Problem, remedy: str) -> None:
     """A matrix that cannot be held is refused now: failing after the charge would spend the budget on nothing."""
-    if problem.dimension > WIDEST:
+    if isinstance(problem.loss, Squared) and problem.dimension > WIDEST:
         raise InvalidParameter(
             f"Moments of {problem.dimension:,} columns were asked for, a matrix of {8e-9 * problem.dimension**2:,.0f} GB; at most "
             f"{WIDEST:,} columns are taken. Nothing was charged or read. To go on, {remedy}declare fewer columns."

@@ -1,0 +1,86 @@
+"""What each solver can be expected to do for one problem, from public facts: rehearsed where that is quick, else computed."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, InvalidParameter
+from hullabaloo.planning.rehearse import DRAWS, Perform, Rehearsed, Stage, rehearse, stages
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers import Menu, Plan, Problem, Solver
+
+WIDEST_REHEARSAL = 600
+"""Coefficients up to which plans are rehearsed; beyond, a solver's own formula speaks for it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """One solver's prospects.
+
+    Attributes:
+        solver: the solver.
+        plan: what it would do; None when it cannot.
+        refusal: why it cannot, a sentence; "" when it can.
+        predicted: its own formula of the expected excess risk.
+        rehearsed: measured on synthetic tables, one for each scenario; empty where nothing was rehearsed.
+    """
+
+    solver: Solver
+    plan: Plan | None
+    refusal: str = ""
+    predicted: float = math.inf
+    rehearsed: tuple[Rehearsed, ...] = ()
+
+    @property
+    def risk(self) -> float:
+        """The expected excess risk: the geometric mean over scenarios, or the formula's."""
+        if not self.rehearsed:
+            return self.predicted
+        return math.exp(math.fsum(math.log(max(one.risk, 1e-300)) for one in self.rehearsed) / len(self.rehearsed))
+
+    @property
+    def lost(self) -> float:
+        """Mean over scenarios of the share of the non-private model's gain that is lost; 1 is a constant's."""
+        if not self.rehearsed:
+            return math.inf
+        return math.fsum(one.risk / max(one.constant, 1e-300) for one in self.rehearsed) / len(self.rehearsed)
+
+
+def propose(problem: Problem, menu: Menu, allowance: Allowance, solvers: Mapping[str, Solver]) -> list[Outlook]:
+    """Every solver's plan and formula, or its refusal; reads nothing."""
+    found = []
+    for solver in solvers.values():
+        try:
+            plan = solver.plan(problem, menu, allowance)
+        except (CapabilityError, CalibrationError, BudgetError, InvalidParameter) as refused:
+            found.append(Outlook(solver, None, str(refused)))
+            continue
+        if not allowance.takes(plan.event):
+            found.append(Outlook(solver, None, "Its plan costs more than the budget allows."))
+            continue
+        found.append(Outlook(solver, plan, predicted=solver.predicted_risk(problem, plan)))
+    return found
+
+
+def can_rehearse(problem: Problem) -> bool:
+    """Whether a rehearsal takes a moment only."""
+    return problem.dimension * problem.targets <= WIDEST_REHEARSAL
+
+
+def rehearsed(
+    proposals: list[Outlook],
+    problem: Problem,
+    exact: tuple[Solver, Plan],
+    perform: Perform,
+    draws: int = DRAWS,
+) -> tuple[list[Outlook], list[Stage]]:
+    """The proposals with what their plans did on the synthetic tables, and these tables."""
+    scenes = stages(problem, exact, perform)
+    found = []
+    for one in proposals:
+        if one.plan is None:
+            found.append(one)
+            continue
+        tried = tuple(rehearse(scene, one.solver, one.plan, perform, draws) for scene in scenes)
+        found.append(Outlook(one.solver, one.plan, "", one.predicted, tried))
+    return found, scenes

@@ -1,0 +1,133 @@
+"""Rehearsals: a plan is carried out on synthetic tables at its true noise, and its excess risk is measured.
+
+Nothing here reads a record or spends a budget. `fit.py` hands over `perform`, which lets the real curator answer the plan's
+queries on a synthetic table, `resized` so that a mean over a thousand rows has the noise of a mean over the declared number.
+So every solver is judged by the code that would run, whatever its set, loss and noise.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.planning.synthetic import SCENARIOS, Scenario, SyntheticTable, synthetic_table
+from hullabaloo.solvers import Plan, Problem, Solution, Solver
+
+Array = npt.NDArray[np.float64]
+Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
+"""Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""
+
+CELLS = 200_000
+FEWEST_ROWS = 400
+MOST_ROWS = 4_000
+DRAWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """Excess risk of one plan on one scenario.
+
+    Attributes:
+        scenario: the scenario's name.
+        risk: mean over draws of `F(θ) − min F`, on the unit domain.
+        low, high: least and largest over the draws.
+        constant: the same of the best constant prediction.
+    """
+
+    scenario: str
+    risk: float
+    low: float
+    high: float
+    constant: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """A synthetic table with what does not depend on the plan: the optimum of the objective and of a constant."""
+
+    problem: Problem
+    scenario: Scenario
+    table: SyntheticTable
+    optimum: float
+    constant: float
+
+    def excess(self, theta: Array) -> float:
+        """`F(θ) − min F`."""
+        return objective(self.problem, self.table, theta) - self.optimum
+
+
+def rows_for(problem: Problem) -> int:
+    """How many synthetic rows stand for the table: enough to tell directions apart, few enough to be quick."""
+    wanted = max(FEWEST_ROWS, min(MOST_ROWS, CELLS // problem.dimension), 3 * problem.dimension)
+    return min(problem.records, wanted)
+
+
+def stages(problem: Problem, exact: tuple[Solver, Plan], perform: Perform) -> list[Stage]:
+    """The scenarios' tables; `exact` is a solver with a plan that draws no noise."""
+    made = []
+    for scenario in SCENARIOS:
+        table = synthetic_table(problem, scenario, rows_for(problem))
+        small = replace(problem, records=table.X.shape[0])
+        best = perform(small, *exact, table, 0).theta
+        made.append(
+            Stage(
+                small, scenario, table, objective(small, table, best), objective(small, table, _constant(small, table))
+            )
+        )
+    return made
+
+
+def rehearse(stage: Stage, solver: Solver, plan: Plan, perform: Perform, draws: int = DRAWS) -> Rehearsed:
+    """Carry a plan out `draws` times."""
+    risks = [
+        max(stage.excess(perform(stage.problem, solver, plan, stage.table, draw).theta), 0.0)
+        for draw in range(1, draws + 1)
+    ]
+    return Rehearsed(
+        stage.scenario.name,
+        math.fsum(risks) / draws,
+        min(risks),
+        max(risks),
+        max(stage.constant - stage.optimum, 0.0),
+    )
+
+
+def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
+    """Mean loss plus penalty of θ (p, k)."""
+    from hullabaloo.losses import VectorLoss
+
+    z = table.X @ theta
+    if table.offset is not None:
+        z = z + table.offset[:, None]
+    if isinstance(problem.loss, VectorLoss):
+        mean = float(np.mean(problem.loss.value(z, table.Y)))
+    else:
+        mean = float(np.mean(np.sum(problem.loss.value(z, table.Y), axis=1)))
+    flat = theta[:, 0] if theta.shape[1] == 1 else theta.ravel()
+    return mean + problem.regulariser.value(flat)
+
+
+def _constant(problem: Problem, table: SyntheticTable) -> Array:
+    """The best constant prediction: every slope at the start of the set, the intercepts one after the other at their best."""
+    from scipy.optimize import minimize_scalar
+
+    slopes, k = problem.dimension - problem.intercept, problem.targets
+    theta = np.zeros((problem.dimension, k))
+    if problem.constraint is not None and slopes:
+        flat = problem.constraint.start(slopes * k if problem.constraint.dimension == slopes * k else slopes)
+        theta[:slopes] = flat.reshape(slopes, k) if flat.size == slopes * k else flat[:, None]
+    if not problem.intercept:
+        return theta
+    lower, upper = problem.loss.intercept_bounds
+    for _ in range(1 if k == 1 else 3):
+        for column in range(k):
+
+            def along(value: float, column: int = column) -> float:
+                trial = theta.copy()
+                trial[-1, column] = value
+                return objective(problem, table, trial)
+
+            theta[-1, column] = float(minimize_scalar(along, bounds=(lower, upper), method="bounded").x)
+    return theta

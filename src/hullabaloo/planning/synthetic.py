@@ -1,0 +1,164 @@
+"""Synthetic tables of a declared domain, on which plans are tried out before any data is read.
+
+A table is a fixed function of public facts: its numbers come from a counter hashed to uniform bits, never from a generator
+with a state. Rows resemble those of real tables: columns are correlated (the jth eigenvalue of their second moments falls
+like 1/j), every bound of the domain holds, and the model that makes the targets lies in the declared set.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.losses import KernelCode
+from hullabaloo.solvers import Problem
+from hullabaloo.solvers.reference import TARGET_VARIANCE, spread
+
+Array = npt.NDArray[np.float64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What is not declared: how much there is to learn.
+
+    Attributes:
+        name: a word for it.
+        explained: share of the target's variance that the best linear model explains; for classes, what makes log-odds of
+            variance `explained/(1 − explained)·π²/3`, the same share of a latent logistic variable.
+        decay: eigenvalues of the second moments fall like `j^−decay`.
+        number: which stream of numbers to use.
+    """
+
+    name: str
+    explained: float
+    decay: float
+    number: int
+
+
+SCENARIOS = (Scenario("weak signal", 0.1, 1.0, 1), Scenario("strong signal", 0.5, 1.0, 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SyntheticTable:
+    """Encoded rows (m, p), targets (m, k), offsets (m,) or None, and the slopes θ* (p′, k) that made the targets."""
+
+    X: Array
+    Y: Array
+    offset: Array | None
+    slopes: Array
+
+
+def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> SyntheticTable:
+    """`rows` records of the problem's domain."""
+    slopes = problem.dimension - problem.intercept
+    X = _features(problem, scenario, rows, slopes)
+    theta = _model(problem, scenario, X, slopes)
+    signal = X @ theta
+    offset = None
+    if problem.offset_bound > 0.0:
+        offset = problem.offset_bound * (2.0 * uniforms(rows, 40 + scenario.number) - 1.0)
+    Y = _targets(problem, scenario, signal, offset)
+    if problem.intercept:
+        X = np.column_stack([X, np.ones(rows)])
+    return SyntheticTable(np.ascontiguousarray(X), Y, offset, theta)
+
+
+def uniforms(count: int, stream: int) -> Array:
+    """Numbers of (0, 1) that look independent: splitmix64 of a counter (Steele, Lea, Flood 2014)."""
+    with np.errstate(over="ignore"):
+        z = (np.arange(1, count + 1, dtype=np.uint64) + (np.uint64(stream) << np.uint64(40))) * _GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return np.asarray(((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53, dtype=np.float64)
+
+
+def normals(count: int, stream: int) -> Array:
+    """Standard normal numbers, by inversion."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(uniforms(count, stream)), dtype=np.float64)
+
+
+def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> Array:
+    """Correlated columns of the declared sizes: a mean square of a third of the bound, as evenly spread numbers have."""
+    if slopes == 0:
+        return np.zeros((rows, 0))
+    X = normals(rows * slopes, 2 * scenario.number).reshape(rows, slopes)
+    falling = np.arange(1.0, slopes + 1.0) ** -scenario.decay
+    X *= np.sqrt(falling / falling.sum())
+    for reflection in range(3):  # products of reflections spread the directions over the columns
+        v = normals(slopes, 100 + 3 * scenario.number + reflection)
+        v /= np.linalg.norm(v)
+        X -= 2.0 * np.outer(X @ v, v)
+    room = math.sqrt(max(problem.norm_l2**2 - problem.intercept, 1e-12))
+    X *= math.sqrt(spread(problem)) * room
+    np.clip(X, -problem.norm_linf, problem.norm_linf, out=X)
+    X *= np.minimum(1.0, room / np.maximum(np.linalg.norm(X, axis=1), 1e-300))[:, None]
+    return X
+
+
+def _model(problem: Problem, scenario: Scenario, X: Array, slopes: int) -> Array:
+    """θ*: in the set, at the scenario's signal where the set allows it; without a set alike in all directions."""
+    k = problem.targets
+    if slopes == 0:
+        return np.zeros((0, k))
+    theta = np.column_stack([normals(slopes, 200 + 10 * scenario.number + column) for column in range(k)])
+    if problem.constraint is not None:
+        theta = _member(problem, scenario, theta)
+    scale = float(np.sqrt(np.mean((X @ theta - (X @ theta).mean(axis=0)) ** 2)))
+    wanted = math.sqrt(_signal_variance(problem, scenario))
+    if scale > 0.0:
+        factor = wanted / scale
+        theta = theta * (factor if problem.constraint is None else min(1.0, factor))
+    return np.asarray(theta, dtype=np.float64)
+
+
+def _member(problem: Problem, scenario: Scenario, direction: Array) -> Array:
+    """The mean of the points of C farthest along three directions: sparse for the l1 ball, spread out for the l2 ball."""
+    assert problem.constraint is not None
+    body, flat = problem.constraint, direction.ravel()
+    matrix = direction.shape[1] > 1 and body.dimension not in (None, direction.shape[0])
+    columns = [flat] if direction.shape[1] == 1 or matrix or body.dimension is None else list(direction.T)
+    made = []
+    for column in columns:
+        ways = [normals(column.size, 300 + 10 * scenario.number + way) for way in range(2)]
+        made.append(np.mean([body.vertex(way) for way in (column, *ways)], axis=0))
+    if len(made) == 1:
+        return np.asarray(made[0], dtype=np.float64).reshape(direction.shape)
+    return np.stack(made, axis=1)
+
+
+def _signal_variance(problem: Problem, scenario: Scenario) -> float:
+    code = problem.loss.kernel_code
+    odds = scenario.explained / (1.0 - scenario.explained)
+    if code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MULTINOMIAL):
+        return odds * math.pi**2 / 3.0
+    if code == KernelCode.POISSON:
+        return odds
+    return scenario.explained * TARGET_VARIANCE
+
+
+def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array | None) -> Array:
+    rows, k = signal.shape
+    code = problem.loss.kernel_code
+    chance = np.column_stack([uniforms(rows, 500 + 10 * scenario.number + column) for column in range(k)])
+    if code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE):
+        odds = signal - (1.0 if problem.intercept else 0.0)  # the rarer class has about a quarter
+        return np.where(chance < 1.0 / (1.0 + np.exp(-odds)), 1.0, -1.0)
+    if code == KernelCode.MULTINOMIAL:
+        winner = np.argmax(signal - np.log(-np.log(chance)), axis=1)
+        return np.where(winner[:, None] == np.arange(k), 1.0, -1.0)
+    if code == KernelCode.POISSON:
+        from scipy.stats import poisson
+
+        rate = np.exp(np.clip(signal - 2.0 + (0.0 if offset is None else offset[:, None]), -20.0, 0.0))
+        return np.minimum(np.asarray(poisson.ppf(chance, 5.0 * rate), dtype=np.float64) / 5.0, 1.0)
+    from scipy.special import ndtri
+
+    noise = math.sqrt(max(TARGET_VARIANCE - float(np.var(signal)), 0.0))
+    middle = 0.1 if problem.intercept else 0.0
+    return np.asarray(np.clip(middle + signal + noise * ndtri(chance), -1.0, 1.0), dtype=np.float64)

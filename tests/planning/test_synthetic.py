@@ -1,0 +1,47 @@
+"""Synthetic tables: fixed functions of public facts, inside the declared domain, with the stated signal."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, Simplex
+from hullabaloo.planning.synthetic import SCENARIOS, normals, synthetic_table, uniforms
+from hullabaloo.solvers.reference import TARGET_VARIANCE
+from tests.solvers.tables import problem, table
+
+
+def test_numbers_look_independent_and_uniform() -> None:
+    """Fixed numbers: the bounds below are five standard errors, checked once and for all."""
+    u, v = uniforms(20_000, 1), uniforms(20_000, 2)
+    assert 0.0 < u.min() < u.max() < 1.0
+    assert abs(u.mean() - 0.5) < 5.0 * np.sqrt(1.0 / 12.0 / 20_000)
+    assert abs(np.corrcoef(u, v)[0, 1]) < 5.0 / np.sqrt(20_000)
+    assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 5.0 / np.sqrt(20_000)
+    assert abs(normals(20_000, 3).std() - 1.0) < 5.0 / np.sqrt(2.0 * 20_000)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_rows_obey_the_domain_and_targets_have_the_signal(scenario, intercept: bool) -> None:  # type: ignore[no-untyped-def]
+    asked = problem(table(30, 6, intercept=intercept))
+    made = synthetic_table(asked, scenario, 4_000)
+    again = synthetic_table(asked, scenario, 4_000)
+    assert np.array_equal(made.X, again.X)
+    assert np.array_equal(made.Y, again.Y)
+    assert np.linalg.norm(made.X, axis=1).max() <= asked.norm_l2 * (1.0 + 1e-12)
+    assert np.abs(made.X).max() <= asked.norm_linf
+    assert np.abs(made.Y).max() <= 1.0
+    signal = float(np.var(made.X[:, : made.slopes.shape[0]] @ made.slopes))
+    assert signal == pytest.approx(scenario.explained * TARGET_VARIANCE, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "body", [L1Ball(0.3), L2Ball(0.3), Simplex(), Box(-0.1, 0.2)], ids=lambda one: type(one).__name__
+)
+def test_the_model_is_in_the_declared_set(body: ConvexSet) -> None:
+    asked = replace(problem(table(30, 6)), constraint=body)
+    for scenario in SCENARIOS:
+        theta = synthetic_table(asked, scenario, 500).slopes[:, 0]
+        inside = body.contains(theta) or isinstance(body, Simplex)  # a simplex holds no multiples of its points
+        assert inside
