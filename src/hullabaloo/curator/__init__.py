@@ -7,6 +7,8 @@ from hullabaloo.curator.menu import CuratorMenu
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.second_moments import SecondMomentsQuery
+from hullabaloo.curator.select import SelectQuery
+from hullabaloo.curator.vertex import VertexQuery
 
 __all__ = [
     "CountQuery",
@@ -17,4 +19,6 @@ __all__ = [
     "NoisySum",
     "Query",
     "SecondMomentsQuery",
+    "SelectQuery",
+    "VertexQuery",
 ]

@@ -7,11 +7,14 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.choice import choose
 from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
+from hullabaloo.curator.select import SelectQuery, public_mask
+from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.noise import TestKey, gaussian
@@ -25,9 +28,9 @@ Q = TypeVar("Q", bound=Query)
 class Curator:
     """Holds encoded rows and answers queries.
 
-    **Guarantee.** Every answer is the Gaussian mechanism on one query, at the noise that the query's event states; each
-    query is answered at most `count` times. So everything that leaves is bounded by the composition of the plan's
-    events, however the questions depend on earlier answers (adaptive composition of Gaussian DP: Dong, Roth, Su 2022).
+    **Guarantee.** Every answer is the Gaussian mechanism or a private selection on one query, at the noise that the query's
+    event states; each query is answered at most `count` times. So everything that leaves is bounded by the composition of the
+    plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
 
     __slots__ = ("__answered", "__key", "__quotes", "__rows")
@@ -48,6 +51,17 @@ class Curator:
         """The noisy mean of clipped per-record gradients at θ, shape (p,)."""
         query, index = self.__spend(GradientQuery)
         return self.__noisy(query, exact_gradient(self.__rows, query, theta), index) / query.records
+
+    def vertex(self, theta: Array) -> int:
+        """The number of a vertex of the set, chosen by the gradient at θ."""
+        query, index = self.__spend(VertexQuery)
+        return choose(self.__rows, query, theta, None, self.__derived(query, index))
+
+    def select(self, theta: Array, excluded: npt.ArrayLike | None = None) -> int:
+        """A coordinate that is not excluded, chosen by its partial derivative at θ."""
+        mask = public_mask(excluded, theta.shape[0])
+        query, index = self.__spend(SelectQuery)
+        return choose(self.__rows, query, theta, mask, self.__derived(query, index))
 
     def moments(self) -> NoisyMoments:
         """The joint noisy moments in mean form, on the unit domain."""
@@ -95,5 +109,7 @@ class Curator:
     def __noisy(self, query: NoisySum, exact: Array, index: int) -> Array:
         if query.sigma == 0.0:
             return exact
-        key = None if self.__key is None else self.__key.derive(f"{query.name}/{index}")
-        return gaussian(exact, query.sigma, bound=query.bound, key=key)
+        return gaussian(exact, query.sigma, bound=query.bound, key=self.__derived(query, index))
+
+    def __derived(self, query: Query, index: int) -> TestKey | None:
+        return None if self.__key is None else self.__key.derive(f"{query.name}/{index}")

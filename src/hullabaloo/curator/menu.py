@@ -1,12 +1,16 @@
 """What can be bought from the curator, priced from public facts alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
+from hullabaloo.curator.select import SelectQuery
+from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import RowFacts
+from hullabaloo.geometry import ConvexSet
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Neighbours
 
@@ -22,6 +26,20 @@ class CuratorMenu:
     def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> GradientQuery:
         """`count` noisy mean gradients, each `mu`-GDP."""
         return GradientQuery(self.facts, self.neighbours, self.records, count, mu, loss, clip)
+
+    def vertex(
+        self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
+    ) -> VertexQuery:
+        """`count` choices of a vertex of the set (the intercept included), each of range `epsilon`; `once`: permute-and-flip."""
+        basics = (self.facts, self.neighbours, self.records, count)
+        return VertexQuery(*basics, loss, clip, epsilon, once, constraint=constraint)
+
+    def select(
+        self, loss: AnyLoss, *, clip: float, epsilon: float, count: int, scales: Sequence[float] | None = None
+    ) -> SelectQuery:
+        """`count` choices of a coordinate by its scaled partial derivative, each of range `epsilon`."""
+        public = None if scales is None else tuple(float(scale) for scale in scales)
+        return SelectQuery(self.facts, self.neighbours, self.records, count, loss, clip, epsilon, scales=public)
 
     def moments(self, *, mu: float, target_scale: float) -> MomentsQuery:
         """One joint release of `Σxxᵀ, Σxyᵀ, Σyyᵀ`, `mu`-GDP."""

@@ -89,11 +89,21 @@ class NoisyQuote(Quote, Protocol):
     def sigma(self) -> float: ...  # noqa: D102
 
 
+class SelectionQuote(Quote, Protocol):
+    """A quote whose answer is the index of a candidate; `sensitivity` is that of one score of the sum over records."""
+
+    @property
+    def sensitivity(self) -> float: ...  # noqa: D102
+
+
 class Menu(Protocol):
     """What can be bought, priced from public facts. `mu` is the Gaussian-DP cost of one answer; ∞ means no noise."""
 
     def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def moments(self, *, mu: float, target_scale: float) -> NoisyQuote: ...  # noqa: D102
+    def vertex(  # noqa: D102
+        self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
+    ) -> SelectionQuote: ...
 
 
 class Answers(Protocol):
@@ -101,6 +111,7 @@ class Answers(Protocol):
 
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
     def moments(self) -> NoisyMoments: ...  # noqa: D102
+    def vertex(self, theta: Array) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,85 @@
+"""The select query: a coordinate with a large partial derivative, chosen privately among those not yet taken."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.choice import Choice
+from hullabaloo.errors import InvalidParameter
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectQuery(Choice):
+    """A coordinate j, chosen with probability ∝ `exp(ε₀ a_j |g_j|/(2Δ))`, `g = Σ_i w_i clip(φ'_i, ±c) x_i`.
+
+    **Guarantee.** Precondition: `|x_ij| ≤ b`, `0 ≤ w_i ≤ W`; θ, the scales a and the mask of excluded coordinates are public
+    or functions of earlier releases. Claim: one answer is ε₀-bounded-range, hence ε₀-DP and ε₀²/8-zCDP. Proof: a record's
+    contribution to g_j is at most `W c b` plus half a cell of the lattice, twice that when it is replaced, and
+    `||u| − |v|| ≤ |u − v|`; Δ is that times the largest scale. Then `noise.exponential_mechanism`.
+
+    Attributes:
+        scales: a, positive, one for each column; None for ones.
+    """
+
+    _: KW_ONLY
+    scales: tuple[float, ...] | None = None
+
+    name: ClassVar[str] = "select"
+
+    def __post_init__(self) -> None:
+        super(SelectQuery, self).__post_init__()  # slots dataclasses break the short form
+        if self.scales is None:
+            return
+        a = np.asarray(self.scales, dtype=np.float64)
+        if a.shape != (self.facts.width,) or not (np.all(a > 0.0) and np.all(np.isfinite(a))):
+            raise InvalidParameter(
+                f"A selection among {self.facts.width} columns needs as many positive finite scales, but {a.size} were "
+                "given or some are not positive. A score without a scale has no bounded sensitivity; give one for each."
+            )
+
+    @property
+    def largest(self) -> float:
+        """The largest scale."""
+        return 1.0 if self.scales is None else float(max(self.scales))
+
+    @property
+    def reach(self) -> float:
+        """`max a · max|x_j|`."""
+        return self.largest * self.facts.norm_linf
+
+    @property
+    def length(self) -> float:
+        """`max a`."""
+        return self.largest
+
+    @property
+    def terms(self) -> int:
+        """One product."""
+        return 1
+
+    def scores(self, g: Array) -> Array:
+        """`a_j |g_j|`."""
+        magnitude: Array = np.abs(g)
+        return magnitude if self.scales is None else magnitude * np.asarray(self.scales)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with the range of its scales."""
+        least = 1.0 if self.scales is None else float(min(self.scales))
+        return {**super(SelectQuery, self).to_dict(), "scales": [least, self.largest]}
+
+
+def public_mask(excluded: npt.ArrayLike | None, width: int) -> npt.NDArray[np.bool_] | None:
+    """The mask as an array of booleans, checked before anything is spent."""
+    if excluded is None:
+        return None
+    mask = np.asarray(excluded)
+    if mask.shape != (width,) or mask.dtype != np.bool_ or mask.all():
+        raise InvalidParameter(
+            f"A selection among {width} columns was asked with a mask of shape {mask.shape} and type {mask.dtype} that "
+            f"excludes {np.count_nonzero(mask)} of them. Pass one boolean for each column, not all true."
+        )
+    return mask
