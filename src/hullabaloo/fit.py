@@ -5,6 +5,7 @@ public arguments and on the table's declared schema; after the charge nothing fa
 failure of the machine leaves the charge in place.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.planning.synthetic import SyntheticTable
-from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
 
@@ -66,6 +67,7 @@ class Prepared:
     solver: Solver
     plan: Plan
     allowance: Allowance
+    budget: Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,14 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
         records_per_unit=facts.records_per_unit,
     )
     menu = CuratorMenu(facts, task.neighbours, records)
+    if task.calibration is Calibration.PAPER and task.solver == "auto":
+        raise InvalidParameter(
+            "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
+            "solver, such as solver='mirror_descent', or leave calibration='exact'."
+        )
     allowance = _allowance(task)
     solver, plan = choose(problem, menu, allowance, task.solver, rehearsal(facts))
-    _check_price(task, plan)
-    return Prepared(task, encoding, problem, solver, plan, allowance)
+    return Prepared(task, encoding, problem, solver, plan, allowance, _price(task, plan))
 
 
 def rehearsal(facts: RowFacts) -> Perform:
@@ -222,13 +228,31 @@ def _allowance(task: Task) -> Allowance:
     return Allowance(task.budget, rule, task.calibration)
 
 
-def _check_price(task: Task, plan: Plan) -> None:
-    """Fail closed: what the plan will draw must be admitted by the budget, whatever the solver computed."""
+def _price(task: Task, plan: Plan) -> Budget:
+    """The budget that the fit declares. Fail closed: it admits what the plan will draw, whatever the solver computed.
+
+    The noise that a paper prints may be less than its claim needs: then the budget that the plan really costs is declared.
+    """
     if task.budget.is_private and not task.budget.admits(plan.event):
+        if task.calibration is Calibration.PAPER:
+            return _real_budget(task.budget, plan)
         raise BudgetError(
             f"The plan of solver {plan.solver!r} costs more than the budget {task.budget.describe()} allows. Nothing "
             "was charged or read. This is a fault of the planner; please report it."
         )
+    return task.budget
+
+
+def _real_budget(claimed: Budget, plan: Plan) -> Budget:
+    delta = claimed.delta if claimed.kind == "dp" else 1e-6
+    epsilon = epsilon_of(plan.event, delta) * (1.0 + 1e-9)
+    real = Budget(epsilon, delta) if math.isfinite(epsilon) else None
+    if real is None or not real.admits(plan.event):
+        raise BudgetError(
+            f"The noise that the paper of solver {plan.solver!r} prints for {claimed.describe()} has no known guarantee at "
+            f"delta = {delta:g}. Nothing was charged or read. Use calibration='exact'."
+        )
+    return real
 
 
 def _unit(task: Task) -> str:
@@ -242,7 +266,7 @@ def _charge(prepared: Prepared) -> Charge | None:
     return task.ledger.charge(
         task.dataset,
         prepared.plan.event,
-        budget=task.budget,
+        budget=prepared.budget,
         neighbours=task.neighbours,
         unit=_unit(task),
         records_per_unit=task.domain.records_per_unit,
@@ -261,7 +285,7 @@ def _statement(prepared: Prepared, charge: Charge | None) -> PrivacyStatement:
     not_private = "" if task.budget.is_private else "epsilon"
     return PrivacyStatement(
         event=prepared.plan.event,
-        budget=task.budget,
+        budget=prepared.budget,
         neighbours=task.neighbours,
         unit=_unit(task),
         records_per_unit=task.domain.records_per_unit,
@@ -271,4 +295,5 @@ def _statement(prepared: Prepared, charge: Charge | None) -> PrivacyStatement:
         dataset=task.dataset,
         charge=None if charge is None else charge.number,
         query_noise=tuple(quote.to_dict() for quote in prepared.plan.quotes),
+        claimed=task.budget if task.calibration is Calibration.PAPER and task.budget.is_private else None,
     )

@@ -58,6 +58,7 @@ class PrivacyStatement:
         query_noise: per query, its name, number of answers, sensitivity and noise.
         made: UTC time of the release.
         version: the library that made it.
+        claimed: for noise calibrated as a paper prints it, the budget that the paper claims for it; else None.
     """
 
     event: Event
@@ -73,6 +74,7 @@ class PrivacyStatement:
     query_noise: tuple[Mapping[str, Any], ...] = ()
     made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     version: str = __version__
+    claimed: Budget | None = None
 
     def __post_init__(self) -> None:
         """Fail closed: what drew no noise is marked whatever a file says, and an unknown mark is refused."""
@@ -132,6 +134,12 @@ class PrivacyStatement:
             "Not covered: elapsed time, memory traffic, the machine that holds the records, and other releases "
             + ("outside the ledger" if self.ledger else "of the same records"),
         ]
+        if self.claimed is not None:
+            lines.insert(
+                len(opening) + 1,
+                f"The noise is what the method's paper prints for {self.claimed.describe()}; the guarantee stated here is what "
+                "that noise really gives",
+            )
         if late := large_delta(self.budget, self.records):
             lines.insert(
                 len(opening) + 1,
@@ -173,14 +181,17 @@ class PrivacyStatement:
             "query_noise": [dict(one) for one in self.query_noise],
             "made": self.made,
             "version": self.version,
+            "claimed": None if self.claimed is None else self.claimed.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PrivacyStatement":
         """Read what `to_dict` wrote."""
+        claimed = data.get("claimed")
         return cls(
             **{
                 **data,
+                "claimed": None if claimed is None else Budget.from_dict(claimed),
                 "event": event_from_dict(data["event"]),
                 "budget": Budget.from_dict(data["budget"]),
                 "neighbours": Neighbours.parse(data["neighbours"]),
