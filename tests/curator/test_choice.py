@@ -1,0 +1,259 @@
+"""Choices of a vertex or a coordinate: sensitivity on real neighbours, the law of the choice, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy import stats
+
+from hullabaloo.curator import Curator, CuratorMenu, SelectQuery, VertexQuery
+from hullabaloo.curator.choice import Choice
+from hullabaloo.curator.gradient import exact_gradient
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.errors import CapabilityError, InvalidParameter, NotPaidFor
+from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, Simplex
+from hullabaloo.losses import Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
+from tests.curator.neighbours import facts, pairs, random_rows
+
+KEY = TestKey(bytes(range(32)))
+RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
+TABLES = {
+    "p1": facts(1),
+    "p7": facts(7),
+    "ball": facts(40, norm_l2=1.0),
+    "weights": facts(5, max_weight=3.0),
+    "units": facts(5, unit=4),
+    "weighted-units": facts(3, max_weight=0.2, unit=2),
+}
+ALARM = 1e-7
+
+
+def vertex(
+    about: RowFacts,
+    relation: Neighbours,
+    body: ConvexSet | None = None,
+    *,
+    epsilon: float = 0.5,
+    records: int = 20,
+    clip: float = 0.5,
+) -> VertexQuery:
+    menu = CuratorMenu(about, relation, records)
+    return menu.vertex(body or L1Ball(0.7), Squared(), clip=clip, epsilon=epsilon, count=3)
+
+
+def select(
+    about: RowFacts, relation: Neighbours, *, epsilon: float = 0.5, records: int = 20, scaled: bool = True
+) -> SelectQuery:
+    scales = np.linspace(0.5, 2.0, about.width) if scaled else None
+    menu = CuratorMenu(about, relation, records)
+    return menu.select(Squared(), clip=0.5, epsilon=epsilon, count=3, scales=scales)
+
+
+def exact_scores(rows: Rows, query: Choice, theta: np.ndarray) -> np.ndarray:
+    return query.scores(exact_gradient(rows, query.gradient, theta))
+
+
+def copies(relation: Neighbours) -> float:
+    return 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("kind", ["l1", "simplex", "select"])
+def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(
+    relation: Neighbours, about: RowFacts, kind: str
+) -> None:
+    rng = np.random.default_rng(3)
+    asked: Choice = select(about, relation) if kind == "select" else vertex(about, relation)
+    if kind == "simplex":
+        asked = vertex(about, relation, Simplex(0.7))
+    for left, right in pairs(rng, relation, about, rounds=60):
+        theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width)
+        moved = np.abs(exact_scores(left, asked, theta) - exact_scores(right, asked, theta)).max()
+        assert moved <= asked.sensitivity
+    share = 2.0 if kind == "select" and about.width > 1 else 0.5 if kind == "select" else 0.7
+    expected = about.records_per_unit * about.max_weight * 0.5 * share * about.norm_linf * copies(relation)
+    assert asked.sensitivity == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("kind", ["l1", "select"])
+def test_the_sensitivity_is_attained(relation: Neighbours, kind: str) -> None:
+    about = facts(6)
+    asked: Choice = vertex(about, relation) if kind == "l1" else select(about, relation)
+    ones = Rows(np.ones((1, 6)), np.array([[-1.0]]))
+    none = Rows(np.ones((0, 6)), np.ones((0, 1)))
+    other = none
+    if relation is Neighbours.REPLACE_ONE and kind == "l1":
+        other = Rows(-np.ones((1, 6)), np.array([[-1.0]]))
+    moved = np.abs(exact_scores(ones, asked, np.zeros(6)) - exact_scores(other, asked, np.zeros(6))).max()
+    # |g_j| is never negative: replacing moves it twice as far only where other records already point one way
+    share = 1.0 if kind == "l1" or relation is Neighbours.ADD_OR_REMOVE else 0.5
+    assert moved >= 0.999999 * share * asked.sensitivity
+
+
+def test_a_magnitude_moves_by_twice_a_contribution_when_a_record_is_replaced() -> None:
+    about = facts(2)
+    asked = select(about, Neighbours.REPLACE_ONE)
+    X, y = np.ones((4, 2)), -np.ones((4, 1))
+    turned = X.copy()
+    turned[0] = -1.0
+    moved = np.abs(
+        exact_scores(Rows(X, y), asked, np.zeros(2)) - exact_scores(Rows(turned, y), asked, np.zeros(2))
+    ).max()
+    assert moved >= 0.999999 * asked.sensitivity
+
+
+def test_the_range_of_a_score_difference_on_the_l1_ball_is_twice_the_sensitivity() -> None:
+    """No monotonicity saving: +r e_j and −r e_j move apart by 2Δ."""
+    about = facts(3)
+    asked = vertex(about, Neighbours.ADD_OR_REMOVE)
+    one, none = Rows(np.ones((1, 3)), np.array([[-1.0]])), Rows(np.ones((0, 3)), np.ones((0, 1)))
+    moved = exact_scores(one, asked, np.zeros(3)) - exact_scores(none, asked, np.zeros(3))
+    assert moved.max() - moved.min() >= 0.999999 * 2.0 * asked.sensitivity
+
+
+@pytest.mark.parametrize("kind", ["vertex", "select"])
+def test_the_law_of_the_choice_is_the_exponential_mechanism(kind: str) -> None:
+    """8000 draws against exact probabilities, χ² with false alarm 1e-7."""
+    about = facts(4)
+    rows = random_rows(np.random.default_rng(7), 30, about)
+    menu = CuratorMenu(about, Neighbours.ADD_OR_REMOVE, 30)
+    runs, theta = 8000, np.full(4, 0.1)
+    if kind == "vertex":
+        quote: Choice = menu.vertex(L1Ball(0.5), Squared(), clip=0.5, epsilon=0.9, count=runs)
+    else:
+        quote = menu.select(Squared(), clip=0.5, epsilon=0.9, count=runs, scales=[1.0, 2.0, 0.5, 1.0])
+    curator = Curator(rows, [quote], key=KEY)
+    ask = curator.vertex if kind == "vertex" else curator.select
+    drawn = np.bincount([ask(theta) for _ in range(runs)], minlength=8 if kind == "vertex" else 4)
+    g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -0.5, 0.5)
+    scores = np.concatenate([-0.5 * g, 0.5 * g]) if kind == "vertex" else np.abs(g) * np.array([1.0, 2.0, 0.5, 1.0])
+    weight = np.exp(0.9 * (scores - scores.max()) / (2.0 * quote.sensitivity))
+    assert stats.chisquare(drawn, runs * weight / weight.sum()).pvalue > ALARM
+
+
+def test_neighbouring_laws_differ_by_at_most_the_range() -> None:
+    """Exact probabilities on neighbours: the log-ratios span at most ε₀, and nearly all of it where a record can."""
+    about = facts(3)
+    asked = vertex(about, Neighbours.REPLACE_ONE, epsilon=0.8)
+
+    def log_law(rows: Rows) -> np.ndarray:
+        scaled = 0.8 * exact_scores(rows, asked, np.zeros(3)) / (2.0 * asked.sensitivity)
+        return scaled - np.logaddexp.reduce(scaled)
+
+    widest = 0.0
+    for left, right in pairs(np.random.default_rng(5), Neighbours.REPLACE_ONE, about, rounds=200):
+        ratio = log_law(left) - log_law(right)
+        widest = max(widest, float(ratio.max() - ratio.min()))
+    assert 0.7 * 0.8 < widest <= 0.8 * (1.0 + 1e-12)
+
+
+def test_permute_and_flip_serves_one_selection_only() -> None:
+    menu = CuratorMenu(facts(3), Neighbours.REPLACE_ONE, 20)
+    one = menu.vertex(L1Ball(1.0), Squared(), clip=0.5, epsilon=0.5, count=1, once=True)
+    assert one.event == PermuteAndFlipEvent(0.5)
+    assert menu.vertex(L1Ball(1.0), Squared(), clip=0.5, epsilon=0.5, count=2).event == SelectionEvent(0.5)
+    assert Curator(random_rows(np.random.default_rng(0), 20, facts(3)), [one], key=KEY).vertex(np.zeros(3)) in range(6)
+    with pytest.raises(InvalidParameter, match="composes worse"):
+        menu.vertex(L1Ball(1.0), Squared(), clip=0.5, epsilon=0.5, count=2, once=True)
+
+
+def test_without_noise_the_best_is_chosen_and_marked_not_private() -> None:
+    about = facts(5)
+    rows = random_rows(np.random.default_rng(1), 50, about)
+    quote = vertex(about, Neighbours.REPLACE_ONE, epsilon=math.inf, clip=10.0)
+    assert quote.event == NotPrivateEvent()
+    theta = np.full(5, 0.2)
+    g = rows.X.T @ (rows.X @ theta - rows.Y[:, 0])
+    best = Curator(rows, [quote]).vertex(theta)
+    assert np.array_equal(L1Ball(0.7).vertex_at(best, 5), L1Ball(0.7).vertex(g))
+    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 50)
+    curator = Curator(rows, [menu.select(Squared(), clip=10.0, epsilon=math.inf, count=2)])
+    order = np.argsort(-np.abs(g))
+    mask = np.arange(5) == order[0]
+    assert [curator.select(theta), curator.select(theta, mask)] == list(order[:2])
+
+
+def test_excluded_columns_are_never_chosen() -> None:
+    about = facts(4)
+    rows = random_rows(np.random.default_rng(2), 20, about)
+    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 20)
+    curator = Curator(rows, [menu.select(Squared(), clip=0.5, epsilon=0.01, count=60)], key=KEY)
+    mask = np.array([True, False, True, False])
+    assert {curator.select(np.zeros(4), mask) for _ in range(60)} == {1, 3}
+    for wrong in (np.ones(4, dtype=bool), np.zeros(3, dtype=bool), np.zeros(4)):
+        with pytest.raises(InvalidParameter, match="not all true"):
+            curator.select(np.zeros(4), wrong)
+
+
+def test_sparse_rows_give_the_same_scores_and_weights_count() -> None:
+    rng = np.random.default_rng(6)
+    about = facts(8, max_weight=2.0)
+    dense = random_rows(rng, 40, about)
+    X = np.where(rng.random((40, 8)) < 0.4, dense.X, 0.0)
+    rows, sparse = Rows(X, dense.Y, dense.weight), Rows(sp.csr_array(X), dense.Y, dense.weight)
+    for asked in (vertex(about, Neighbours.REPLACE_ONE), select(about, Neighbours.REPLACE_ONE)):
+        theta = rng.normal(size=8)
+        plain = X.T @ (dense.weight * np.clip(X @ theta - dense.Y[:, 0], -0.5, 0.5))  # type: ignore[operator]
+        assert exact_scores(rows, asked, theta) == pytest.approx(asked.scores(plain), abs=1e-8)
+        assert exact_scores(sparse, asked, theta) == pytest.approx(exact_scores(rows, asked, theta), abs=1e-8)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
+def test_predictions_that_overflow_or_are_undefined_move_a_score_no_further(value: float) -> None:
+    about = facts(4)
+    rows = random_rows(np.random.default_rng(8), 20, about, extreme=True)
+    fewer = Rows(rows.X[1:], rows.Y[1:])
+    theta = np.array([value, -value, 1.0, 0.0])
+    with np.errstate(invalid="ignore"):
+        for asked in (vertex(about, Neighbours.ADD_OR_REMOVE), select(about, Neighbours.ADD_OR_REMOVE)):
+            moved = np.abs(exact_scores(rows, asked, theta) - exact_scores(fewer, asked, theta))
+            assert moved.max() <= asked.sensitivity
+        curator = Curator(rows, [vertex(about, Neighbours.ADD_OR_REMOVE)], key=KEY)
+        assert curator.vertex(theta) in range(8)
+
+
+def test_every_selection_is_paid_for() -> None:
+    about = facts(3)
+    rows = random_rows(np.random.default_rng(9), 20, about)
+    curator = Curator(rows, [vertex(about, Neighbours.REPLACE_ONE)], key=KEY)
+    for _ in range(3):
+        curator.vertex(np.zeros(3))
+    with pytest.raises(NotPaidFor, match="all have been given"):
+        curator.vertex(np.zeros(3))
+    with pytest.raises(NotPaidFor, match="paid for 'vertex'"):
+        curator.select(np.zeros(3))
+
+
+def test_what_cannot_be_chosen_from_is_refused_before_anything_is_spent() -> None:
+    about = facts(3)
+    with pytest.raises(CapabilityError, match="list of finitely many vertices"):
+        vertex(about, Neighbours.REPLACE_ONE, L2Ball(1.0))
+    with pytest.raises(InvalidParameter, match="positive privacy price"):
+        vertex(about, Neighbours.REPLACE_ONE, epsilon=0.0)
+    with pytest.raises(InvalidParameter, match="positive finite clip"):
+        vertex(about, Neighbours.REPLACE_ONE, clip=math.inf)
+    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 20)
+    for scales in ([1.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0]):
+        with pytest.raises(InvalidParameter, match="give one for each"):
+            menu.select(Squared(), clip=0.5, epsilon=1.0, count=1, scales=scales)
+
+
+def test_a_smaller_table_gets_the_same_temperature_of_mean_scores() -> None:
+    about = facts(5)
+    asked = vertex(about, Neighbours.REPLACE_ONE, records=1000)
+    small = asked.resized(100)
+    assert small.sensitivity / small.epsilon / 100 == pytest.approx(asked.sensitivity / asked.epsilon / 1000, rel=1e-9)
+
+
+def test_descriptions_are_plain_data() -> None:
+    import json
+
+    for asked in (vertex(facts(3), Neighbours.REPLACE_ONE), select(facts(3), Neighbours.REPLACE_ONE)):
+        told = json.loads(json.dumps(asked.to_dict()))
+        assert told["mechanism"] == "exponential mechanism"
+        assert told["event"] == asked.event.to_dict()
