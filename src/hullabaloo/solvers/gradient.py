@@ -21,7 +21,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.path_law import PathLaw
-from hullabaloo.solvers.quadratic import minimise_quadratic
+from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.reference import Reference
 from hullabaloo.solvers.travel import Itinerary, itinerary
 

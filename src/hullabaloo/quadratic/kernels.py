@@ -1,4 +1,4 @@
-"""Compiled kernels of the solvers: pure functions of arrays."""
+"""Compiled kernels of quadratics: pure functions of arrays."""
 
 import numpy as np
 from numba import njit

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import Face
-from hullabaloo.solvers.linear_system import cholesky
-from hullabaloo.solvers.shapes import Quadratic
+from hullabaloo.quadratic.linear_system import cholesky
+from hullabaloo.quadratic.shapes import Quadratic
 
 Array = npt.NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from hullabaloo.geometry import (
     with_free_intercept,
     with_intercept,
 )
-from hullabaloo.solvers.quadratic import Status, minimise_quadratic
+from hullabaloo.quadratic import Status, minimise_quadratic
 
 SETS = {
     "l1": lambda theta: L1Ball(0.4 * float(np.abs(theta).sum())),

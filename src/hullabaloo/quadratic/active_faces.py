@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import Face
-from hullabaloo.solvers.face_system import FaceSystem
-from hullabaloo.solvers.shapes import Quadratic, Shape
+from hullabaloo.quadratic.face_system import FaceSystem
+from hullabaloo.quadratic.shapes import Quadratic, Shape
 
 Array = npt.NDArray[np.float64]
 _FACES = 6  # linear systems between two bursts
@@ -92,7 +92,7 @@ def _search(quadratic: Quadratic, shape: Shape, theta: Array, move: Array) -> Ar
 
 def _refined(quadratic: Quadratic, shape: Shape, theta: Array, system: FaceSystem) -> Array:
     """Correct θ on its face with slopes of doubled precision, while the corrections shrink and the face is kept."""
-    from hullabaloo.solvers.kernels import careful_slope
+    from hullabaloo.quadratic.kernels import careful_slope
 
     found = shape.face(theta)
     last = math.inf

@@ -23,9 +23,9 @@ from hullabaloo.geometry import (
     WithIntercept,
     require,
 )
-from hullabaloo.solvers.active_faces import minimise
-from hullabaloo.solvers.linear_system import Spectrum, cholesky, factorise, solve, solve_on_ball
-from hullabaloo.solvers.shapes import OnSet, Quadratic, Shape, WithPenalty, WithWeights
+from hullabaloo.quadratic.active_faces import minimise
+from hullabaloo.quadratic.linear_system import Spectrum, cholesky, factorise, solve, solve_on_ball
+from hullabaloo.quadratic.shapes import OnSet, Quadratic, Shape, WithPenalty, WithWeights
 
 Array = npt.NDArray[np.float64]
 

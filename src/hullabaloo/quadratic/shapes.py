@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable
 from hullabaloo.geometry.roots import increasing_root
-from hullabaloo.solvers.interior_point import interior_point
+from hullabaloo.quadratic.interior_point import interior_point
 
 Array = npt.NDArray[np.float64]
 Minimise = Callable[["Quadratic", "Shape", Array], Array]
@@ -134,7 +134,7 @@ class WithWeights(Shape):
         return softened
 
     def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
-        from hullabaloo.solvers.kernels import coordinate_sweeps
+        from hullabaloo.quadratic.kernels import coordinate_sweeps
 
         moved = theta.copy()
         coordinate_sweeps(quadratic.gram, quadratic.slope(theta), self.weight, moved, steps)

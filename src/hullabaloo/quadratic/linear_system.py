@@ -68,7 +68,7 @@ def factorise(gram: Array) -> Cholesky | Spectrum:
 
 def solve(gram: Array, cross: Array, factor: Cholesky | Spectrum) -> Array:
     """argmin ½θᵀAθ − bᵀθ, of smallest norm, refined with residuals of doubled precision until it stops improving."""
-    from hullabaloo.solvers.kernels import careful_slope
+    from hullabaloo.quadratic.kernels import careful_slope
 
     theta = factor.solve(cross)
     last = math.inf
@@ -88,7 +88,7 @@ def solve_on_ball(gram: Array, cross: Array, radius: float, spectrum: Spectrum) 
     In the eigenbasis θ(ν) = c/(λ + ν); ν = 0 when that lies inside, else the root of ‖θ(ν)‖ = radius. 1/‖θ(ν)‖ is
     concave, so Newton's method on it climbs to the root from the left without overshooting (Moré, Sorensen 1983).
     """
-    from hullabaloo.solvers.kernels import careful_slope
+    from hullabaloo.quadratic.kernels import careful_slope
 
     values = spectrum.values
     c = spectrum.vectors.T @ cross
