@@ -9,9 +9,11 @@ from hullabaloo.losses import Squared
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import GradientSolver, Menu, MomentsSolver, Plan, Problem, Solver
+from hullabaloo.solvers import GradientSolver, Menu, MirrorDescentSolver, MomentsSolver, Plan, Problem, Solver
 
-SOLVERS: Mapping[str, Solver] = MappingProxyType({"moments": MomentsSolver(), "gradient": GradientSolver()})
+SOLVERS: Mapping[str, Solver] = MappingProxyType(
+    {"moments": MomentsSolver(), "gradient": GradientSolver(), "mirror_descent": MirrorDescentSolver()}
+)
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""

@@ -3,6 +3,7 @@
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
 from hullabaloo.solvers.explained import Explained, explained
 from hullabaloo.solvers.gradient import GradientSolver
+from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.moments import MomentsSolver, solve_moments
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Explained",
     "GradientSolver",
     "Menu",
+    "MirrorDescentSolver",
     "MomentsSolver",
     "Plan",
     "Problem",

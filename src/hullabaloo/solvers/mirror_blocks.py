@@ -1,0 +1,93 @@
+"""The public constants that mirror descent goes by: its blocks, and how far predictions can reach over the set."""
+
+import math
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import Box, ConvexSet, HasMirrorMap, MirrorMap, NoPenalty, Projectable
+from hullabaloo.geometry.mirror import EuclideanMap
+from hullabaloo.losses import Loss
+from hullabaloo.solvers.base import Problem
+from hullabaloo.solvers.mirror_rule import Block
+
+
+def potential(body: ConvexSet, size: int, *, euclidean: bool) -> MirrorMap:
+    """The set's own potential, or ½‖θ‖² on a set that can be projected onto."""
+    if not euclidean and isinstance(body, HasMirrorMap):
+        return body.mirror_map(size)
+    if not isinstance(body, Projectable):
+        raise CapabilityError(f"{body!r} has neither a mirror map nor a projection; use another set.")
+    spread = 0.5 * (body.max_norm(2.0, size) ** 2 - float((near := body.start(size)) @ near))
+    return EuclideanMap(body, size, max(0.0, spread))
+
+
+def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
+    """Slopes and intercept with the constants of the mean loss with |φ'| ≤ clip, the squared penalty included.
+
+    A record's gradient by the slopes is `x ⊗ u`, ‖u‖₂ ≤ clip. Its norms are bounded by those of x times the clip, and the
+    smoothness of the mean loss in ‖·‖ by `sup φ'' · ‖x ⊗ u‖_*²` over ‖u‖₂ = 1.
+    """
+    body, k = problem.constraint, problem.targets
+    assert body is not None  # the plan saw to it
+    size = (problem.dimension - problem.intercept) * k
+    curved = problem.loss.constants(prediction_bound(problem), math.sqrt(k), clip).smoothness
+    found = []
+    if size:
+        mirror = potential(body, size, euclidean=euclidean)
+        unit = problem.max_weight * _dual(mirror, *_slope_norms(problem))
+        strength = penalty_strength(problem)
+        pull = strength * _dual(mirror, *(body.max_norm(q, size) for q in (1.0, 2.0, math.inf)))
+        curvature = curved * unit * unit / problem.max_weight + strength * mirror.unit_radius**2
+        found.append(Block(0, size, mirror, clip * unit + pull, curvature))
+    if problem.intercept:
+        interval = Box(*problem.loss.intercept_bounds)
+        mirror = potential(interval, k, euclidean=True)
+        found.append(Block(size, size + k, mirror, problem.max_weight * clip, problem.max_weight * curved))
+    return found
+
+
+def prediction_bound(problem: Problem) -> float:
+    """Z = max |⟨x, θ⟩ + offset| over the domain and the set, by Hölder's inequality; ‖·‖₂ for a loss of k predictions."""
+    body, k = problem.constraint, problem.targets
+    assert body is not None  # the plan saw to it
+    size = (problem.dimension - problem.intercept) * k
+    l1, l2, linf = _slope_norms(problem)
+    pairs = ((1.0, linf), (2.0, l2), (math.inf, l1))
+    slopes = min(body.max_norm(q, size) * norm for q, norm in pairs) if size else 0.0
+    return slopes + (math.sqrt(k) * _ends(problem) if problem.intercept else 0.0) + problem.offset_bound
+
+
+def largest_coordinate(problem: Problem) -> float:
+    """The largest |θ_j| in the set or the interval of the intercept."""
+    body = problem.constraint
+    assert body is not None  # the plan saw to it
+    size = (problem.dimension - problem.intercept) * problem.targets
+    return max(body.max_norm(math.inf, size) if size else 0.0, _ends(problem) if problem.intercept else 0.0)
+
+
+def slope_bound(problem: Problem, prediction: float) -> float:
+    """The largest |φ'| (‖∇φ‖₂) at predictions of at most that size."""
+    return problem.loss.constants(prediction, math.sqrt(problem.targets)).lipschitz
+
+
+def penalty_strength(problem: Problem) -> float:
+    """λ of a squared l2 penalty, 0 without a penalty."""
+    return 0.0 if isinstance(problem.penalty, NoPenalty) else problem.penalty.strong_convexity
+
+
+def _ends(problem: Problem) -> float:
+    return max(abs(end) for end in problem.loss.intercept_bounds)
+
+
+def _slope_norms(problem: Problem) -> tuple[float, float, float]:
+    """Bounds of ‖x ⊗ u‖_q, q = 1, 2, ∞, ‖u‖₂ = 1, x without the constant column."""
+    l1, l2 = problem.norm_l1 - problem.intercept, math.sqrt(max(0.0, problem.norm_l2**2 - problem.intercept))
+    spread = 1.0 if isinstance(problem.loss, Loss) else math.sqrt(problem.targets)
+    return l1 * spread, l2, min(problem.norm_linf, l2)
+
+
+def _dual(mirror: MirrorMap, l1: float, l2: float, linf: float) -> float:
+    """Bound of the dual norm ‖·‖_k, k ≥ 2, of a vector of these norms: `‖x‖_k ≤ ‖x‖₂^{2/k} ‖x‖_∞^{1−2/k}`."""
+    q = mirror.exponent
+    k = math.inf if q == 1.0 else q / (q - 1.0)
+    share = 0.0 if math.isinf(k) else 2.0 / k
+    return float(min(l1, l2**share * linf ** (1.0 - share)))

@@ -1,0 +1,166 @@
+"""Steps, step sizes and risk bounds of noisy mirror descent, from public constants alone.
+
+θ is split into blocks, the slopes and the intercept, each with its own potential and step: the linearised regret of a sum is
+the sum of the blocks' regrets. `N = T + 1` points are averaged for T gradients, because the last gradient of a run moves
+nothing that is averaged.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hullabaloo.geometry import MirrorMap
+
+MOST_STEPS = 1000
+"""Gradients of one fit at most: each is a pass over the table."""
+
+
+class Rule(StrEnum):
+    """Which theorem sets the steps."""
+
+    LIPSCHITZ = "lipschitz"
+    SMOOTH = "smooth"
+    STRONGLY_CONVEX = "strongly convex"
+    PAPER = "paper"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Coordinates `start` to `end` of the flattened θ, their potential and the constants of their regret.
+
+    Attributes:
+        mirror: Ψ on the block's set, 1-strongly convex in a norm ‖·‖ with unit ball Q.
+        gradient: G, bound of the mean clipped gradient in the dual norm ‖·‖_*.
+        curvature: β, smoothness of the mean clipped loss in ‖·‖.
+    """
+
+    start: int
+    end: int
+    mirror: MirrorMap
+    gradient: float
+    curvature: float
+
+    @property
+    def reach(self) -> float:
+        """R: square root of the range of Ψ, so that B(θ, θ₁) ≤ R² all over the set."""
+        return math.sqrt(self.mirror.range)
+
+    @property
+    def noise(self) -> float:
+        """`s = √(w(Q)² + ‖Q‖₂²) ≥ √(E‖b‖_*²)` for b standard normal: the variance of a ‖Q‖₂-Lipschitz function is ≤ ‖Q‖₂²."""
+        return math.hypot(self.mirror.unit_width.high, self.mirror.unit_radius)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The step size of a block at time t = 1, 2, …: `constant`, or `1/(strength · t)` where `strength` > 0."""
+
+    constant: float
+    strength: float = 0.0
+
+    def at(self, t: int) -> float:
+        """η_t."""
+        return 1.0 / (self.strength * t) if self.strength else self.constant
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A rule at T gradients of noise σ: the steps of its blocks and what the theorem says of the average point.
+
+    Attributes:
+        optimisation: the part of the risk that further steps without noise would remove.
+        noise: the part that noise makes, which does not shrink with T where σ grows with √T.
+    """
+
+    rule: Rule
+    steps: tuple[Step, ...]
+    optimisation: float
+    noise: float
+
+    @property
+    def risk(self) -> float:
+        """Bound of the expected excess mean (clipped, penalised) loss."""
+        return self.optimisation + self.noise
+
+
+def lipschitz(blocks: Sequence[Block], count: int, sigma: float) -> Bound:
+    """`η = R√(2/N)/V`, V = G + σs: expected excess loss of the average of θ₁ … θ_N at most `Σ R V √(2/N)`.
+
+    Proof: `⟨g̃_t, θ_t − θ*⟩ ≤ (B_t − B_{t+1})/η + η‖g̃_t‖_*²/2`, B_t = B(θ*, θ_t), because the step's optimality
+    gives `⟨ηg̃_t, θ_{t+1} − θ*⟩ ≤ B_t − B_{t+1} − ½‖θ_{t+1} − θ_t‖²` and Hölder the rest; noise has mean zero given
+    θ_t and `E‖g̃_t‖_*² ≤ V²` (Minkowski); sum, and use convexity (Talwar, Thakurta, Zhang 2014, Theorem 3.2).
+    """
+    scale = math.sqrt(2.0 / (count + 1))
+    steps = tuple(Step(block.reach * scale / (block.gradient + sigma * block.noise)) for block in blocks)
+    reached = sum(block.reach * block.gradient for block in blocks)
+    return Bound(Rule.LIPSCHITZ, steps, scale * reached, scale * sigma * sum(b.reach * b.noise for b in blocks))
+
+
+def smooth(blocks: Sequence[Block], count: int, sigma: float) -> Bound:
+    """`η = 1/(β + σs√(T/2)/R)`: excess of the average of θ₂ … θ_N at most `(Σ√β R)²/T + Σ R σ s √(2/T)`.
+
+    Proof: β-smoothness and the step's optimality give `f(θ_{t+1}) − f(θ*) ≤ (B_t − B_{t+1})/η − ⟨b_t, θ_t − θ*⟩ +
+    max_D [‖b_t‖_* D − (1/η − β)D²/2]`, and the maximum is `‖b_t‖_*²/(2(1/η − β))`; sum, minimise over η (Lan 2012).
+    Across blocks `(u + v)² ≤ (1 + c)u² + (1 + 1/c)v²` at the best c shares the curvature.
+    """
+    together = sum(math.sqrt(block.curvature) * block.reach for block in blocks)
+    steps = []
+    for block in blocks:
+        own = math.sqrt(block.curvature) * block.reach
+        shared = block.curvature * together / own if own > 0.0 else block.curvature
+        rough = sigma * block.noise * math.sqrt(count / 2.0) / block.reach if block.reach > 0.0 else 0.0
+        steps.append(Step(1.0 / (shared + rough) if shared + rough > 0.0 else 0.0))
+    noise = math.sqrt(2.0 / count) * sigma * sum(block.reach * block.noise for block in blocks)
+    return Bound(Rule.SMOOTH, tuple(steps), together**2 / count, noise)
+
+
+def strongly_convex(blocks: Sequence[Block], count: int, sigma: float, strength: float) -> Bound:
+    """First block λ-strongly convex against its Euclidean Ψ: `η_t = 1/(λt)`, excess ≤ `V²(1 + ln N)/(2λN)` for it.
+
+    The other blocks go by `lipschitz`. Proof: as there, with `−λB_t` from `f(θ*) ≥ f(θ_t) + ⟨γ_t, θ* − θ_t⟩ + λB_t`;
+    `1/η_t − 1/η_{t−1} − λ = 0`, so the sum of B's telescopes to nothing (Talwar, Thakurta, Zhang 2014, Theorem A.1).
+    In the Euclidean norm `V² = G² + σ²s²` exactly.
+    """
+    first, rest = blocks[0], lipschitz(blocks[1:], count, sigma)
+    weight = (1.0 + math.log(count + 1)) / (2.0 * strength * (count + 1))
+    steps = (Step(0.0, strength), *rest.steps)
+    optimisation = weight * first.gradient**2 + rest.optimisation
+    return Bound(Rule.STRONGLY_CONVEX, steps, optimisation, weight * (sigma * first.noise) ** 2 + rest.noise)
+
+
+def fixed(blocks: Sequence[Block], count: int, sigma: float, sizes: Sequence[float], rule: Rule) -> Bound:
+    """Any constant steps: `Σ R²/(ηN) + ηV²/2`, the sum that `lipschitz` minimises."""
+    optimisation = noise = 0.0
+    for block, size in zip(blocks, sizes, strict=True):
+        optimisation += block.mirror.range / (size * (count + 1)) + size * block.gradient**2 / 2.0
+        noise += size * ((block.gradient + sigma * block.noise) ** 2 - block.gradient**2) / 2.0
+    return Bound(rule, tuple(Step(size) for size in sizes), optimisation, noise)
+
+
+def candidates(blocks: Sequence[Block], count: int, sigma: float, strength: float) -> Iterator[Bound]:
+    """Every rule that applies, at T gradients of noise σ."""
+    yield lipschitz(blocks, count, sigma)
+    if all(math.isfinite(block.curvature) for block in blocks):
+        yield smooth(blocks, count, sigma)
+    if strength > 0.0 and blocks[0].mirror.exponent == 2.0:
+        yield strongly_convex(blocks, count, sigma, strength)
+
+
+def best(blocks: Sequence[Block], sigma_of_one: float, strength: float) -> tuple[int, Bound]:
+    """The number of gradients and the rule: for each rule the T at which its optimisation error has come down to its noise.
+
+    T gradients share one budget, so that each has noise `σ₁√T`: from there on a further step buys nothing but half of
+    the bound at most. No more than `MOST_STEPS`; the rule of the smaller bound is taken.
+    """
+    found: dict[Rule, tuple[int, Bound]] = {}
+    for count in range(1, MOST_STEPS + 1):
+        settled = True
+        for bound in candidates(blocks, count, sigma_of_one * math.sqrt(count), strength):
+            last = found.get(bound.rule)
+            if last is None or last[1].optimisation > last[1].noise:
+                found[bound.rule] = (count, bound)
+                settled = False
+        if settled:
+            break
+    return min(found.values(), key=lambda pair: pair[1].risk)
