@@ -24,9 +24,10 @@ ALLOWED = {
     "ledger": {"privacy"},
     "release": {"privacy"},
     "fit": BELOW_FIT,
+    "planner": BELOW_FIT | {"fit"},
     "linear_model": BELOW_FIT | {"fit"},
-    "report": BELOW_FIT | {"fit", "linear_model"},
-    "cli": BELOW_FIT | {"fit", "linear_model", "report"},
+    "report": BELOW_FIT | {"fit", "planner", "linear_model"},
+    "cli": BELOW_FIT | {"fit", "planner", "linear_model", "report"},
 }
 OPEN = {"errors", "_version"}
 # Public keys are configuration: an estimator stores one, and only the curator draws with it.

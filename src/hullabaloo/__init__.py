@@ -29,6 +29,7 @@ _EXPORTS = {
     "SquaredL2Penalty": "geometry",
     "compare": "linear_model",
     "load": "linear_model",
+    "plan": "planner",
     "private_pipeline": "linear_model",
 }
 _MODULES = ("report",)
@@ -55,6 +56,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "plan",
     "private_pipeline",
     "report",
 ]
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, compare, load, private_pipeline
     from hullabaloo.losses import Squared
+    from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
 
 

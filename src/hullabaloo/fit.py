@@ -79,8 +79,30 @@ class Fitted:
     names: tuple[str, ...] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A task as solvers see it: the problem, what can be bought, what may be spent, and how plans are tried out."""
+
+    problem: Problem
+    menu: CuratorMenu
+    allowance: Allowance
+    perform: Perform
+
+
 def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
     """Plan a fit from public facts; draws nothing, reads nothing, charges nothing."""
+    if task.calibration is Calibration.PAPER and task.solver == "auto":
+        raise InvalidParameter(
+            "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
+            "solver, such as solver='mirror_descent', or leave calibration='exact'."
+        )
+    posed = pose(task, encoding, rows)
+    solver, plan = choose(posed.problem, posed.menu, posed.allowance, task.solver, posed.perform)
+    return Prepared(task, encoding, posed.problem, solver, plan, posed.allowance, _price(task, plan))
+
+
+def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:
+    """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
     if (task.ledger is None) != (task.dataset is None):
         raise InvalidParameter(
             "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
@@ -111,14 +133,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
         records_per_unit=facts.records_per_unit,
     )
     menu = CuratorMenu(facts, task.neighbours, records)
-    if task.calibration is Calibration.PAPER and task.solver == "auto":
-        raise InvalidParameter(
-            "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
-            "solver, such as solver='mirror_descent', or leave calibration='exact'."
-        )
-    allowance = _allowance(task)
-    solver, plan = choose(problem, menu, allowance, task.solver, rehearsal(facts))
-    return Prepared(task, encoding, problem, solver, plan, allowance, _price(task, plan))
+    return Posed(problem, menu, _allowance(task), rehearsal(facts))
 
 
 def rehearsal(facts: RowFacts) -> Perform:
@@ -162,9 +177,7 @@ def replanned(prepared: Prepared, *, records: int, spend: float) -> float:
     )
 
 
-def fit(
-    task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None
-) -> Fitted:
+def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None) -> Fitted:
     """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
     source = open_table(table)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding

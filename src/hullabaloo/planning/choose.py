@@ -47,7 +47,9 @@ def choose(
         return solver, solver.plan(problem, menu, allowance)
     if not allowance.is_private:
         return exact(problem, menu)
-    return _best(prospects(problem, menu, allowance, perform))
+    best = best_of(prospects(problem, menu, allowance, perform))
+    assert best.plan is not None
+    return best.solver, best.plan
 
 
 def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
@@ -74,7 +76,8 @@ def prospects(problem: Problem, menu: Menu, allowance: Allowance, perform: Perfo
     return sorted(found, key=lambda one: (one.plan is None, one.lost if one.rehearsed else one.predicted))
 
 
-def _best(found: list[Outlook]) -> tuple[Solver, Plan]:
+def best_of(found: list[Outlook]) -> Outlook:
+    """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
     if not able:
         raise CapabilityError(found[0].refusal if found else "No solver is known.")
@@ -83,7 +86,7 @@ def _best(found: list[Outlook]) -> tuple[Solver, Plan]:
         if one.solver.name == "moments" and one.rehearsed and one.lost <= min(NEARLY * best.lost, HALF):
             best = one
     assert best.plan is not None
-    return best.solver, replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}")
+    return replace(best, plan=replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}"))
 
 
 def _words(best: Outlook, able: list[Outlook]) -> str:

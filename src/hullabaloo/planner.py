@@ -1,0 +1,134 @@
+"""`hb.plan`: which solver, how many steps, how much noise and what to expect, before any data is read."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hullabaloo.data import Domain, TargetScale
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.fit import Posed, Task, pose
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.losses import AnyLoss, KernelCode, Squared, VectorLoss
+from hullabaloo.planning.choose import best_of, prospects
+from hullabaloo.planning.prospectus import Prospect, Prospectus
+from hullabaloo.privacy import Budget, Neighbours
+
+if TYPE_CHECKING:
+    from hullabaloo.planning.outlook import Outlook
+
+_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
+
+
+def plan(
+    *,
+    n: int,
+    budget: Budget,
+    p: int | None = None,
+    domain: Domain | None = None,
+    loss: AnyLoss | None = None,
+    set: ConvexSet | None = None,  # the word of the papers
+    penalty: Penalty | None = None,
+    neighbours: str | Neighbours = "replace-one",
+    fit_intercept: bool = True,
+) -> Prospectus:
+    """Compare every solver for one problem, from public facts alone; reads no data and spends nothing.
+
+    Each solver's plan is carried out on synthetic tables of the declared domain, at the noise it would have on n records,
+    and its excess risk is measured there; beside it stands the solver's own formula and the lower bounds of the literature.
+
+    Args:
+        n: the number of records (the declared nominal number under add-or-remove).
+        budget: what may be spent.
+        p: the number of columns, where the domain is a row norm only, or where no domain is given.
+        domain: what is declared about rows and target; without one, rows of l2 norm at most 1 and a target in [−1, 1] (two
+            classes for losses of classes, counts up to 1 for the Poisson loss).
+        loss: the loss of one record, such as `hb.Squared()` (default) or `hb.Logistic()`.
+        set: the constraint set on the unit domain; excludes `penalty`.
+        penalty: the penalty on the unit domain.
+        neighbours: "replace-one" or "add-or-remove".
+        fit_intercept: whether a constant column is added.
+
+    Returns:
+        A table: print it, draw it with `.plot()`, read it with `.to_dict()`.
+
+    Raises:
+        InvalidParameter: arguments that do not fit together.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> table = hb.plan(n=20_000, p=10, set=hb.L1Ball(1.0), budget=hb.Budget(1.0, 1e-9))
+        >>> table.prospects[0].able
+        True
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InvalidParameter(
+            f"hb.plan needs the number of records as a whole number, such as n=20_000, but got {n!r}."
+        )
+    if not isinstance(budget, Budget):
+        raise InvalidParameter("hb.plan needs a budget: pass budget=hb.Budget(1.0, 1e-8), for example.")
+    if set is not None and penalty is not None:
+        raise InvalidParameter(
+            "hb.plan got both a set and a penalty, which describe the same trade-off; pass exactly one."
+        )
+    chosen_loss = Squared() if loss is None else loss
+    declared = _domain(domain, p, chosen_loss)
+    task = Task(
+        what="plan",
+        loss=chosen_loss,
+        domain=declared,
+        budget=budget,
+        neighbours=Neighbours.parse(neighbours),
+        constraint=set,
+        penalty=NoPenalty() if penalty is None else penalty,
+        fit_intercept=fit_intercept,
+        solver="auto",
+        scale=TargetScale.NONNEGATIVE if chosen_loss.kernel_code == KernelCode.POISSON else TargetScale.SYMMETRIC,
+    )
+    encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale)
+    private_count = task.neighbours is Neighbours.ADD_OR_REMOVE and declared.records is not None
+    posed = pose(task, encoding, None if private_count else n)
+    return prospectus(posed, budget)
+
+
+def prospectus(posed: Posed, budget: Budget) -> Prospectus:
+    """The table of a posed task."""
+    found: Sequence[Outlook] = prospects(posed.problem, posed.menu, posed.allowance, posed.perform)
+    taken = best_of(list(found))
+    delta = budget.delta if budget.kind == "dp" and budget.is_private and budget.delta > 0.0 else 1e-6
+    able = [one for one in found if one.rehearsed]
+    constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()
+    return Prospectus(
+        title=_title(posed, budget),
+        chosen=taken.solver.name,
+        why=taken.plan.reason if taken.plan is not None else "",
+        prospects=tuple(Prospect.of(one, posed.allowance, delta) for one in found),
+        lower_bounds=(),
+        constant=constant,
+    )
+
+
+def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
+    if domain is not None:
+        return domain
+    if p is None:
+        raise InvalidParameter(
+            "hb.plan needs to know the columns: pass p=… (rows of l2 norm at most 1 are assumed), or domain=hb.Domain(...)."
+        )
+    if isinstance(loss, VectorLoss):
+        raise InvalidParameter(
+            f"The loss {loss.name!r} has several targets, and without a domain there is one. Pass "
+            "domain=hb.Domain(row_norm=1.0, classes=[...]) or domain=hb.Domain(row_norm=1.0, target={'a': (0, 1), 'b': (0, 1)})."
+        )
+    if loss.kernel_code in _CLASSES:
+        return Domain(row_norm=1.0, classes=[0, 1])
+    return Domain(row_norm=1.0, target=(0, 1) if loss.kernel_code == KernelCode.POISSON else (-1, 1))
+
+
+def _title(posed: Posed, budget: Budget) -> str:
+    problem = posed.problem
+    shape = "" if problem.constraint is None else f" over {problem.constraint}"
+    shape += "" if isinstance(problem.penalty, NoPenalty) else f" with {problem.penalty}"
+    columns = problem.dimension - problem.intercept
+    return (
+        f"{problem.loss.name} loss{shape}, n = {problem.records:,}, {columns} columns, {budget.describe()}, "
+        f"{problem.neighbours}"
+    )

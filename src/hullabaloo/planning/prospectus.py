@@ -1,0 +1,206 @@
+"""The table that `hb.plan` gives: what each solver would do for a problem, what it can be expected to lose, and how close
+that is to the best that any private method can do."""
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.planning.outlook import Outlook
+from hullabaloo.privacy import Allowance, epsilon_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HEAD = ("solver", "keeps", "excess risk", "formula", "answers", "epsilon")
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """One solver's line.
+
+    Attributes:
+        solver: its name.
+        able: whether it can solve the problem within the budget.
+        kept: share of what the non-private model gains over a constant that it can be expected to keep, the mean over
+            the scenarios; None where nothing was rehearsed.
+        risk: expected excess empirical risk on the unit domain, the geometric mean over the scenarios.
+        low, high: the least and largest excess risk of any rehearsal.
+        formula: the solver's own prediction or bound of the excess risk, with explicit constants.
+        answers: how many answers of the curator it buys; each is a pass over the records, a minimiser some dozens.
+        epsilon: what it costs at the budget's δ.
+        reason: its settings in words, or why it cannot.
+    """
+
+    solver: str
+    able: bool
+    kept: float | None
+    risk: float
+    low: float
+    high: float
+    formula: float
+    answers: int
+    epsilon: float
+    reason: str
+
+    @classmethod
+    def of(cls, one: Outlook, allowance: Allowance, delta: float) -> "Prospect":
+        """Read a line off an outlook."""
+        if one.plan is None:
+            return cls(one.solver.name, False, None, math.inf, math.inf, math.inf, math.inf, 0, math.inf, one.refusal)
+        runs = one.rehearsed
+        return cls(
+            solver=one.solver.name,
+            able=True,
+            kept=1.0 - one.lost if runs else None,
+            risk=one.risk,
+            low=min((run.low for run in runs), default=one.risk),
+            high=max((run.high for run in runs), default=one.risk),
+            formula=one.predicted,
+            answers=sum(quote.count for quote in one.plan.quotes),
+            epsilon=epsilon_of(one.plan.event, delta) if allowance.is_private else math.inf,
+            reason=one.plan.reason,
+        )
+
+    def cells(self) -> tuple[str, ...]:
+        """The line's texts, as in `HEAD`."""
+        if not self.able:
+            return (self.solver, "cannot", "", "", "", "")
+        kept = "" if self.kept is None else "nothing" if self.kept < 0.005 else f"{self.kept:.0%}"
+        return (
+            self.solver,
+            kept,
+            f"{self.risk:.2g}",
+            f"{self.formula:.2g}" if math.isfinite(self.formula) else "",
+            f"{self.answers:,}",
+            f"{self.epsilon:.3g}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """A bound from below on the excess risk of every private method, in the worst case over the domain's tables.
+
+    Attributes:
+        source: theorem and paper.
+        value: the bound on the unit domain.
+        explicit: whether the constant is the theorem's own; else the rate with constant 1.
+    """
+
+    source: str
+    value: float
+    explicit: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Prospectus:
+    """What `hb.plan` gives. Printing shows the table; `chosen` is the solver that `solver="auto"` takes.
+
+    Attributes:
+        title: the problem in words.
+        chosen: the solver's name.
+        why: why it, in words.
+        prospects: a line for each solver, the best first.
+        lower_bounds: what no private method can do better than, in the worst case.
+        constant: excess risk of the best constant prediction in each scenario, by the scenario's name.
+    """
+
+    title: str
+    chosen: str
+    why: str
+    prospects: tuple[Prospect, ...]
+    lower_bounds: tuple[LowerBound, ...]
+    constant: tuple[tuple[str, float], ...]
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                self.title,
+                "",
+                *_aligned([HEAD, *[one.cells() for one in self.prospects]], self.chosen),
+                "",
+                *self.notes(),
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def notes(self) -> list[str]:
+        """Sentences below the table."""
+        lines = [f"auto takes {self.chosen}: {self.why}."]
+        for name, value in self.constant:
+            lines.append(
+                f"On synthetic tables of this domain with a {name}, a constant prediction has excess risk {value:.2g}."
+            )
+        for bound in self.lower_bounds:
+            kind = "" if bound.explicit else " (the rate, its constant taken as 1)"
+            lines.append(
+                f"In the worst case no private method does better than {bound.value:.2g}: {bound.source}{kind}."
+            )
+        lines += [f"{one.solver} cannot: {one.reason}" for one in self.prospects if not one.able]
+        lines.append(
+            "Excess risk is that of the training objective over its minimum, on the unit domain. Nothing was read or spent."
+        )
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; what is infinite or unknown is None."""
+
+        def finite(value: Any) -> Any:
+            return None if isinstance(value, float) and not math.isfinite(value) else value
+
+        return {
+            "title": self.title,
+            "chosen": self.chosen,
+            "why": self.why,
+            "prospects": [{name: finite(getattr(one, name)) for name in Prospect.__slots__} for one in self.prospects],
+            "lower_bounds": [
+                {"source": one.source, "value": finite(one.value), "explicit": one.explicit}
+                for one in self.lower_bounds
+            ],
+            "constant": {name: finite(value) for name, value in self.constant},
+        }
+
+    def plot(self) -> "Figure":
+        """Draw every solver's expected excess risk with the constant's and the lower bounds; a matplotlib `Figure`."""
+        from matplotlib.figure import Figure
+
+        able = [one for one in self.prospects if one.able][::-1]
+        figure = Figure(figsize=(7.5, 1.6 + 0.42 * len(able)), layout="constrained")
+        axes = figure.add_subplot()
+        for place, one in enumerate(able):
+            strong = one.solver == self.chosen
+            axes.plot([one.low, one.high], [place, place], color="#1f5fa8" if strong else "#9db7d5", lw=7, alpha=0.5)
+            axes.plot([one.risk], [place], "o", color="#1f5fa8" if strong else "#6f8fb3", ms=7)
+            if math.isfinite(one.formula):
+                axes.plot([one.formula], [place], "|", color="#444444", ms=12, mew=1.5)
+        for name, value in self.constant:
+            axes.axvline(value, color="#b0562a", lw=1, ls="--")
+            axes.annotate(f"constant, {name}", (value, len(able) - 0.45), rotation=0, fontsize=7, color="#b0562a")
+        for bound in self.lower_bounds:
+            if bound.value > 0.0 and math.isfinite(bound.value):
+                axes.axvline(bound.value, color="#555555", lw=1, ls=":")
+        axes.set_yticks(range(len(able)), [one.solver for one in able])
+        axes.set_ylim(-0.6, len(able) - 0.2)
+        axes.set_xscale("log")
+        axes.set_xlabel(
+            "excess risk: dot rehearsed (band: least and largest), tick the formula, dotted the lower bounds"
+        )
+        axes.set_title(self.title, fontsize=9, loc="left")
+        return figure
+
+
+def _aligned(lines: list[tuple[str, ...]], chosen: str) -> list[str]:
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    made = []
+    for line in lines:
+        mark = "→ " if line[0] == chosen else "  "
+        cells = [line[0].ljust(widths[0])] + [
+            cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)
+        ]
+        made.append((mark + "  ".join(cells)).rstrip())
+    return made
