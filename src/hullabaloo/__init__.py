@@ -21,6 +21,7 @@ _EXPORTS = {
     "Lasso": "linear_model",
     "Ledger": "ledger",
     "LinearRegression": "linear_model",
+    "LogisticRegression": "linear_model",
     "NoPenalty": "geometry",
     "Numeric": "data",
     "Ridge": "linear_model",
@@ -29,6 +30,7 @@ _EXPORTS = {
     "SquaredL2Penalty": "geometry",
     "compare": "linear_model",
     "load": "linear_model",
+    "mirror_descent": "solvers.oracle",
     "plan": "planner",
     "private_pipeline": "linear_model",
 }
@@ -47,6 +49,7 @@ __all__ = [
     "Lasso",
     "Ledger",
     "LinearRegression",
+    "LogisticRegression",
     "NoPenalty",
     "Numeric",
     "Ridge",
@@ -56,6 +59,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "mirror_descent",
     "plan",
     "private_pipeline",
     "report",
@@ -75,10 +79,20 @@ if TYPE_CHECKING:
         SquaredL2Penalty,
     )
     from hullabaloo.ledger import Ledger
-    from hullabaloo.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, compare, load, private_pipeline
+    from hullabaloo.linear_model import (
+        ElasticNet,
+        Lasso,
+        LinearRegression,
+        LogisticRegression,
+        Ridge,
+        compare,
+        load,
+        private_pipeline,
+    )
     from hullabaloo.losses import Squared
     from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
+    from hullabaloo.solvers.oracle import mirror_descent
 
 
 def __getattr__(name: str) -> Any:
