@@ -1,6 +1,7 @@
 """Choices of a vertex or a coordinate: sensitivity on real neighbours, the law of the choice, and what is refused."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hullabaloo.curator.choice import Choice
 from hullabaloo.curator.gradient import exact_gradient
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotPaidFor
-from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, Simplex
+from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, Simplex, with_intercept
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
@@ -257,3 +258,67 @@ def test_descriptions_are_plain_data() -> None:
         told = json.loads(json.dumps(asked.to_dict()))
         assert told["mechanism"] == "exponential mechanism"
         assert told["event"] == asked.event.to_dict()
+
+
+def with_constant(rows: Rows) -> Rows:
+    return Rows(np.column_stack([rows.X, np.ones(len(rows.Y))]), rows.Y, rows.weight)
+
+
+def beside_intercept(about: RowFacts) -> RowFacts:
+    """The same facts with a constant column behind."""
+    names = (*about.columns, "1")
+    norms = {
+        "norm_l1": about.norm_l1 + 1.0,
+        "norm_l2": math.hypot(about.norm_l2, 1.0),
+        "norm_linf": max(about.norm_linf, 1.0),
+    }
+    return replace(about, columns=names, intercept=True, **norms)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (-16.0, 8.0)])
+@pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
+def test_beside_an_intercept_the_sensitivity_holds_is_attained_and_its_end_takes_no_more_than_its_share(
+    relation: Neighbours, ends: tuple[float, float], about: RowFacts
+) -> None:
+    wide = beside_intercept(about)
+    asked = vertex(wide, relation, with_intercept(L1Ball(0.7), *ends))
+    for left, right in pairs(np.random.default_rng(11), relation, about, rounds=40):
+        theta = np.random.default_rng(12).normal(0.0, 2.0, wide.width)
+        scores = [exact_scores(with_constant(rows), asked, theta) for rows in (left, right)]
+        moved = np.abs(scores[0] - scores[1]).max()
+        assert moved <= asked.sensitivity
+    unit = 0.5 * about.max_weight * about.records_per_unit * copies(relation)
+    head = 0.7 * about.norm_linf * unit
+    assert asked.sensitivity <= head * (1.0 / 0.75) * (1.0 + 1e-6)
+    m, p = about.records_per_unit, about.width
+    corner = np.zeros(p)
+    corner[0] = about.norm_linf
+    heavy = None if about.max_weight == 1.0 else np.full(m, about.max_weight)
+    one = with_constant(Rows(np.tile(corner, (m, 1)), -np.ones((m, 1)), heavy))
+    other = Rows(one.X, -one.Y, heavy)  # φ' changes sign, and with it every coordinate of the contribution
+    if relation is Neighbours.ADD_OR_REMOVE:
+        other = Rows(one.X[:0], one.Y[:0], None if heavy is None else heavy[:0])
+    moved = np.abs(exact_scores(one, asked, np.zeros(p + 1)) - exact_scores(other, asked, np.zeros(p + 1))).max()
+    assert moved >= 0.999999 * asked.sensitivity
+
+
+def test_beside_an_intercept_the_best_candidate_is_the_products() -> None:
+    about = beside_intercept(facts(3))
+    rows = with_constant(random_rows(np.random.default_rng(13), 50, facts(3)))
+    for ends in ((-1.0, 1.0), (-16.0, 8.0), (0.5, 0.5)):
+        asked = vertex(about, Neighbours.REPLACE_ONE, with_intercept(L1Ball(0.7), *ends), epsilon=math.inf, clip=9.0)
+        for theta in (np.zeros(4), np.array([0.1, 0.0, 0.2, 5.0])):
+            g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -9.0, 9.0)
+            end, corner = divmod(Curator(rows, [asked]).vertex(theta), 6)
+            assert np.array_equal(L1Ball(0.7).vertex_at(corner, 3), L1Ball(0.7).vertex(g[:-1]))
+            assert ends[0] == ends[1] or end == (g[-1] < 0.0)
+
+
+def test_an_intercept_alone_and_one_without_bounds() -> None:
+    about = beside_intercept(facts(1))
+    alone = RowFacts(("1",), True, 1.0, 1.0, 1.0, ("y",))
+    asked = vertex(alone, Neighbours.REPLACE_ONE, with_intercept(L1Ball(1.0), -1.0, 1.0), epsilon=math.inf)
+    assert Curator(Rows(np.ones((5, 1)), np.ones((5, 1))), [asked]).vertex(np.zeros(1)) == 1
+    with pytest.raises(InvalidParameter, match="Bound the intercept"):
+        vertex(about, Neighbours.REPLACE_ONE, with_intercept(L1Ball(1.0)))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.choice import Choice
-from hullabaloo.data.source import RowFacts
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, Simplex, require
 from hullabaloo.geometry.intercept import WithIntercept
 
@@ -16,20 +16,30 @@ Array = npt.NDArray[np.float64]
 
 _SCANNED = 10_000_000
 """Numbers in all vertices up to which each vertex is bounded by itself."""
+_UP = 1.0 + 2.0**-48
+
+SHARE = 0.25
+"""Part of the score's sensitivity that the choice of the intercept's end may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class VertexQuery(Choice):
     """The number of a vertex s of C, chosen with probability ∝ `exp(−ε₀ ⟨s, g⟩/(2Δ))`, `g = Σ_i w_i clip(φ'_i, ±c) x_i`.
 
+    Beside an intercept a candidate is a vertex of the body with an end of the interval, number `k + V·e` for vertex k of V and
+    e = 0 for the lower, 1 for the upper end; its score is `−⟨s, g⟩ − κ (end − middle) g_p`. The public κ ≤ 1 keeps a wide
+    interval from drowning the vertices in noise; the best candidate is the same for every κ > 0.
+
     **Guarantee.** Precondition: rows obey the declared norms and `0 ≤ w_i ≤ W` (the domain's encoding sees to it), θ is a
     function of earlier releases. Claim: one answer is ε₀-bounded-range, hence ε₀-DP and ε₀²/8-zCDP. Proof: a record moves
     `⟨s, g⟩` by at most `W c H`, `H ≥ max over s of Σ_j |s_j||x_j|` by Hölder's inequality with the best of three pairs of norms
     (for the l1 ball of radius r: `r max|x_j|`), plus half a cell of the lattice for each coordinate, by twice that when it is
-    replaced; then `noise.exponential_mechanism`. For the l1 ball the scores of two vertices can move apart by exactly
-    2Δ (±r e_j), so no smaller range may be claimed. The middle of an intercept's interval is taken from every vertex:
-    a constant that all scores share changes no probability. Sources: McSherry and Talwar (2007); Talwar, Thakurta and
-    Zhang (2015), Algorithm 2, which adds Laplace noise to each score instead.
+    replaced; an end adds κ times half the interval to H, as `x_p = 1`. Then `noise.exponential_mechanism`. For the l1 ball the
+    scores of two vertices can move apart by exactly 2Δ (±r e_j), so no smaller range may be claimed. Sources: McSherry
+    and Talwar (2007); Talwar, Thakurta and Zhang (2015), Algorithm 2, which adds Laplace noise to each score instead.
+
+    Attributes:
+        constraint: C, with the intercept if the rows have one.
     """
 
     _: KW_ONLY
@@ -39,46 +49,84 @@ class VertexQuery(Choice):
 
     def __post_init__(self) -> None:
         super(VertexQuery, self).__post_init__()  # slots dataclasses break the short form
-        require(self.constraint, [HasVertices], "A private choice of a vertex")
+        body = self.body
+        if body is not None:
+            require(body, [HasVertices], "A private choice of a vertex")
+        if self.beside and not math.isfinite(self.half):
+            raise InvalidParameter(
+                f"A private choice of a vertex was asked of {self.constraint!r}, whose intercept is not bounded, so that no "
+                "score has a bounded sensitivity. Bound the intercept."
+            )
+
+    @property
+    def beside(self) -> bool:
+        """Whether the last column is an intercept in an interval of its own."""
+        return isinstance(self.constraint, WithIntercept) and self.facts.intercept
+
+    @property
+    def body(self) -> ConvexSet | None:
+        """The set of the slopes; None where the intercept is alone."""
+        if isinstance(self.constraint, WithIntercept) and self.beside:
+            return self.constraint.body if self.facts.width > 1 else None
+        return self.constraint
+
+    @property
+    def half(self) -> float:
+        """Half the length of the intercept's interval; 0 without one."""
+        if isinstance(self.constraint, WithIntercept) and self.beside:
+            return 0.5 * (self.constraint.upper - self.constraint.lower) * _UP
+        return 0.0
+
+    @property
+    def weight(self) -> float:
+        """κ: the intercept's part of the sensitivity is at most `SHARE`."""
+        if self.half == 0.0 or self.body is None:
+            return 1.0
+        return min(1.0, SHARE / (1.0 - SHARE) * self._slopes / self.half)
+
+    @property
+    def _slopes(self) -> float:
+        """H of the slopes: Hölder's bound for the worst vertex."""
+        facts, body = self.facts, self.body
+        if body is None:
+            return 0.0
+        if not self.beside:
+            return _holder(body, facts.width, facts.norm_l1, facts.norm_l2, facts.norm_linf)
+        l2 = math.sqrt(max(facts.norm_l2**2 * _UP - 1.0, 0.0)) * _UP
+        return _holder(body, facts.width - 1, max(facts.norm_l1 * _UP - 1.0, 0.0) * _UP, l2, facts.norm_linf)
 
     @property
     def reach(self) -> float:
-        """H: Hölder's bound of a vertex's prediction, for the worst vertex."""
-        return _reach(self.constraint, self.facts)
+        """H of the slopes, and κ times half the intercept's interval."""
+        return self._slopes + self.weight * self.half
 
     @property
     def length(self) -> float:
-        """The largest l1 norm of a vertex."""
-        return self.constraint.max_norm(1.0, self.facts.width)
+        """The largest l1 norm of a candidate's coefficients."""
+        slopes = self.facts.width - self.beside
+        return (0.0 if self.body is None else self.body.max_norm(1.0, slopes)) + self.weight * self.half
 
     @property
     def terms(self) -> int:
         """One product for signed coordinates, p for vertices of a general kind, and two more for an intercept."""
-        middle = isinstance(self.constraint, WithIntercept)
-        body = self.constraint.body if isinstance(self.constraint, WithIntercept) else self.constraint
-        return (1 if isinstance(body, L1Ball | Simplex) else self.facts.width) + 2 * middle
+        return (1 if isinstance(self.body, L1Ball | Simplex) else self.facts.width) + 2 * self.beside
 
     def scores(self, g: Array) -> Array:
-        """`−⟨s − s̄, g⟩` of every vertex, s̄ the middle of the intercept's interval."""
-        assert isinstance(self.constraint, HasVertices)  # __post_init__ saw to it
-        scores = self.constraint.vertex_scores(g)
-        if isinstance(self.constraint, WithIntercept):
-            scores -= 0.5 * (self.constraint.lower + self.constraint.upper) * g[-1]
-        return np.negative(scores, out=scores)
+        """Minus the slope of the sum along every candidate."""
+        body = self.body
+        slopes = g[:-1] if self.beside else g
+        scores = np.zeros(1)
+        if isinstance(body, HasVertices):
+            scores = -body.vertex_scores(slopes)
+        if not self.beside:
+            return scores
+        pull = self.weight * self.half * float(g[-1])
+        return np.concatenate([scores + pull, scores - pull])
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its set."""
-        return {**super(VertexQuery, self).to_dict(), "constraint": self.constraint.to_dict()}
-
-
-def _reach(body: ConvexSet, facts: RowFacts) -> float:
-    if isinstance(body, WithIntercept) and facts.intercept:
-        up = 1.0 + 2.0**-50
-        l1 = (facts.norm_l1 - 1.0) * up
-        l2 = math.sqrt(max(facts.norm_l2**2 * up - 1.0, 0.0)) * up
-        half = 0.5 * (body.upper - body.lower) * up
-        return half + (_holder(body.body, facts.width - 1, l1, l2, facts.norm_linf) if facts.width > 1 else 0.0)
-    return _holder(body, facts.width, facts.norm_l1, facts.norm_l2, facts.norm_linf)
+        described = {**super(VertexQuery, self).to_dict(), "constraint": self.constraint.to_dict()}
+        return {**described, "intercept_weight": self.weight} if self.beside else described
 
 
 def _holder(body: ConvexSet, p: int, l1: float, l2: float, linf: float) -> float:
