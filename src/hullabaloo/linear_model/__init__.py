@@ -5,13 +5,14 @@ from hullabaloo.linear_model.comparison import Comparison, compare
 from hullabaloo.linear_model.elastic_net import ElasticNet
 from hullabaloo.linear_model.lasso import Lasso
 from hullabaloo.linear_model.linear_regression import LinearRegression
+from hullabaloo.linear_model.logistic_regression import LogisticRegression
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
 from hullabaloo.linear_model.price import Price
 from hullabaloo.linear_model.ridge import Ridge
 from hullabaloo.linear_model.saved import load
 from hullabaloo.linear_model.summary import Summary
 
-ESTIMATORS = ("ElasticNet", "Lasso", "LinearRegression", "Ridge")
+ESTIMATORS = ("ElasticNet", "Lasso", "LinearRegression", "LogisticRegression", "Ridge")
 
 __all__ = [
     "ESTIMATORS",
@@ -19,6 +20,7 @@ __all__ = [
     "ElasticNet",
     "Lasso",
     "LinearRegression",
+    "LogisticRegression",
     "Price",
     "PrivateLinearModel",
     "PrivatePipeline",

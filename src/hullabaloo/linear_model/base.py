@@ -1,32 +1,32 @@
-"""What every private linear model shares: parameters, fitting through the hinge, prediction, refitting, saving."""
+"""What every private linear model shares: parameters, fitting through the hinge, refitting, saving."""
 
 import inspect
 import warnings
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.data import Domain, Encoding, TargetScale, open_table
 from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
-from hullabaloo.linear_model.parameters import check_types
+from hullabaloo.linear_model.parameters import check_types, declared
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.linear_model.refit import refit
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.linear_model.summary import Summary, summarise
 from hullabaloo.linear_model.transfer import to_sklearn
-from hullabaloo.losses import Squared
+from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
 
 Array = npt.NDArray[np.float64]
@@ -34,34 +34,37 @@ Array = npt.NDArray[np.float64]
 SEE_BELOW = "Parameters, attributes and methods: see `PrivateLinearModel`."
 
 
-class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Abstract base of the private linear regressions; see a concrete estimator for what it minimises.
+class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
+    """Abstract base of the private linear models; see a concrete estimator for what it minimises.
 
     Parameters (all keyword-only, the same for every estimator, stored untouched):
         budget: `hb.Budget(epsilon, delta)`, what the fit may spend; no default.
         domain: `hb.Domain(...)`, what is declared about the rows without looking at them; no default.
         constraint: a convex set on the unit domain, such as `hb.L1Ball(1.0)`; excludes `penalty`.
         penalty: a convex penalty on the unit domain, such as `hb.L1Penalty(0.01)`; excludes `constraint`.
-        solver: "auto", "moments" or "gradient"; "auto" chooses from public facts, before any data is read.
+        solver: "auto", which chooses from public facts before any data is read; or "moments" (squared loss), "gradient",
+            "mirror_descent", "frank_wolfe" (sets only), "objective_perturbation", "output_perturbation".
         neighbours: "replace-one" (default; the number of rows is public) or "add-or-remove" (it is hidden).
         fit_intercept: whether a constant column is added; the intercept is never penalised.
         ledger: `hb.Ledger(url)` or its URL; None leaves the fit unrecorded, and the statement says so first.
         dataset: the ledger's name of the table.
+        calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
+            the statement says what it really guarantees).
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
 
     Attributes after `fit`:
-        coef_: coefficients in the user's units, one for each of `feature_names_out_`; (p,) or (k, p).
+        coef_: coefficients in the user's units, one for each of `feature_names_out_`; (p,) or (k, p). A classifier's are
+            always (k, p), k = 1 for two classes, as scikit-learn's are.
         intercept_: the intercept in the user's units; a float or (k,).
         statement_: the privacy statement.
         release_: everything released, on the unit domain.
         feature_names_out_: names of the encoded columns that coefficients belong to.
         n_features_in_, feature_names_in_: as in scikit-learn.
+        classes_: a classifier's declared classes, in their natural order.
 
-    `score`, scikit-learn's R², compares predictions with records and adds no noise: what it gives is not covered by the
-    guarantee, and neither is what `cross_val_score` gives, whose every fit is a release of its own.
+    `score`, scikit-learn's R² or accuracy, compares predictions with records and adds no noise: what it gives is not
+    covered by the guarantee, and neither is what `cross_val_score` gives, whose every fit is a release of its own.
     """
-
-    loss: ClassVar[Squared] = Squared()
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Give an estimator's help() the parameters and attributes that are described here once for all."""
@@ -82,6 +85,7 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,
         dataset: str | None = None,
+        calibration: str | Calibration = "exact",
         test_key: TestKey | bytes | None = None,
     ) -> None:
         self.budget = budget
@@ -93,10 +97,36 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         self.fit_intercept = fit_intercept
         self.ledger = ledger
         self.dataset = dataset
+        self.calibration = calibration
         self.test_key = test_key
 
-    default_constraint: ClassVar[ConvexSet | None]
-    default_penalty: ClassVar[Penalty]
+    # ---- what a concrete estimator says of itself -----------------------------------------------------------------
+
+    @abstractmethod
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        """The loss of one record; refuses parameters that make none."""
+
+    @abstractmethod
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        """The public default, where neither constraint nor penalty is given."""
+
+    @abstractmethod
+    def _target(self) -> tuple[TargetScale, str | None]:
+        """How the target is scaled, and the column that is a known exposure."""
+
+    @abstractmethod
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        """Set `coef_` and `intercept_` from (k, q) and (k,) in the user's units."""
+
+    @abstractmethod
+    def _plain(self, coef: Array, intercept: Array) -> Any:
+        """A fitted scikit-learn estimator of encoded rows with these coefficients, (k, q) and (k,)."""
+
+    @abstractmethod
+    def _meaning(self) -> str:
+        """A sentence on what a coefficient is, after the summary's table; "" where it is the plain change of the target."""
+
+    # ---- the same for all -----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit privately: validate, plan, charge, read, draw noise, post-process, release.
@@ -110,15 +140,19 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
             InvalidParameter: an argument or the table's declared schema does not fit the domain; nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
         """
-        task = self._task()
-        if len(task.domain.targets) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        domain, scale, exposure = self._declared()
+        if len(domain.targets) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Its one column is the target.",
                 DataConversionWarning,
                 stacklevel=2,
             )
-        fitted = fit(task, X, y, sample_weight)
-        self._adopt(fitted.release, fitted.prepared.encoding, fitted.names)
+        source = open_table(X)
+        encoding = domain.encoding_for(
+            source, y, weight=sample_weight, fit_intercept=bool(self.fit_intercept), scale=scale, exposure=exposure
+        )
+        fitted = fit(self._task(encoding), source, y, sample_weight, encoding)
+        self._adopt(fitted.release, encoding, fitted.names)
         return self
 
     def price(
@@ -130,17 +164,8 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
             n: the number of records; left out where it is private (then the domain declares `records`).
             n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
         """
-        task = self._task()
-        encoding = task.domain.encoding(feature_names, n_features, fit_intercept=task.fit_intercept)
-        return price(prepare(task, encoding, n))
-
-    def predict(self, X: Any) -> Array:
-        """Predictions `⟨x, θ⟩` in the target's units, rows encoded by the domain; (n,) or (n, k)."""
-        check_is_fitted(self, "release_")
-        encoding: Encoding = self.encoding_
-        unit = np.asarray(encoding.features(X) @ self.release_.theta, dtype=np.float64)
-        values = unit * encoding.target_scale + encoding.target_offset
-        return np.asarray(values[:, 0] if values.shape[1] == 1 else values, dtype=np.float64)
+        encoding = self._encoding(feature_names, n_features)
+        return price(prepare(self._task(encoding), encoding, n))
 
     def refit(
         self,
@@ -163,7 +188,7 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         return summarise(self, confidence)
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn pipeline that predicts the same: the domain's encoding, then `LinearRegression`."""
+        """A fitted scikit-learn pipeline that predicts the same: the domain's encoding, then a plain linear model."""
         check_is_fitted(self, "release_")
         return to_sklearn(self)
 
@@ -177,48 +202,58 @@ class PrivateLinearModel(RegressorMixin, MultiOutputMixin, BaseEstimator):  # ty
         """Read a saved model; gives the estimator class that wrote it."""
         return saved.load(Path(path), expected=cls)
 
-    def _task(self) -> Task:
-        if self.budget is None or self.domain is None:
-            missing = "budget" if self.budget is None else "domain"
-            example = "hb.Budget(1.0, 1e-6)" if missing == "budget" else "hb.Domain(features={'age': (18, 90)}, ...)"
-            raise InvalidParameter(
-                f"{type(self).__name__} needs a {missing}: without it no noise level is private, and Hullabaloo never "
-                f"takes one from the data. Pass {missing}={example}."
-            )
+    def _declared(self) -> tuple[Domain, TargetScale, str | None]:
+        """The domain and how it is to be read, every parameter's type checked first."""
+        domain = declared(self)
         check_types(self)
-        constraint, penalty = chosen(self)
+        return domain, *self._target()
+
+    def _encoding(self, feature_names: list[str] | None, n_features: int | None) -> Encoding:
+        domain, scale, exposure = self._declared()
+        intercept = bool(self.fit_intercept)
+        return domain.encoding(feature_names, n_features, fit_intercept=intercept, scale=scale, exposure=exposure)
+
+    def _task(self, encoding: Encoding) -> Task:
+        constraint, penalty = chosen(self, encoding)
+        assert self.budget is not None
         return Task(
             what=type(self).__name__,
-            loss=self.loss,
-            domain=self.domain,
+            loss=self._loss(encoding),
+            domain=encoding.domain,
             budget=self.budget,
             neighbours=Neighbours.parse(self.neighbours),
             constraint=constraint,
             penalty=penalty,
-            fit_intercept=bool(self.fit_intercept),
+            fit_intercept=encoding.fit_intercept,
             solver=self.solver,
             ledger=Ledger(self.ledger) if isinstance(self.ledger, str) else self.ledger,
             dataset=self.dataset,
             key=TestKey(self.test_key) if isinstance(self.test_key, bytes) else self.test_key,
+            calibration=Calibration.parse(self.calibration),
+            scale=encoding.scale,
+            exposure=self._target()[1],
         )
 
     def _adopt(self, release: Release, encoding: Encoding, names: tuple[str, ...] | None) -> None:
         self.release_ = release
         self.encoding_ = encoding
         self.statement_: PrivacyStatement = release.statement
-        coef, intercept = encoding.coefficients_to_user(release.theta)
-        single = coef.shape[0] == 1
-        self.coef_ = coef[0] if single else coef
-        self.intercept_ = float(intercept[0]) if single else intercept
+        self._publish(*encoding.coefficients_to_user(release.theta))
         self.feature_names_out_ = np.asarray(encoding.feature_names_out, dtype=object)
         self.n_features_in_ = encoding.n_features_in
         if names is not None and encoding.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
+
+    def _linear(self, X: Any) -> Array:
+        """(n, k) predictions on the link's scale, in the user's units."""
+        check_is_fitted(self, "release_")
+        encoding: Encoding = self.encoding_
+        unit = encoding.predictions(X, self.release_.theta)
+        return unit * encoding.target_scale + encoding.prediction_offset
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
-        tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
         return tags

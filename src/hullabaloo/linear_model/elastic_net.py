@@ -1,13 +1,14 @@
 """Private elastic net."""
 
-from typing import ClassVar, final
+from typing import final
 
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, ElasticNetPenalty, Penalty
-from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.least_squares import LeastSquares
 
 
 @final
-class ElasticNet(PrivateLinearModel):
+class ElasticNet(LeastSquares):
     """Private elastic net: `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)² + λρ‖θ‖₁ + (λ(1−ρ)/2)‖θ‖₂²` on the unit domain.
 
     Default: `hb.ElasticNetPenalty(0.001, l1_ratio=0.5)`, in scikit-learn's parametrisation.
@@ -15,5 +16,5 @@ class ElasticNet(PrivateLinearModel):
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
 
-    default_constraint: ClassVar[ConvexSet | None] = None
-    default_penalty: ClassVar[Penalty] = ElasticNetPenalty(0.001, 0.5)
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return None, ElasticNetPenalty(0.001, 0.5)

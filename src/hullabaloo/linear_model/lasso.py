@@ -1,13 +1,14 @@
 """Private lasso."""
 
-from typing import ClassVar, final
+from typing import final
 
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, L1Ball, NoPenalty, Penalty
-from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.least_squares import LeastSquares
 
 
 @final
-class Lasso(PrivateLinearModel):
+class Lasso(LeastSquares):
     """Private lasso: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `‖θ‖₁ ≤ r`, or with `λ‖θ‖₁` added, on the unit domain.
 
     Default: `hb.L1Ball(1.0)`: the features together can move a prediction by at most half the target's range from the
@@ -16,5 +17,5 @@ class Lasso(PrivateLinearModel):
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
 
-    default_constraint: ClassVar[ConvexSet | None] = L1Ball(1.0)
-    default_penalty: ClassVar[Penalty] = NoPenalty()
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return L1Ball(1.0), NoPenalty()

@@ -1,13 +1,14 @@
 """Private least squares."""
 
-from typing import ClassVar, final
+from typing import final
 
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.least_squares import LeastSquares
 
 
 @final
-class LinearRegression(PrivateLinearModel):
+class LinearRegression(LeastSquares):
     """Private least squares: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` on the unit domain.
 
     Default: no constraint and no penalty. With finite ε the solvers still stabilise what noise would dominate: they
@@ -27,5 +28,5 @@ class LinearRegression(PrivateLinearModel):
         (2,)
     """
 
-    default_constraint: ClassVar[ConvexSet | None] = None
-    default_penalty: ClassVar[Penalty] = NoPenalty()
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return None, NoPenalty()

@@ -1,5 +1,8 @@
 """The types of an estimator's parameters, checked before anything else: `__init__` only stores."""
 
+import math
+from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,7 @@ from hullabaloo.data import Domain
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget
+from hullabaloo.privacy import Budget, Calibration
 
 # What each parameter may be, and how to write one.
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -18,9 +21,11 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
         (Domain,),
         "an hb.Domain: write hb.Domain(features=..., target=...), or hb.Domain.from_toml(path) for a file",
     ),
+    "solver": ((str,), "the name of a solver, such as 'auto' or 'gradient'"),
     "fit_intercept": ((bool, np.bool_), "True or False"),
     "ledger": ((Ledger, str, type(None)), 'an hb.Ledger or its URL, such as "sqlite:///privacy.db", or None'),
     "dataset": ((str, type(None)), "the name that the dataset has in the ledger, a text, or None"),
+    "calibration": ((str, Calibration), "'exact' or 'paper'"),
     "test_key": (
         (TestKey, bytes, type(None)),
         "a TestKey or its 32 bytes, for tests, or None; noise is never seeded otherwise",
@@ -34,11 +39,63 @@ def check_types(model: Any) -> None:
     Raises:
         InvalidParameter: a parameter has a type that it cannot have.
     """
-    for name, (kinds, wanted) in _KINDS.items():
-        value = getattr(model, name)
-        zero_or_one = name == "fit_intercept" and isinstance(value, int) and value in (0, 1)
-        if not isinstance(value, kinds) and not zero_or_one:
-            raise InvalidParameter(f"The {name} must be {wanted}, but {found(value)} was given.")
+    for name in _KINDS:
+        _check(model, name)
+
+
+def _check(model: Any, name: str) -> None:
+    kinds, wanted = _KINDS[name]
+    value = getattr(model, name)
+    zero_or_one = name == "fit_intercept" and isinstance(value, int) and value in (0, 1)
+    if not isinstance(value, kinds) and not zero_or_one:
+        raise InvalidParameter(f"The {name} must be {wanted}, but {found(value)} was given.")
+
+
+def declared(model: Any) -> Domain:
+    """The model's domain, after the two parameters without a default were found to be there.
+
+    Raises:
+        InvalidParameter: the budget or the domain is missing, or the domain is none.
+    """
+    for name, example in (
+        ("budget", "hb.Budget(1.0, 1e-6)"),
+        ("domain", "hb.Domain(features={'age': (18, 90)}, ...)"),
+    ):
+        if getattr(model, name) is None:
+            raise InvalidParameter(
+                f"{type(model).__name__} needs a {name}: without it no noise level is private, and Hullabaloo never "
+                f"takes one from the data. Pass {name}={example}."
+            )
+    _check(model, "domain")
+    domain: Domain = model.domain
+    return domain
+
+
+def one_of(name: str, value: object, known: Sequence[str]) -> str:
+    """A parameter that is one of a few words.
+
+    Raises:
+        InvalidParameter: it is another.
+    """
+    if isinstance(value, str) and value in known:
+        return value
+    words = ", ".join(map(repr, known))
+    raise InvalidParameter(f"The parameter {name} was given as {value!r}, and there are {words}. Pass one of them.")
+
+
+def positive(name: str, value: object, what: str, highest: float = math.inf) -> float:
+    """A parameter that is a positive finite number, below `highest`.
+
+    Raises:
+        InvalidParameter: it is none.
+    """
+    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not number or not 0.0 < float(value) < highest or not math.isfinite(float(value)):  # type: ignore[arg-type]
+        most = "" if math.isinf(highest) else f" and below {highest:g}"
+        raise InvalidParameter(
+            f"The parameter {name} ({what}) must be a number above 0{most}, but {value!r} was given."
+        )
+    return float(value)  # type: ignore[arg-type]
 
 
 def found(value: object) -> str:

@@ -6,8 +6,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Table, TableSchema, open_table
@@ -93,7 +95,12 @@ def _refuse_learning(step: Any) -> None:
     )
 
 
-class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+def _has(name: str) -> Callable[["PrivatePipeline"], bool]:
+    """Whether the estimator at the end has a method, as scikit-learn's pipelines ask."""
+    return lambda pipeline: hasattr(type(pipeline.model), name)
+
+
+class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Row-wise steps, then a private estimator; made by `private_pipeline`. The table must be numeric.
 
     Cells that are missing or unparsable stay missing through the steps, and the estimator's domain says what they
@@ -112,10 +119,43 @@ class PrivatePipeline(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # u
         self.n_features_in_ = open_table(X).schema.width
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Predictions in the target's units."""
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predictions of the estimator: numbers in the target's units, or classes."""
+        return np.asarray(self._fitted().predict(self._prepared(X)))
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, (n, k)."""
+        return np.asarray(self._fitted().predict_proba(self._prepared(X)))
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """Decisions of a classifier, (n,) or (n, k)."""
+        return np.asarray(self._fitted().decision_function(self._prepared(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The estimator's score; no noise is added, so it is not covered by the guarantee."""
+        return float(self._fitted().score(self._prepared(X), y, sample_weight))
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The declared classes of a classifier."""
+        return np.asarray(self._fitted().classes_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.model, PrivateLinearModel):
+            inner = self.model.__sklearn_tags__()
+            tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
+            tags.regressor_tags, tags.target_tags = inner.regressor_tags, inner.target_tags
+        return tags
+
+    def _fitted(self) -> Any:
         check_is_fitted(self, "n_features_in_")
-        return self._model().predict(RowWise(open_table(X), self.steps))
+        return self._model()
+
+    def _prepared(self, X: Any) -> Table:
+        return RowWise(open_table(X), self.steps)
 
     def _model(self) -> PrivateLinearModel:
         if not isinstance(self.model, PrivateLinearModel):

@@ -12,6 +12,7 @@ from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.fit import check_dimension
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, solve_moments
 
@@ -27,13 +28,13 @@ def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None,
     sibling: M = clone(model)
     if constraint is not None or penalty is not None:
         sibling.set_params(constraint=constraint, penalty=penalty)
-    chosen_set, chosen_penalty = chosen(sibling)
+    chosen_set, chosen_penalty = chosen(sibling, encoding)
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     names = [facts.columns[place] for place in keep]
     check_dimension(chosen_set, names[:-1] if facts.intercept else names)
     problem = Problem(
-        loss=model.loss,
+        loss=model._loss(encoding),
         dimension=len(keep),
         intercept=facts.intercept,
         norm_l1=facts.norm_l1,
@@ -66,6 +67,12 @@ def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None,
 def released_moments(model: "PrivateLinearModel") -> NoisyMoments:
     """The moments of a fitted model's release, or a refusal that says what to do."""
     moments: NoisyMoments | None = model.release_.moments
+    if not isinstance(model._loss(model.encoding_), Squared):
+        raise NotReleased(
+            f"A {type(model).__name__} cannot be computed from second moments, which is all that further models at no cost are "
+            "computed from: its loss is not the squared one. Fit it again, within the budget; LinearRegression, Ridge, Lasso, "
+            "ElasticNet and GroupLasso with solver='moments' can be refitted."
+        )
     if moments is None:
         raise NotReleased(
             f"This {type(model).__name__} was fitted by the solver {model.release_.plan['solver']!r}, whose release does "

@@ -1,25 +1,17 @@
 """Exactly one of constraint and penalty, or the estimator's public default."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.parameters import found
 
-
-class Regularised(Protocol):
-    """An estimator as far as its set and penalty go."""
-
-    constraint: ConvexSet | None
-    penalty: Penalty | None
-
-    @property
-    def default_constraint(self) -> ConvexSet | None: ...  # noqa: D102
-    @property
-    def default_penalty(self) -> Penalty: ...  # noqa: D102
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
 
 
-def chosen(model: Regularised) -> tuple[ConvexSet | None, Penalty]:
+def chosen(model: "PrivateLinearModel", encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
     """The set and penalty that a model is fitted with.
 
     Raises:
@@ -44,5 +36,5 @@ def chosen(model: Regularised) -> tuple[ConvexSet | None, Penalty]:
             f"hb.ElasticNetPenalty(0.01, 0.5), but {found(penalty)} was given.{hint}"
         )
     if constraint is None and penalty is None:
-        return model.default_constraint, model.default_penalty
+        return model._default(encoding)
     return constraint, penalty if penalty is not None else NoPenalty()

@@ -1,13 +1,14 @@
 """Private ridge regression."""
 
-from typing import ClassVar, final
+from typing import final
 
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SquaredL2Penalty
-from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.least_squares import LeastSquares
 
 
 @final
-class Ridge(PrivateLinearModel):
+class Ridge(LeastSquares):
     """Private ridge regression: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)² + (λ/2)‖θ‖₂²` on the unit domain.
 
     Default: `hb.SquaredL2Penalty(0.001)`. scikit-learn's `Ridge(alpha)` on the encoded table is `λ = alpha/n`.
@@ -15,5 +16,5 @@ class Ridge(PrivateLinearModel):
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
 
-    default_constraint: ClassVar[ConvexSet | None] = None
-    default_penalty: ClassVar[Penalty] = SquaredL2Penalty(0.001)
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return None, SquaredL2Penalty(0.001)

@@ -5,11 +5,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hullabaloo._version import __version__
 from hullabaloo.data import Domain
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.geometry import penalty_from_dict, set_from_dict
-from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import Release
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 FORMAT = "hullabaloo model"
 FORMAT_VERSION = 1
+_COMMON = {
+    "budget", "domain", "constraint", "penalty", "solver", "neighbours", "fit_intercept", "ledger", "dataset", "calibration",
+    "test_key",
+}  # fmt: skip
 
 
 def save(model: "PrivateLinearModel", path: Path) -> None:
@@ -39,6 +45,8 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
             "fit_intercept": bool(model.fit_intercept),
             "ledger": model.release_.statement.ledger,
             "dataset": model.dataset,
+            "calibration": str(Calibration.parse(model.calibration)),
+            **_own(model),
         },
         "columns": {
             "named": hasattr(model, "feature_names_in_"),
@@ -54,6 +62,12 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
+
+
+def _own(model: "PrivateLinearModel") -> dict[str, Any]:
+    """The parameters that this estimator has beyond those of every estimator, as JSON-ready values."""
+    own = {name: value for name, value in model.get_params(deep=False).items() if name not in _COMMON}
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
 
 
 def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel":
@@ -75,7 +89,9 @@ def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel"
         )
     try:
         return _build(kind, document)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, HullabalooError):
+            raise
         raise InvalidParameter(
             f"{path} says it is a {FORMAT} file, but an entry is missing or malformed ({error}). It was changed or cut "
             "off after it was written; restore the original file."
@@ -113,9 +129,10 @@ def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
         fit_intercept=given["fit_intercept"],
         ledger=given["ledger"],
         dataset=given["dataset"],
+        calibration=given.get("calibration", "exact"),
     )
-    assert model.domain is not None
-    encoding = model.domain.encoding(columns["names"], columns["n_features"], fit_intercept=model.fit_intercept)
+    model.set_params(**{name: value for name, value in given.items() if name not in _COMMON})
+    encoding = model._encoding(columns["names"], columns["n_features"])
     names = tuple(columns["names"]) if columns["named"] else None
     model._adopt(Release.from_dict(document["release"]), encoding, names)
     return model

@@ -16,6 +16,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.linear_model.frames import dataframe
 from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.losses import Squared
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -138,13 +139,19 @@ def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Arr
 
 
 def _note(model: "PrivateLinearModel") -> str:
+    return f"{model._meaning()} {_intervals(model)}".strip()
+
+
+def _intervals(model: "PrivateLinearModel") -> str:
     release = model.release_
+    if release.moments is None and not isinstance(model._loss(model.encoding_), Squared):
+        return "Sampling errors and intervals cannot be told from this release without another charge."
     if release.moments is None:
         return (
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
             "without another charge; fit with solver='moments' to have them."
         )
-    constraint, penalty = chosen(model)
+    constraint, penalty = chosen(model, model.encoding_)
     if release.sampling_covariance is None:
         return (
             f"{'An l1 penalty' if constraint is None else 'A set that holds coefficients back'} makes errors that are not "

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 
 from hullabaloo.data import Encoding
@@ -26,21 +26,25 @@ class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # u
         return self
 
     def transform(self, X: Any) -> Any:
-        """Encoded rows without the intercept column."""
-        rows = self.encoding.features(X)
-        return rows[:, :-1] if self.encoding.facts.intercept else rows
+        """Encoded rows without the intercept column; an exposure's logarithm is a column of its own, the last."""
+        encoding = self.encoding
+        rows = encoding.features(X)
+        rows = rows[:, :-1] if encoding.facts.intercept else rows
+        if encoding.offset is None or encoding.offset.exposure is None:
+            return rows
+        return np.column_stack([rows, encoding.predictions(X, np.zeros((encoding.facts.width, 1)))])
 
 
 def to_sklearn(model: "PrivateLinearModel") -> Pipeline:
     """A fitted pipeline with the same predictions; its parameters are the released numbers and nothing else."""
     encoding: Encoding = model.encoding_
-    theta = model.release_.theta
-    plain = LinearRegression(fit_intercept=encoding.facts.intercept)
-    weights, shift = (theta * encoding.target_scale).T, encoding.target_offset
+    weights, shift = (model.release_.theta * encoding.target_scale).T, encoding.prediction_offset
     coef = weights[:, :-1] if encoding.facts.intercept else weights
     intercept = shift + (weights[:, -1] if encoding.facts.intercept else 0.0)
-    single = theta.shape[1] == 1
-    plain.coef_ = coef[0] if single else coef
-    plain.intercept_ = float(intercept[0]) if single else intercept
+    if encoding.offset is not None and encoding.offset.exposure is None:
+        intercept = intercept - encoding.offset.centre
+    elif encoding.offset is not None:
+        coef = np.column_stack([coef, np.ones(len(coef))])
+    plain = model._plain(np.ascontiguousarray(coef), np.asarray(intercept, dtype=np.float64))
     plain.n_features_in_ = coef.shape[1]
     return Pipeline([("domain", DomainEncoder(encoding)), ("model", plain)])

@@ -62,7 +62,7 @@ def document(model: "PrivateLinearModel", ledger: Ledger | str | None, title: st
 
 def _about(model: "PrivateLinearModel") -> Document:
     release, encoding = model.release_, model.encoding_
-    constraint, penalty = chosen(model)
+    constraint, penalty = chosen(model, encoding)
     settings = release.plan.get("settings", {})
     return {
         "estimator": type(model).__name__,
