@@ -1,4 +1,4 @@
-"""Every exported set, penalty and loss with sample instances; a class that is exported without samples fails here."""
+"""Every exported set and penalty with sample instances; a class that is exported without samples fails here."""
 
 import inspect
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo import geometry, losses
+from hullabaloo import geometry
 from hullabaloo.geometry import (
     Box,
     ConvexSet,
@@ -21,7 +21,6 @@ from hullabaloo.geometry import (
     SquaredL2Penalty,
     WithIntercept,
 )
-from hullabaloo.losses import Loss, Squared
 
 DIMENSIONS = (1, 2, 7, 1000)
 
@@ -45,7 +44,6 @@ PENALTY_SAMPLES: dict[type[Penalty], list[Penalty]] = {
     ElasticNetPenalty: [ElasticNetPenalty(0.8, 0.0), ElasticNetPenalty(0.8, 0.3), ElasticNetPenalty(0.8, 1.0)],
     PenaltyWithFreeIntercept: [PenaltyWithFreeIntercept(L1Penalty(0.7))],
 }
-LOSS_SAMPLES: dict[type[Loss], list[Loss]] = {Squared: [Squared()]}
 
 
 def exported(module: Any, base: type) -> list[type]:
@@ -65,10 +63,6 @@ def sets(*capabilities: type, dimensions: tuple[int, ...] = DIMENSIONS) -> list[
 
 def penalties() -> list[Penalty]:
     return [penalty for kind in exported(geometry, Penalty) for penalty in PENALTY_SAMPLES[kind]]
-
-
-def all_losses() -> list[Loss]:
-    return [loss for kind in exported(losses, Loss) for loss in LOSS_SAMPLES[kind]]
 
 
 def points(p: int, seed: int = 0) -> list[np.ndarray]:

@@ -9,14 +9,26 @@ import math
 import numpy as np
 from numba import njit
 
-SQUARED = 0
+# losses.KernelCode, as plain numbers: kernels know nothing of classes.
+SQUARED, LOGISTIC, HUBER, SMOOTHED_HINGE, POISSON, PINBALL, MULTINOMIAL, SQUARED_TARGETS = range(8)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def derivative(code, parameter, z, y):  # type: ignore[no-untyped-def]  # numba kernel
-    """φ'(z, y) of the losses that have a code."""
+def derivative(code, parameter, z, y):  # type: ignore[no-untyped-def]  # noqa: PLR0911 - one line for each loss
+    """φ'(z, y) of the losses of one prediction, NaN for another code; the formulas of `losses/`."""
     if code == SQUARED:
         return z - y
+    if code == LOGISTIC:
+        small = math.exp(-abs(y * z))
+        return -y * ((1.0 if y * z < 0.0 else small) / (1.0 + small))
+    if code == HUBER:
+        return min(max(z - y, -parameter), parameter)
+    if code == SMOOTHED_HINGE:
+        return -y * min(max((1.0 + parameter - y * z) / (2.0 * parameter), 0.0), 1.0)
+    if code == POISSON:
+        return math.exp(z) - y
+    if code == PINBALL:
+        return 1.0 - parameter if z > y else (-parameter if z < y else 0.0)
     return math.nan
 
 

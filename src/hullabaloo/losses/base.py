@@ -3,6 +3,7 @@
 A loss of several predictions at once (multinomial) is no function of one z: `VectorLoss`, beside this.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
@@ -38,9 +39,22 @@ class LossConstants:
     smoothness: float
     strong_convexity: float
 
+    def clipped(self, clip: float) -> "LossConstants":
+        """The constants after `|φ'|` is clipped at `clip`: projections onto a ball lengthen no difference.
+
+        So `smoothness` stays; a strongly convex loss stays so only where nothing is clipped.
+        """
+        if clip >= self.lipschitz:
+            return self
+        return LossConstants(lipschitz=clip, smoothness=self.smoothness, strong_convexity=0.0)
+
 
 class Loss(ABC):
-    """A loss φ(z, y), convex in z; the methods act elementwise and broadcast. Derivatives are by z."""
+    """A loss φ(z, y), convex in z; the methods act elementwise and broadcast. Derivatives are by z.
+
+    Clipping the derivative to [−c, c] gives the derivative of a convex loss again: φ in the middle, continued by straight
+    lines (`ClippedLoss`). `constants(…, clip=c)` are its bounds, `unclipped_range(c, y)` is the middle.
+    """
 
     __slots__ = ()
 
@@ -77,12 +91,16 @@ class Loss(ABC):
         """φ''(z, y), almost everywhere."""
 
     @abstractmethod
-    def constants(self, prediction_bound: float, target_bound: float) -> LossConstants:
-        """The bounds on |z| ≤ prediction_bound, |y| ≤ target_bound."""
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """The bounds on |z| ≤ prediction_bound, |y| ≤ target_bound, of φ with its derivative clipped to ±clip."""
+
+    @abstractmethod
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """The closed interval of z on which |φ'(z, y)| ≤ clip, one for each y; its ends may be infinite."""
 
     @abstractmethod
     def curvature(self, prediction_bound: float) -> float:
-        """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| ≤ Z."""
+        """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| ≤ Z, for |y| ≤ 1."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +110,8 @@ class Loss(ABC):
 class VectorLoss(ABC):
     """A loss φ(z, y) of k predictions and k encoded targets, convex in z ∈ R^k; arrays are (n, k).
 
-    The gradient of one record by θ (p × k) is `x ⊗ ∇φ`, of Frobenius norm `‖x‖₂ ‖∇φ‖₂`: clipping `‖∇φ‖₂` bounds it.
+    The gradient of one record by θ (p × k) is `x ⊗ ∇φ`, of Frobenius norm `‖x‖₂ ‖∇φ‖₂`: clipping `‖∇φ‖₂`, that is,
+    multiplying by `min(1, c/‖∇φ‖₂)`, bounds it.
     """
 
     __slots__ = ()
@@ -130,8 +149,11 @@ class VectorLoss(ABC):
         """∇²φ(z, y) by z, (n, k, k)."""
 
     @abstractmethod
-    def constants(self, prediction_bound: float, target_bound: float) -> LossConstants:
-        """Bounds of ‖∇φ‖₂ and of the eigenvalues of ∇²φ on |z_j| ≤ prediction_bound, |y_j| ≤ target_bound."""
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Bounds of ‖∇φ‖₂ and of the eigenvalues of ∇²φ on ‖z‖₂ ≤ prediction_bound, ‖y‖₂ ≤ target_bound.
+
+        With a clip: of ∇φ clipped to that length; `smoothness` bounds the factor by which it lengthens differences.
+        """
 
     @abstractmethod
     def curvature(self, prediction_bound: float) -> float:

@@ -1,12 +1,13 @@
 """The squared loss ½(z − y)²."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants
-from hullabaloo.losses.checks import bound
+from hullabaloo.losses.checks import bounds, curvature_bound
 
 
 @final
@@ -53,14 +54,18 @@ class Squared(Loss):
         """1."""
         return np.ones(np.broadcast_shapes(np.shape(z), np.shape(y)))
 
-    def constants(self, prediction_bound: float, target_bound: float) -> LossConstants:
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
         """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
-        lipschitz = bound(prediction_bound, "The bound on predictions") + bound(target_bound, "The bound on targets")
-        return LossConstants(lipschitz=lipschitz, smoothness=1.0, strong_convexity=1.0)
+        size, targets, clip = bounds(prediction_bound, target_bound, clip)
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(clip)
+
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """[y − c, y + c]."""
+        return np.subtract(y, clip), np.add(y, clip)
 
     def curvature(self, prediction_bound: float) -> float:
         """4Z²."""
-        return 4.0 * bound(prediction_bound, "The bound on predictions") ** 2
+        return curvature_bound(self, prediction_bound)
 
     def to_dict(self) -> dict[str, Any]:
         """{"kind": "squared"}."""

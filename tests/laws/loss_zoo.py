@@ -1,0 +1,73 @@
+"""Every exported loss with sample instances; a class that is exported without samples fails in test_loss_laws.py."""
+
+import numpy as np
+
+from hullabaloo import losses
+from hullabaloo.losses import (
+    ClippedLoss,
+    Huber,
+    Logistic,
+    Loss,
+    MultinomialLogistic,
+    Pinball,
+    Poisson,
+    SmoothedHinge,
+    Squared,
+    SquaredTargets,
+    VectorLoss,
+)
+from tests.laws.zoo import exported
+
+SAMPLES: dict[type[Loss], list[Loss]] = {
+    Squared: [Squared()],
+    Logistic: [Logistic()],
+    Huber: [Huber(0.3), Huber(1.0), Huber(50.0)],
+    SmoothedHinge: [SmoothedHinge(), SmoothedHinge(0.1), SmoothedHinge(1.0)],
+    Poisson: [Poisson()],
+    Pinball: [Pinball(), Pinball(0.9), Pinball(0.05)],
+    ClippedLoss: [
+        ClippedLoss(Squared(), 0.5),
+        ClippedLoss(Logistic(), 0.3),
+        ClippedLoss(Logistic(), 1.0),
+        ClippedLoss(Huber(0.4), 0.2),
+        ClippedLoss(Huber(0.4), 0.7),
+        ClippedLoss(SmoothedHinge(0.3), 0.6),
+        ClippedLoss(Poisson(), 0.5),
+        ClippedLoss(Poisson(), 2.0),
+        ClippedLoss(Pinball(0.9), 0.5),
+        ClippedLoss(Pinball(0.4), 0.1),
+        ClippedLoss(ClippedLoss(Squared(), 0.2), 0.5),
+        ClippedLoss(ClippedLoss(Squared(), 0.5), 0.2),
+    ],
+}
+VECTOR_SAMPLES: dict[type[VectorLoss], list[VectorLoss]] = {
+    MultinomialLogistic: [MultinomialLogistic()],
+    SquaredTargets: [SquaredTargets()],
+}
+
+
+def scalar_losses() -> list[Loss]:
+    return [loss for kind in exported(losses, Loss) for loss in SAMPLES[kind]]
+
+
+def vector_losses() -> list[VectorLoss]:
+    return [loss for kind in exported(losses, VectorLoss) for loss in VECTOR_SAMPLES[kind]]
+
+
+def lowest_target(loss: Loss, bound: float) -> float:
+    """The smallest target of the loss's domain: counts are not negative."""
+    inner = loss
+    while isinstance(inner, ClippedLoss):
+        inner = inner.loss
+    return 0.0 if isinstance(inner, Poisson) else -bound
+
+
+def targets(loss: Loss, bound: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.uniform(lowest_target(loss, bound), bound, size)
+
+
+def vector_targets(loss: VectorLoss, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Classes where the loss is of classes, numbers in [−1, 1] otherwise."""
+    if isinstance(loss, MultinomialLogistic):
+        return 2.0 * np.eye(shape[1])[rng.integers(0, shape[1], shape[0])] - 1.0
+    return rng.uniform(-1.0, 1.0, shape)
