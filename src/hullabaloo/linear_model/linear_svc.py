@@ -1,0 +1,80 @@
+"""Private linear support vector classification, with a rounded hinge."""
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.svm import LinearSVC as PlainSVC
+
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.classification import PrivateClassifier
+from hullabaloo.linear_model.parameters import positive
+from hullabaloo.losses import AnyLoss, SmoothedHinge
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Calibration, Neighbours
+
+Array = npt.NDArray[np.float64]
+
+
+@final
+class LinearSVC(PrivateClassifier):
+    """Private linear support vector classifier: the hinge `max(0, 1 − y z)`, its corner rounded, on the unit domain.
+
+    `φ = 0` where yz ≥ 1 + h, `1 − yz` where yz ≤ 1 − h, a parabola between. Of more than two classes: one against the
+    rest for each.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts. The classes are declared, `Domain(classes=[...])`.
+
+    One parameter more:
+        smoothing: h, half the width of the rounded corner. A larger one needs less noise in objective perturbation.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        domain: Domain | None = None,
+        constraint: ConvexSet | None = None,
+        penalty: Penalty | None = None,
+        smoothing: float = 0.5,
+        solver: str = "auto",
+        neighbours: str | Neighbours = "replace-one",
+        fit_intercept: bool = True,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        calibration: str | Calibration = "exact",
+        test_key: TestKey | bytes | None = None,
+    ) -> None:
+        super().__init__(
+            budget=budget,
+            domain=domain,
+            constraint=constraint,
+            penalty=penalty,
+            solver=solver,
+            neighbours=neighbours,
+            fit_intercept=fit_intercept,
+            ledger=ledger,
+            dataset=dataset,
+            calibration=calibration,
+            test_key=test_key,
+        )
+        self.smoothing = smoothing
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return SmoothedHinge(positive("smoothing", self.smoothing, "half the width of the rounded corner"))
+
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return None, NoPenalty()
+
+    def _unit(self) -> str:
+        return "the decision in favour"
+
+    def _plain(self, coef: Array, intercept: Array) -> Any:
+        plain = PlainSVC(fit_intercept=self.encoding_.facts.intercept)
+        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
+        return plain
