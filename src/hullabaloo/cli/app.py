@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hullabaloo._version import __version__
-from hullabaloo.cli import card, demo, domain, fit, ledger, predict, price
+from hullabaloo.cli import card, demo, domain, fit, ledger, plan, predict, price
 from hullabaloo.cli.boundary import Boundary
 
 HELP = """Linear models learned from sensitive records, under differential privacy.
@@ -50,6 +50,7 @@ def hullabaloo(
 app.command("demo")(demo.demo)
 app.add_typer(domain.app, name="domain")
 app.command("price")(price.price)
+app.command("plan")(plan.plan)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("card")(card.card)

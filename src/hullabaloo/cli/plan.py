@@ -1,0 +1,110 @@
+"""`hullabaloo plan`: what each solver could be expected to do for a problem, as a table and a picture."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hullabaloo.cli import build, options
+from hullabaloo.cli.voice import Voice, table
+from hullabaloo.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from hullabaloo.losses import AnyLoss
+
+# The losses by their words; a number after a colon is their parameter.
+LOSSES = {
+    "squared": ("Squared", False),
+    "logistic": ("Logistic", False),
+    "hinge": ("SmoothedHinge", True),
+    "huber": ("Huber", True),
+    "poisson": ("Poisson", False),
+    "quantile": ("Pinball", True),
+    "multinomial": ("MultinomialLogistic", False),
+}
+
+
+def plan(
+    *,
+    records: Annotated[int, typer.Option("--records", metavar="N", help="Number of records; a rough number will do.")],
+    domain: Annotated[
+        Path | None,
+        typer.Option("--domain", metavar="FILE", help="The declared domain, TOML or JSON (see `domain template`)."),
+    ] = None,
+    columns: Annotated[
+        int | None,
+        typer.Option("--columns", metavar="P", help="Number of columns, without a domain or where it is a row norm."),
+    ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            "--loss",
+            metavar="LOSS",
+            rich_help_panel="Model",
+            help="squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.",
+        ),
+    ] = "squared",
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    mu: options.Mu = None,
+    rho: options.Rho = None,
+    neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
+    constraint: options.Set = None,
+    penalty: options.Penalty = None,
+    intercept: options.Intercept = True,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw the table: a file ending in .svg, .png or .pdf."),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Compare every solver for a problem, from public facts: reads no table and spends nothing."""
+    from hullabaloo.geometry import penalty_from_text, set_from_text
+    from hullabaloo.planner import plan as compare
+
+    build.output(picture, overwrite)
+    found = compare(
+        n=records,
+        p=columns,
+        domain=None if domain is None else build.read_domain(domain),
+        loss=loss_from_text(loss),
+        set=None if constraint is None else set_from_text(constraint),
+        penalty=None if penalty is None else penalty_from_text(penalty),
+        budget=build.budget(epsilon, delta, mu, rho),
+        neighbours=neighbours.value,
+        fit_intercept=intercept,
+    )
+    if picture is not None:
+        found.plot().savefig(picture)
+    lines = [
+        (f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.prospects
+    ]
+    Voice("plan", as_json).result(
+        {"plan": found.to_dict(), "picture": None if picture is None else str(picture)},
+        found.title,
+        "",
+        table(["solver", "keeps", "excess risk", "formula", "answers", "epsilon"], lines),
+        *found.notes(),
+        *([f"Drawn in {picture}."] if picture is not None else []),
+    )
+
+
+def loss_from_text(text: str) -> "AnyLoss":
+    """The loss of a command line, such as `squared` or `huber:0.5`."""
+    from hullabaloo import losses
+
+    word, _, number = text.partition(":")
+    if word not in LOSSES:
+        raise InvalidParameter(
+            f"{text!r} names no loss; write {', '.join(LOSSES)}, the parameter after a colon (huber:0.5)."
+        )
+    name, parameter = LOSSES[word]
+    if not parameter and number:
+        raise InvalidParameter(f"The loss {word!r} has no parameter, but {number!r} was given. Write {word!r} alone.")
+    if not number:
+        return getattr(losses, name)(*([0.5] if parameter else []))  # type: ignore[no-any-return]
+    try:
+        return getattr(losses, name)(float(number))  # type: ignore[no-any-return]
+    except ValueError:
+        raise InvalidParameter(f"The loss {text!r} has {number!r} after the colon, which is no number.") from None
