@@ -10,7 +10,7 @@ import pytest
 
 from hullabaloo import geometry
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable, set_from_dict
+from hullabaloo.geometry import ConvexSet, HasFaces, HasGauge, HasVertices, Projectable, set_from_dict
 from hullabaloo.geometry.checks import euclidean_norm
 from hullabaloo.geometry.width import simulated_width
 from tests.laws import zoo
@@ -227,60 +227,3 @@ def test_gauge_and_support_are_dual(body, p):
         normal = theta - u
         if body.support(normal) > 1e-9 * euclidean_norm(normal) * size(body, p) > 0.0:  # equality on the boundary
             assert body.gauge(u) * body.support(normal) == pytest.approx(float(u @ normal), rel=1e-9)
-
-
-mirrored = pytest.mark.parametrize(("body", "p"), zoo.sets(HasMirrorMap), ids=zoo.short)
-
-
-@mirrored
-def test_mirror_map_range_bounds_the_potential_and_is_attained(body, p):
-    mirror = body.mirror_map(p)
-    low = mirror.value(mirror.start())
-    values = [mirror.value(theta) for theta in zoo.members(body, p)]
-    slack = 1e-12 * (1.0 + abs(low) + mirror.range)
-    assert body.contains(mirror.start())
-    assert min(values) >= low - slack
-    assert max(values) <= low + mirror.range + slack
-    if p <= 2:
-        corners = [body.vertex(np.array(g, dtype=float)) for g in itertools.product([-1, 0, 1], repeat=p)]
-        assert max(map(mirror.value, corners)) - low == pytest.approx(mirror.range, rel=1e-9, abs=1e-12)
-
-
-@mirrored
-def test_mirror_map_is_strongly_convex_in_its_norm(body, p):
-    mirror = body.mirror_map(p)
-    members = zoo.members(body, p)
-    inner = [0.5 * theta + 0.5 * mirror.start() for theta in members]  # away from where the entropy has no slope
-    for theta, origin in zip(members, reversed(inner), strict=True):
-        length = float(np.linalg.norm(theta - origin, mirror.exponent))
-        scale = 1.0 + abs(mirror.value(theta)) + abs(mirror.value(origin))
-        assert mirror.divergence(theta, origin) >= 0.5 * length**2 - 1e-11 * scale
-
-
-@mirrored
-def test_mirror_step_is_the_minimiser(body, p):
-    mirror = body.mirror_map(p)
-    rng = np.random.default_rng(11)
-    members = zoo.members(body, p)
-    for origin in (mirror.start(), 0.5 * members[-1] + 0.5 * mirror.start()):
-        for scale in (0.0, 1e-3, 1.0, 100.0):
-            g = scale * rng.standard_normal(p)
-            u = mirror.step(origin, g)
-            assert body.contains(u)
-            least = float(g @ u) + mirror.divergence(u, origin)
-            for theta in members + [0.99 * u + 0.01 * theta for theta in members]:
-                value = float(g @ theta) + mirror.divergence(theta, origin)
-                assert least <= value + 1e-10 * (1.0 + abs(value) + abs(mirror.value(origin)))
-
-
-@mirrored
-def test_mirror_map_facts_about_the_unit_ball(body, p):
-    mirror = body.mirror_map(p)
-    dual = math.inf if mirror.exponent == 1.0 else mirror.exponent / (mirror.exponent - 1.0)
-    seen = simulated_width(
-        lambda g: float(np.linalg.norm(g, dual)), p, 1.0, generator=np.random.default_rng(12), draws=400, failure=1e-8
-    )
-    assert seen.low <= mirror.unit_width.high
-    assert mirror.unit_width.low <= seen.high
-    assert mirror.unit_radius == 1.0  # ‖·‖₂ ≤ ‖·‖_q for q ≤ 2
-    assert 1.0 <= mirror.exponent <= 2.0

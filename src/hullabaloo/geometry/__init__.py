@@ -20,6 +20,8 @@ from hullabaloo.geometry.intercept import (
 )
 from hullabaloo.geometry.l1_ball import L1Ball
 from hullabaloo.geometry.l2_ball import L2Ball
+from hullabaloo.geometry.mirror import euclidean_map
+from hullabaloo.geometry.mirror_product import with_intercept_map
 from hullabaloo.geometry.penalty import (
     ElasticNetPenalty,
     HasElasticForm,
@@ -54,6 +56,7 @@ __all__ = [
     "SquaredL2Penalty",
     "Width",
     "WithIntercept",
+    "euclidean_map",
     "explain_missing",
     "penalty_from_dict",
     "penalty_from_text",
@@ -62,4 +65,5 @@ __all__ = [
     "set_from_text",
     "with_free_intercept",
     "with_intercept",
+    "with_intercept_map",
 ]

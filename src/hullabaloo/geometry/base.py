@@ -123,18 +123,15 @@ class Face:
 
 
 class MirrorMap(ABC):
-    """A potential Ψ on a set C, 1-strongly convex over C in the norm l_q (q = `exponent`).
+    """A potential Ψ on a set C, 1-strongly convex over C in a norm of its own: `norm`, with its dual norm.
 
-    Mirror descent of g_t with step η goes θ ← step(θ, η g_t) from `start()`; `range`, `unit_width` and `unit_radius`
-    are what its risk bound needs (Talwar, Thakurta, Zhang 2014, Algorithm 1).
+    Mirror descent of g_t with step η goes state ← step(state, η g_t) from `start()`, and θ_t = point(state); `range`,
+    `unit_width`, `unit_radius` and `dual_bound` are what its risk bound needs (Talwar, Thakurta, Zhang 2014,
+    Algorithm 1). For most maps the state is θ itself. A map over weights of vertices keeps the weights: its potential
+    lives there, 1-strongly convex in l1 of the weights, which is never below the `norm` of the points.
     """
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def exponent(self) -> float:
-        """The q of the norm l_q in which Ψ is 1-strongly convex."""
 
     @property
     @abstractmethod
@@ -144,25 +141,41 @@ class MirrorMap(ABC):
     @property
     @abstractmethod
     def unit_width(self) -> Width:
-        """Gaussian width of the unit ball Q of l_q: E of the dual norm of a standard normal vector."""
+        """Gaussian width of the unit ball Q of the norm: E of the dual norm of a standard normal vector."""
 
     @property
     @abstractmethod
     def unit_radius(self) -> float:
-        """‖Q‖₂, the largest Euclidean norm in the unit ball Q of l_q."""
+        """‖Q‖₂, the largest Euclidean norm in the unit ball Q of the norm."""
+
+    @abstractmethod
+    def norm(self, v: Vector) -> float:
+        """‖v‖, the norm in which Ψ is 1-strongly convex; infinity where the unit ball does not reach."""
+
+    @abstractmethod
+    def dual_norm(self, g: Vector) -> float:
+        """‖g‖_* = max of ⟨g, v⟩ over ‖v‖ ≤ 1."""
+
+    @abstractmethod
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """A bound of ‖x‖_* for every row x with these norms; for matrices, of x ⊗ v with ‖v‖₂ ≤ 1."""
 
     @abstractmethod
     def start(self) -> Vector:
-        """The minimiser of Ψ over C, the only start for which `range` bounds the distance to go."""
+        """The state of the minimiser of Ψ over C, the only start for which `range` bounds the distance to go."""
 
     @abstractmethod
-    def value(self, theta: Vector) -> float:
-        """Ψ(θ)."""
+    def point(self, state: Vector) -> Vector:
+        """The θ in C that a state stands for; linear in the state."""
 
     @abstractmethod
-    def divergence(self, theta: Vector, origin: Vector) -> float:
-        """B(θ, origin) = Ψ(θ) − Ψ(origin) − ⟨∇Ψ(origin), θ − origin⟩."""
+    def value(self, state: Vector) -> float:
+        """Ψ of a state."""
 
     @abstractmethod
-    def step(self, theta: Vector, g: Vector) -> Vector:
-        """The minimiser over u in C of ⟨g, u⟩ + B(u, θ)."""
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """B(state, origin) = Ψ(state) − Ψ(origin) − ⟨∇Ψ(origin), state − origin⟩."""
+
+    @abstractmethod
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """The minimiser over states u of ⟨g, point(u)⟩ + B(u, state)."""

@@ -98,3 +98,13 @@ def absolute_sum(v: Vector) -> float:
     """‖v‖₁; infinity when the sum leaves the range of floats."""
     with np.errstate(over="ignore"):
         return float(np.abs(v).sum())
+
+
+def power_norm(v: Vector, q: float) -> float:
+    """‖v‖_q for finite q ≥ 1, without overflow or underflow of the powers."""
+    size = np.abs(v)
+    largest = float(size.max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    with np.errstate(under="ignore"):
+        return largest * math.pow(float(((size / largest) ** q).sum()), 1.0 / q)

@@ -6,8 +6,9 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.geometry.base import MirrorMap, Projectable
-from hullabaloo.geometry.checks import Vector
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
+from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm, power_norm
 from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.geometry.width import (
     Width,
@@ -17,6 +18,17 @@ from hullabaloo.geometry.width import (
     expected_norm,
     expected_power_norm,
 )
+
+
+def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
+    """½‖θ‖² on `body` in R^p, which must have a projection, else `CapabilityError`."""
+    if not isinstance(body, Projectable):
+        raise CapabilityError(
+            f"The Euclidean mirror map was asked for on {body!r}, which cannot be projected onto, and each of its steps "
+            "is a projection; use a set with a projection."
+        )
+    nearest, farthest = euclidean_norm(body.start(p)), body.max_norm(2, p)
+    return EuclideanMap(body, dimension_number(p), 0.5 * (farthest - nearest) * (farthest + nearest))
 
 
 @final
@@ -51,22 +63,38 @@ class EuclideanMap(MirrorMap):
         """1."""
         return 1.0
 
+    def norm(self, v: Vector) -> float:
+        """‖v‖₂."""
+        return euclidean_norm(v)
+
+    def dual_norm(self, g: Vector) -> float:
+        """‖g‖₂."""
+        return euclidean_norm(g)
+
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """The bound of ‖x‖₂."""
+        return power_bound(2.0, self.p, norm_l1, norm_l2, norm_linf)
+
     def start(self) -> Vector:
         """The point of the set nearest to zero."""
         return self.body.project(np.zeros(self.p))
 
-    def value(self, theta: Vector) -> float:
-        """½‖θ‖²."""
-        return 0.5 * float(theta @ theta)
+    def point(self, state: Vector) -> Vector:
+        """The state itself."""
+        return state
 
-    def divergence(self, theta: Vector, origin: Vector) -> float:
-        """½‖θ − origin‖²."""
-        move = theta - origin
+    def value(self, state: Vector) -> float:
+        """½‖θ‖²."""
+        return 0.5 * float(state @ state)
+
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """½‖state − origin‖²."""
+        move = state - origin
         return 0.5 * float(move @ move)
 
-    def step(self, theta: Vector, g: Vector) -> Vector:
-        """The projection of θ − g."""
-        return self.body.project(theta - g)
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """The projection of state − g."""
+        return self.body.project(state - g)
 
 
 @final
@@ -107,22 +135,38 @@ class PowerMap(MirrorMap):
         """1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2."""
         return 1.0
 
+    def norm(self, v: Vector) -> float:
+        """‖v‖_q."""
+        return power_norm(v, self.exponent)
+
+    def dual_norm(self, g: Vector) -> float:
+        """‖g‖_k."""
+        return power_norm(g, self.dual_exponent)
+
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """A bound of ‖x‖_k by interpolation."""
+        return power_bound(self.dual_exponent, self.p, norm_l1, norm_l2, norm_linf)
+
     def start(self) -> Vector:
         """Zero."""
         return np.zeros(self.p)
 
-    def value(self, theta: Vector) -> float:
+    def point(self, state: Vector) -> Vector:
+        """The state itself."""
+        return state
+
+    def value(self, state: Vector) -> float:
         """‖θ‖_q²/(2(q−1))."""
-        return 0.5 * (self.dual_exponent - 1.0) * _power_norm(theta, self.exponent) ** 2
+        return 0.5 * (self.dual_exponent - 1.0) * power_norm(state, self.exponent) ** 2
 
-    def divergence(self, theta: Vector, origin: Vector) -> float:
-        """Ψ(θ) + Ψ(origin) − ⟨∇Ψ(origin), θ⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """Ψ(state) + Ψ(origin) − ⟨∇Ψ(origin), state⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
         slope = self._dual(origin)
-        return max(0.0, self.value(theta) + self.value(origin) - float(slope @ theta))
+        return max(0.0, self.value(state) + self.value(origin) - float(slope @ state))
 
-    def step(self, theta: Vector, g: Vector) -> Vector:
+    def step(self, state: Vector, g: Vector) -> Vector:
         """The Bregman step, its threshold by a one-dimensional root."""
-        zeta = self._dual(theta) - g
+        zeta = self._dual(state) - g
         size = np.abs(zeta)
         top = float(size.max())
         if top == 0.0:
@@ -148,7 +192,7 @@ class PowerMap(MirrorMap):
 
     def _dual(self, theta: Vector) -> Vector:
         """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ."""
-        norm = _power_norm(theta, self.exponent)
+        norm = power_norm(theta, self.exponent)
         if norm == 0.0:
             return np.zeros(self.p)
         scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
@@ -184,32 +228,54 @@ class EntropyMap(MirrorMap):
         """1."""
         return 1.0
 
+    def norm(self, v: Vector) -> float:
+        """‖v‖₁."""
+        return absolute_sum(v)
+
+    def dual_norm(self, g: Vector) -> float:
+        """max|g_j|."""
+        return float(np.abs(g).max(initial=0.0))
+
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """The bound of max|x_j|."""
+        return min(norm_l1, norm_l2, norm_linf)
+
     def start(self) -> Vector:
         """The centre of the simplex."""
         return np.full(self.p, self.radius / self.p)
 
-    def value(self, theta: Vector) -> float:
+    def point(self, state: Vector) -> Vector:
+        """The state itself."""
+        return state
+
+    def value(self, state: Vector) -> float:
         """r Σ θ_j ln(θ_j/r), with 0 ln 0 = 0."""
-        inside = theta[theta > 0.0]
+        inside = state[state > 0.0]
         return self.radius * float(inside @ np.log(inside / self.radius))
 
-    def divergence(self, theta: Vector, origin: Vector) -> float:
-        """r Σ θ_j ln(θ_j/origin_j); infinity where θ_j > 0 = origin_j."""
-        inside = theta > 0.0
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """r Σ u_j ln(u_j/origin_j) for u = state; infinity where u_j > 0 = origin_j."""
+        inside = state > 0.0
         if np.any(origin[inside] <= 0.0):
             return math.inf
-        return max(0.0, self.radius * float(theta[inside] @ np.log(theta[inside] / origin[inside])))
+        return max(0.0, self.radius * float(state[inside] @ np.log(state[inside] / origin[inside])))
 
-    def step(self, theta: Vector, g: Vector) -> Vector:
-        """Multiplicative weights: u_j proportional to θ_j exp(−g_j/r)."""
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """Multiplicative weights: proportional to state_j exp(−g_j/r)."""
         with np.errstate(divide="ignore"):
-            exponent = np.log(theta) - g / self.radius
+            exponent = np.log(state) - g / self.radius
         weight: Vector = np.exp(exponent - exponent.max())
         return weight * (self.radius / float(weight.sum()))
 
 
-def _power_norm(v: Vector, q: float) -> float:
-    largest = float(np.abs(v).max(initial=0.0))
+def power_bound(k: float, p: int, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+    """The least of the bounds of ‖x‖_k, k ≥ 2, that three norms of x in R^p imply.
+
+    ‖x‖_k ≤ ‖x‖_1^{1/k} ‖x‖_∞^{1−1/k}, ‖x‖_k ≤ ‖x‖_2^{2/k} ‖x‖_∞^{1−2/k} (as |x_j|^k ≤ |x_j|^a ‖x‖_∞^{k−a}), and
+    ‖x‖_k ≤ p^{1/k} ‖x‖_∞. For a matrix x ⊗ v with ‖v‖₂ ≤ 1, ‖x ⊗ v‖_k = ‖x‖_k ‖v‖_k ≤ ‖x‖_k.
+    """
+    largest = min(norm_l1, norm_l2, norm_linf)
     if largest == 0.0:
         return 0.0
-    return largest * math.pow(float(((np.abs(v) / largest) ** q).sum()), 1.0 / q)
+    counts = (norm_l1 / largest, (norm_l2 / largest) ** 2, float(p))  # bounds of Σ(|x_j|/largest)^k
+    return largest * max(1.0, min(counts)) ** (1.0 / k)

@@ -1,0 +1,174 @@
+"""Laws of every mirror map: of each set that has one, the Euclidean map of each projection, and those with intercepts."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import (
+    ConvexSet,
+    HasMirrorMap,
+    L1Ball,
+    MirrorMap,
+    Projectable,
+    Simplex,
+    euclidean_map,
+    with_intercept,
+    with_intercept_map,
+)
+from hullabaloo.geometry.width import simulated_width
+from tests.laws import zoo
+
+DIMENSIONS = (1, 2, 50)
+INTERVALS = {1: (-1.0, 3.0), 3: (0.5, 0.75)}  # by the number of intercepts
+
+
+def maps() -> list[tuple[str, ConvexSet, MirrorMap, int]]:
+    """(name, set, map, dimension)."""
+    found = []
+    for body, p in zoo.sets(HasMirrorMap, dimensions=DIMENSIONS):
+        mirror = body.mirror_map(p)
+        found.append(("own", body, mirror, p))
+    beside = {type(body): body for body, _ in zoo.sets(HasMirrorMap, dimensions=(7,))}
+    for body, (columns, ends) in itertools.product(beside.values(), INTERVALS.items()):
+        product = with_intercept(body, *ends) if columns == 1 else None
+        mirror = with_intercept_map(body.mirror_map(7), *ends, columns)
+        found.append((f"{columns} intercepts", product, mirror, 7 + columns))
+    for body, p in zoo.sets(Projectable, dimensions=(7,)):
+        if math.isfinite(body.max_norm(2, p)):
+            found.append(("euclidean", body, euclidean_map(body, p), p))
+    return found
+
+
+def named(value: Any) -> str:
+    return zoo.short(value)
+
+
+every = pytest.mark.parametrize(("kind", "body", "mirror", "p"), maps(), ids=named)
+
+
+def states(mirror: MirrorMap, p: int, seed: int = 0) -> list[np.ndarray]:
+    """The start, where steps of every size lead from it (the far ones to the border), and mixtures of these."""
+    rng = np.random.default_rng(seed)
+    moves = [g for g in zoo.points(p, seed) if np.abs(g).max() <= 1e6]
+    moves += [10.0**scale * rng.standard_normal(p) for scale in range(-2, 7)]
+    found = [mirror.start()] + [mirror.step(mirror.start(), g) for g in moves]
+    weights = rng.dirichlet(np.full(len(found), 0.3), size=15)
+    return found + [weight @ np.array(found) for weight in weights]
+
+
+@every
+def test_range_bounds_the_potential_and_is_attained(kind, body, mirror, p):
+    low = mirror.value(mirror.start())
+    values = [mirror.value(state) for state in states(mirror, p)]
+    slack = 1e-12 * (1.0 + abs(low) + mirror.range)
+    assert min(values) >= low - slack
+    assert max(values) <= low + mirror.range + slack
+    if p <= 2:
+        corners = [np.array(g, dtype=float) for g in itertools.product([-1, 0, 1], repeat=p)]
+        farthest = [mirror.value(mirror.step(mirror.start(), 1e9 * g)) for g in corners]
+        assert max(farthest) - low == pytest.approx(mirror.range, rel=1e-9, abs=1e-12)
+
+
+@every
+def test_states_stand_for_members(kind, body, mirror, p):
+    found = states(mirror, p)
+    if body is not None:
+        assert all(body.contains(mirror.point(state)) for state in found)
+        assert mirror.point(mirror.start()).shape == (p,)
+    mixed = 0.25 * found[1] + 0.75 * found[2]
+    both = 0.25 * mirror.point(found[1]) + 0.75 * mirror.point(found[2])
+    assert mirror.point(mixed) == pytest.approx(both, rel=1e-12, abs=1e-12 * (1.0 + np.abs(both).max()))
+
+
+@every
+def test_potential_is_strongly_convex_in_its_norm(kind, body, mirror, p):
+    found = states(mirror, p)
+    inner = [0.5 * state + 0.5 * mirror.start() for state in found]  # away from where the entropy has no slope
+    near = [0.999 * origin + 0.001 * state for state, origin in zip(found, reversed(inner), strict=True)]
+    for tops in (found, near):
+        for state, origin in zip(tops, reversed(inner), strict=True):
+            length = mirror.norm(mirror.point(state) - mirror.point(origin))
+            scale = abs(mirror.value(state)) + abs(mirror.value(origin)) + mirror.range
+            divergence = mirror.divergence(state, origin)
+            assert divergence >= 0.0
+            assert divergence >= 0.5 * length**2 - 1e-13 * scale
+
+
+@every
+def test_step_is_the_minimiser(kind, body, mirror, p):
+    rng = np.random.default_rng(11)
+    found = states(mirror, p)
+    for origin in (mirror.start(), 0.5 * found[-1] + 0.5 * mirror.start()):
+        for scale in (0.0, 1e-3, 1.0, 100.0):
+            g = scale * rng.standard_normal(p)
+            u = mirror.step(origin, g)
+            least = float(g @ mirror.point(u)) + mirror.divergence(u, origin)
+            for state in found + [0.99 * u + 0.01 * state for state in found]:
+                value = float(g @ mirror.point(state)) + mirror.divergence(state, origin)
+                assert least <= value + 1e-12 * (1.0 + abs(value) + abs(mirror.value(origin)) + mirror.range)
+
+
+@every
+def test_steps_do_not_write_to_their_arguments(kind, body, mirror, p):
+    state, g = mirror.start(), np.ones(p)
+    state.flags.writeable = g.flags.writeable = False
+    mirror.step(state, g), mirror.value(state), mirror.divergence(state, state), mirror.norm(g), mirror.dual_norm(g)
+
+
+@every
+def test_norms_are_dual(kind, body, mirror, p):
+    rng = np.random.default_rng(12)
+    vectors = [rng.standard_normal(p) for _ in range(4)] + [np.eye(p)[0], np.ones(p), np.zeros(p)]
+    moves = [mirror.point(state) - mirror.point(mirror.start()) for state in states(mirror, p)[::3]]
+    for g in vectors:
+        size = mirror.dual_norm(g)
+        assert mirror.dual_norm(-2.0 * g) == pytest.approx(2.0 * size, rel=1e-12)
+        for v in vectors + moves:
+            length = mirror.norm(v)
+            assert mirror.norm(-2.0 * v) == pytest.approx(2.0 * length, rel=1e-9)
+            assert abs(float(g @ v)) <= size * length * (1.0 + 1e-9) or length == 0.0
+    assert mirror.norm(np.zeros(p)) == 0.0
+
+
+@every
+def test_facts_about_the_unit_ball(kind, body, mirror, p):
+    seen = simulated_width(
+        mirror.dual_norm, p, mirror.unit_radius, generator=np.random.default_rng(12), draws=300, failure=1e-9
+    )  # false alarm ≤ 1e-9 for each of fewer than 1000 maps
+    width = mirror.unit_width
+    assert width.low <= width.value <= width.high
+    assert seen.low <= width.high
+    assert width.low <= seen.high
+    for v in zoo.points(p, 1)[11:]:
+        assert np.linalg.norm(v) <= mirror.unit_radius * mirror.norm(v) * (1.0 + 1e-9)
+
+
+@every
+def test_dual_bound_holds_for_rows(kind, body, mirror, p):
+    rng = np.random.default_rng(13)
+    columns = int(kind.split()[0]) if kind.endswith("intercepts") else 0
+    for row in [*(rng.standard_normal(p - columns) for _ in range(5)), np.ones(p - columns), np.eye(p - columns)[0]]:
+        x = np.append(row, np.ones(min(columns, 1)))
+        bound = mirror.dual_bound(*(float(np.linalg.norm(x, q)) for q in (1, 2, math.inf)))
+        seen = mirror.dual_norm(np.append(row, np.full(columns, 1.0 / math.sqrt(max(columns, 1)))))
+        assert seen <= bound * (1.0 + 1e-12)
+
+
+def test_maps_that_cannot_be_are_refused():
+    inner = L1Ball(1.0).mirror_map(3)
+    for ends in ((-math.inf, 1.0), (0.0, math.inf), (1.0, 0.0), (math.nan, 1.0)):
+        with pytest.raises(InvalidParameter, match="bounded interval"):
+            with_intercept_map(inner, *ends)
+    with pytest.raises(InvalidParameter, match="at least 1"):
+        with_intercept_map(inner, 0.0, 1.0, 0)
+
+    class Bare(ConvexSet):
+        dimension = support = vertex = contains = max_norm = gaussian_width = start = to_dict = None
+
+    with pytest.raises(CapabilityError, match="cannot be projected onto"):
+        euclidean_map(Bare(), 3)
+    assert euclidean_map(Simplex(), 4).range == pytest.approx(0.5 * (1.0 - 0.25))
