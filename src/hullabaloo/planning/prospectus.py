@@ -170,27 +170,29 @@ class Prospectus:
         from matplotlib.figure import Figure
 
         able = [one for one in self.prospects if one.able][::-1]
-        figure = Figure(figsize=(7.5, 1.6 + 0.42 * len(able)), layout="constrained")
+        figure = Figure(figsize=(7.6, 2.3 + 0.42 * len(able)), layout="constrained")
         axes = figure.add_subplot()
         for place, one in enumerate(able):
-            strong = one.solver == self.chosen
-            axes.plot([one.low, one.high], [place, place], color="#1f5fa8" if strong else "#9db7d5", lw=7, alpha=0.5)
-            axes.plot([one.risk], [place], "o", color="#1f5fa8" if strong else "#6f8fb3", ms=7)
+            mine = one.solver == self.chosen
+            band, dot = ("#9db7d5", "#1f5fa8") if mine else ("#d9dfe6", "#7d8da0")
+            axes.plot([one.low, one.high], [place, place], color=band, lw=8, solid_capstyle="butt", zorder=1)
+            label = "rehearsed (band: least and largest)" if mine else None
+            axes.plot([one.risk], [place], "o", color=dot, ms=7, zorder=3, label=label)
             if math.isfinite(one.formula):
-                axes.plot([one.formula], [place], "|", color="#444444", ms=12, mew=1.5)
-        for name, value in self.constant:
-            axes.axvline(value, color="#b0562a", lw=1, ls="--")
-            axes.annotate(f"constant, {name}", (value, len(able) - 0.45), rotation=0, fontsize=7, color="#b0562a")
-        for bound in self.lower_bounds:
-            if bound.value > 0.0 and math.isfinite(bound.value):
-                axes.axvline(bound.value, color="#555555", lw=1, ls=":")
+                axes.plot(
+                    [one.formula], [place], "|", color="#222222", ms=13, mew=1.6, label="the formula" if mine else None
+                )
+        for (name, value), style in zip(self.constant, ("--", "-."), strict=False):
+            axes.axvline(value, color="#b0562a", lw=1, ls=style, label=f"a constant, {name}")
+        for place, bound in enumerate(one for one in self.lower_bounds if 0.0 < one.value < math.inf):
+            axes.axvline(bound.value, color="#555555", lw=1, ls=":", label=None if place else "lower bounds")
         axes.set_yticks(range(len(able)), [one.solver for one in able])
-        axes.set_ylim(-0.6, len(able) - 0.2)
+        axes.set_ylim(-0.6, len(able) - 0.4)
         axes.set_xscale("log")
-        axes.set_xlabel(
-            "excess risk: dot rehearsed (band: least and largest), tick the formula, dotted the lower bounds"
-        )
-        axes.set_title(self.title, fontsize=9, loc="left")
+        axes.set_xlabel("excess risk on the unit domain")
+        problem, _, budget = self.title.partition(", (")
+        axes.set_title(f"{problem}\n({budget}" if budget else problem, fontsize=9, loc="left")
+        figure.legend(loc="outside lower center", ncols=3, fontsize=7.5, frameon=False)
         return figure
 
 
