@@ -8,6 +8,7 @@ failure of the machine leaves the charge in place.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -97,8 +98,22 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
             "solver, such as solver='mirror_descent', or leave calibration='exact'."
         )
     posed = pose(task, encoding, rows)
-    solver, plan = choose(posed.problem, posed.menu, posed.allowance, task.solver, posed.perform)
+    solver, plan = _choose(posed, task.solver)
     return Prepared(task, encoding, posed.problem, solver, plan, posed.allowance, _price(task, plan))
+
+
+def _choose(posed: Posed, name: str) -> tuple[Solver, Plan]:
+    """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
+    facts = (posed.problem, posed.menu, posed.allowance, name)
+    try:
+        return _remembered(*facts)
+    except TypeError:  # a set that holds an array cannot be remembered
+        return choose(*facts, posed.perform)
+
+
+@lru_cache(maxsize=256)
+def _remembered(problem: Problem, menu: CuratorMenu, allowance: Allowance, name: str) -> tuple[Solver, Plan]:
+    return choose(problem, menu, allowance, name, rehearsal(menu.facts))
 
 
 def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:

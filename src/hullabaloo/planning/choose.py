@@ -67,11 +67,16 @@ def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
     raise CapabilityError(refusals[-1])
 
 
-def prospects(problem: Problem, menu: Menu, allowance: Allowance, perform: Perform | None) -> list[Outlook]:
-    """What each solver would do, best first among those that can; those that cannot at the end."""
+def prospects(
+    problem: Problem, menu: Menu, allowance: Allowance, perform: Perform | None, *, fewest: int = 2
+) -> list[Outlook]:
+    """What each solver would do, best first among those that can; those that cannot at the end.
+
+    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
+    """
     able = {name: solver for name, solver in SOLVERS.items() if name != "moments" or problem.dimension <= WIDEST}
     found = propose(problem, menu, allowance, able)
-    if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) > 1:
+    if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
         found, _ = rehearsed(found, problem, exact(problem, menu), perform)
     return sorted(found, key=lambda one: (one.plan is None, one.lost if one.rehearsed else one.predicted))
 

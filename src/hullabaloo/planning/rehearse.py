@@ -19,9 +19,9 @@ Array = npt.NDArray[np.float64]
 Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
 """Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""
 
-CELLS = 200_000
+CELLS = 100_000
 FEWEST_ROWS = 400
-MOST_ROWS = 4_000
+MOST_ROWS = 2_000
 DRAWS = 2
 
 
