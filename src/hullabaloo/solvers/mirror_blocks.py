@@ -2,7 +2,7 @@
 
 import math
 
-from hullabaloo.errors import CapabilityError
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, HasMirrorMap, MirrorMap, NoPenalty, Projectable
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.losses import Loss
@@ -16,6 +16,11 @@ def potential(body: ConvexSet, size: int, *, euclidean: bool) -> MirrorMap:
         return body.mirror_map(size)
     if not isinstance(body, Projectable):
         raise CapabilityError(f"{body!r} has neither a mirror map nor a projection; use another set.")
+    if math.isinf(body.max_norm(2.0, size)):
+        raise InvalidParameter(
+            f"Mirror descent was given {body!r}, which is not bounded, so that no number of steps need come near the least loss. "
+            "Bound every coordinate."
+        )
     spread = 0.5 * (body.max_norm(2.0, size) ** 2 - float((near := body.start(size)) @ near))
     return EuclideanMap(body, size, max(0.0, spread))
 

@@ -1,0 +1,410 @@
+"""Noisy mirror descent: its bounds hold with the stated constants, its price is the budget, over every set and loss."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import (
+    Box,
+    ElasticNetPenalty,
+    HasMirrorMap,
+    L1Ball,
+    L2Ball,
+    Projectable,
+    Simplex,
+    SquaredL2Penalty,
+)
+from hullabaloo.losses import (
+    AnyLoss,
+    ClippedLoss,
+    Huber,
+    Logistic,
+    MultinomialLogistic,
+    Pinball,
+    Poisson,
+    SmoothedHinge,
+    Squared,
+    SquaredTargets,
+    VectorLoss,
+)
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
+from hullabaloo.solvers import MirrorDescentSolver, Problem
+from hullabaloo.solvers.mirror_blocks import potential
+from hullabaloo.solvers.mirror_descent import descend
+from hullabaloo.solvers.mirror_rule import (
+    MOST_STEPS,
+    Block,
+    Rule,
+    Step,
+    best,
+    candidates,
+    fixed,
+    lipschitz,
+    smooth,
+    strongly_convex,
+)
+from tests.laws import zoo
+from tests.solvers.tables import Table, menu, problem, solve, table
+
+SETS = [L1Ball(0.4), L2Ball(0.5), Box(-0.2, 0.3), Simplex(0.7)]
+LOSSES: list[AnyLoss] = [Squared(), Huber(0.3), Logistic(), SmoothedHinge(0.5), Pinball(0.3), Poisson()]
+DRAWS = 400
+FALSE_ALARM = math.sqrt(
+    math.log(1e6) / (2 * DRAWS)
+)  # Hoeffding: a mean of DRAWS numbers in [0, 1] is that far up once in 1e6
+
+
+class NumpyAnswers:
+    """A curator of tests: the mean clipped gradient by numpy, with noise of a seeded generator."""
+
+    def __init__(self, X, Y, loss, clip, sigma=0.0, seed=0):
+        self.X, self.Y, self.loss, self.clip, self.sigma = X, Y, loss, clip, sigma
+        self.rng, self.asked = np.random.default_rng(seed), 0
+
+    def gradient(self, theta):
+        self.asked += 1
+        if isinstance(self.loss, VectorLoss):
+            slope = self.loss.derivative(self.X @ theta, self.Y)
+            size = np.linalg.norm(slope, axis=1)
+            slope = slope * np.minimum(1.0, self.clip / np.maximum(size, 1e-300))[:, None]
+        else:
+            slope = np.clip(self.loss.derivative(self.X @ theta, self.Y[:, 0]), -self.clip, self.clip)
+        gradient = self.X.T @ slope / len(self.Y)
+        return gradient + self.sigma * self.rng.standard_normal(gradient.shape)
+
+
+def tables_for(loss, *, n=300, p=4, intercept=True, targets=3, seed=0):
+    vector = isinstance(loss, VectorLoss)
+    data = table(n, p, intercept=intercept, targets=targets if vector else 1, seed=seed)
+    Y = data.Y
+    if isinstance(loss, Logistic | SmoothedHinge):
+        Y = np.where(Y >= 0.0, 1.0, -1.0)
+    elif isinstance(loss, Poisson):
+        Y = np.abs(Y)
+    elif isinstance(loss, MultinomialLogistic):
+        Y = np.where(np.arange(targets) == Y.argmax(axis=1)[:, None], 1.0, -1.0)
+    return Table(data.X, np.ascontiguousarray(Y), data.facts)
+
+
+def asked_of(data, loss, **options) -> Problem:
+    return replace(problem(data, **options), loss=loss)
+
+
+def objective(data, asked, theta, clip=math.inf):
+    """The mean loss (clipped for scalar losses) plus the penalty."""
+    loss = asked.loss
+    slopes = theta[: asked.dimension - asked.intercept].ravel()
+    if isinstance(loss, VectorLoss):
+        assert clip >= loss.constants(10.0, math.sqrt(asked.targets)).lipschitz
+        return float(np.mean(loss.value(data.X @ theta, data.Y))) + asked.penalty.value(slopes)
+    whole = ClippedLoss(loss, clip) if math.isfinite(clip) else loss
+    return float(np.mean(whole.value(data.X @ theta[:, 0], data.Y[:, 0]))) + asked.penalty.value(slopes)
+
+
+def feasible(asked, flat):
+    """The projection of a flattened θ onto the set and the intercept's interval."""
+    cut = (asked.dimension - asked.intercept) * asked.targets
+    return np.concatenate([asked.constraint.project(flat[:cut]), np.clip(flat[cut:], *asked.loss.intercept_bounds)])
+
+
+def optimum(data, asked, clip):
+    """The least objective of 1 500 projected (sub)gradient steps of decreasing length, best point kept."""
+    answers = NumpyAnswers(data.X, data.Y, asked.loss, clip)
+    flat = feasible(asked, np.zeros(asked.dimension * asked.targets))
+    least, shape = math.inf, (asked.dimension, asked.targets)
+    for t in range(1500):
+        theta = flat.reshape(shape)
+        least = min(least, objective(data, asked, theta, clip))
+        gradient = answers.gradient(theta if isinstance(asked.loss, VectorLoss) else theta[:, 0]).ravel()
+        gradient[: (asked.dimension - asked.intercept) * asked.targets] += (
+            asked.penalty.strong_convexity * flat[: (asked.dimension - asked.intercept) * asked.targets]
+        )
+        flat = feasible(asked, flat - 2.0 / math.sqrt(4.0 + t) * gradient)
+    return least
+
+
+def mirrored(p):
+    """(set, potential) for every exported bounded set of R^p that mirror descent takes, both potentials where it has two."""
+    found = []
+    for body, size in zoo.sets(dimensions=(p,)):
+        if isinstance(body, HasMirrorMap):
+            found.append((body, potential(body, size, euclidean=False)))
+        if isinstance(body, Projectable) and math.isfinite(body.max_norm(2.0, size)):
+            found.append((body, potential(body, size, euclidean=True)))
+    return found
+
+
+def dual_bound(mirror, g):
+    q = mirror.exponent
+    return float(np.linalg.norm(g, math.inf if q == 1.0 else q / (q - 1.0)))
+
+
+@pytest.mark.parametrize(("body", "mirror"), mirrored(7), ids=zoo.short)
+@pytest.mark.parametrize("count", [1, 30])
+def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
+    """`(1/N) Σ ⟨g_t, θ_t − θ*⟩ ≤ R G √(2/N)` for gradients that always point at where the iterate is."""
+    rng = np.random.default_rng(1)
+    seen = []
+
+    def oracle(theta):
+        g = np.sign(theta) + rng.standard_normal(theta.size)
+        seen.append((theta.copy(), g / dual_bound(mirror, g)))
+        return seen[-1][1]
+
+    block = Block(0, 7, mirror, 1.0, math.inf)
+    bound = lipschitz([block], count, 0.0)
+    mean = descend([block], oracle, bound.steps, count=count, with_start=True)
+    last = (count + 1) * mean - sum(theta for theta, _ in seen)  # θ_N, at which nothing was asked
+    g = rng.standard_normal(7)
+    seen.append((last, g / dual_bound(mirror, g)))
+    total = sum(g for _, g in seen)
+    regret = sum(float(g @ theta) for theta, g in seen) - float(total @ body.vertex(total))
+    assert body.contains(mean, 1e-6)
+    assert regret / (count + 1) <= bound.risk * (1.0 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize(("body", "mirror"), mirrored(5), ids=zoo.short)
+def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
+    """A linear loss: excess of the mean point over 400 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding)."""
+    rng = np.random.default_rng(2)
+    g = rng.standard_normal(5)
+    g /= dual_bound(mirror, g)
+    low, span = float(g @ body.vertex(g)), body.support(g) + body.support(-g)
+    block, count = Block(0, 5, mirror, 1.0, 0.0), 12
+    for rule, with_start in ((lipschitz, True), (smooth, False)):
+        bound = rule([block], count, 0.3 / block.noise)
+        excess = [
+            float(g @ descend([block], lambda _: g + 0.3 / block.noise * rng.standard_normal(5), bound.steps,
+                              count=count, with_start=with_start)) - low
+            for _ in range(DRAWS)
+        ]  # fmt: skip
+        assert np.mean(excess) <= bound.risk + FALSE_ALARM * span
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("body", SETS, ids=str)
+def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
+    data = tables_for(loss)
+    asked = asked_of(data, loss, constraint=body)
+    solver = MirrorDescentSolver()
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    answers = NumpyAnswers(data.X, data.Y, loss, plan.settings["clip"])
+    theta = solver.run(asked, plan, answers).theta
+    excess = objective(data, asked, theta, plan.settings["clip"]) - optimum(data, asked, plan.settings["clip"])
+    assert answers.asked == plan.settings["steps"] == MOST_STEPS
+    assert -1e-3 < excess <= solver.predicted_risk(asked, plan)
+    assert excess < 0.02
+
+
+@pytest.mark.parametrize("loss", [MultinomialLogistic(), SquaredTargets()], ids=str)
+@pytest.mark.parametrize("body", SETS[:3], ids=str)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
+    data = tables_for(loss, intercept=intercept)
+    asked = asked_of(data, loss, constraint=body)
+    solver = MirrorDescentSolver(clip=12.0)
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    theta = solver.run(asked, plan, NumpyAnswers(data.X, data.Y, loss, 12.0)).theta
+    assert theta.shape == (asked.dimension, 3)
+    assert body.contains(theta[:4].ravel(), 1e-6)
+    excess = objective(data, asked, theta, 12.0) - optimum(data, asked, 12.0)
+    assert -1e-3 < excess <= solver.predicted_risk(asked, plan)
+    assert excess < 0.02
+
+
+def test_the_intercept_is_found_beside_the_slopes():
+    data = table(20_000, 3, intercept=True)
+    asked = problem(data, constraint=L2Ball(1.0))
+    theta = solve(MirrorDescentSolver(), data, asked, 2.0).theta[:, 0]
+    assert theta[-1] == pytest.approx(0.2, abs=0.03)
+    only = Table(
+        np.ones((500, 1)), np.full((500, 1), 0.4), replace(data.facts, columns=("one",), norm_l1=1.0, norm_l2=1.0)
+    )
+    theta = solve(MirrorDescentSolver(), only, problem(only, constraint=L2Ball(1.0)), 2.0).theta
+    assert theta[0, 0] == pytest.approx(0.4, abs=0.05)
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
+@pytest.mark.parametrize("body", SETS, ids=str)
+def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, body):
+    data = table()
+    asked = problem(data, neighbours, constraint=body)
+    plan = MirrorDescentSolver().plan(asked, menu(data, asked), Allowance.gdp(mu))
+    spent = plan.event.gdp_mu()
+    assert spent is not None
+    assert spent <= mu * (1.0 + 2.0**-40)
+    assert spent == pytest.approx(mu, rel=1e-6)
+    assert json.loads(json.dumps(plan.to_dict()))["settings"]["steps"] == plan.quotes[0].count
+
+
+@pytest.mark.parametrize("body", SETS, ids=str)
+@pytest.mark.parametrize("mu", [1e-3, 0.2, 3.0])
+def test_private_models_are_feasible_and_within_the_bound(body, mu):
+    """Five fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this."""
+    data = table(2000, 5, intercept=True)
+    asked = problem(data, constraint=body)
+    solver = MirrorDescentSolver()
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+    fits = [solve(solver, data, asked, mu, seed).theta for seed in range(5)]
+    assert all(asked.feasible.contains(theta[:, 0], 1e-6) for theta in fits)
+    least = optimum(data, asked, plan.settings["clip"])
+    excess = np.mean([objective(data, asked, theta, plan.settings["clip"]) - least for theta in fits])
+    assert excess <= solver.predicted_risk(asked, plan)
+
+
+def test_a_larger_budget_gives_a_smaller_bound_and_less_noise():
+    data = table(5000, 4, intercept=True)
+    asked, solver = problem(data, constraint=L1Ball(0.5)), MirrorDescentSolver()
+    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.003, 0.03, 0.3, 3.0, math.inf)]
+    risks = [solver.predicted_risk(asked, plan) for plan in plans]
+    assert risks == sorted(risks, reverse=True)
+    gram = data.X.T @ data.X / data.records
+    assert not solver.predicted_noise(asked, plans[-1], gram).any()
+    assert solver.predicted_noise(asked, plans[0], gram).max() <= 1.0
+
+
+def test_the_predicted_noise_is_the_noise_of_many_runs():
+    """200 runs far from the set's boundary; a variance of 200 draws is off by a factor 1.6 once in 1e6."""
+    data = table(4000, 4)
+    asked, solver = problem(data, constraint=L2Ball(3.0)), MirrorDescentSolver(clip=5.0)
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    found = [
+        solver.run(asked, plan, NumpyAnswers(data.X, data.Y, Squared(), 5.0, plan.settings["sigma"], seed)).theta[:, 0]
+        for seed in range(200)
+    ]
+    wanted = solver.predicted_noise(asked, plan, data.X.T @ data.X / data.records)
+    ratio = np.var(found, axis=0) / wanted**2
+    assert np.all((ratio > 1 / 1.6) & (ratio < 1.6))
+
+
+def test_steps_end_where_optimisation_meets_noise():
+    block = Block(0, 3, potential(L2Ball(1.0), 3, euclidean=True), 1.0, math.inf)
+    count, bound = best([block], 0.02, 0.0)
+    assert bound.optimisation <= bound.noise
+    before = lipschitz([block], count - 1, 0.02 * math.sqrt(count - 1))
+    assert before.optimisation > before.noise
+    assert best([block], 0.0, 0.0)[0] == MOST_STEPS
+    assert best([block], 50.0, 0.0)[0] == 1
+
+
+def test_the_rule_of_the_least_bound_is_taken():
+    mirror = potential(L2Ball(1.0), 3, euclidean=True)
+    rough, flat = Block(0, 3, mirror, 1.0, math.inf), Block(0, 3, mirror, 1.0, 0.2)
+    assert best([rough], 1e-3, 0.0)[1].rule is Rule.LIPSCHITZ
+    assert best([flat], 1e-3, 0.0)[1].rule is Rule.SMOOTH
+    assert best([rough], 1e-3, 1.0)[1].rule is Rule.STRONGLY_CONVEX
+    assert {bound.rule for bound in candidates([flat], 9, 0.1, 1.0)} == {
+        Rule.LIPSCHITZ,
+        Rule.SMOOTH,
+        Rule.STRONGLY_CONVEX,
+    }
+    for count in (1, 20):  # the rule's own steps minimise the bound among constant steps
+        own = lipschitz([rough], count, 0.1)
+        sizes = [step.constant for step in own.steps]
+        assert fixed([rough], count, 0.1, sizes, Rule.PAPER).risk == pytest.approx(own.risk)
+        assert all(fixed([rough], count, 0.1, [f * sizes[0]], Rule.PAPER).risk > own.risk for f in (0.8, 1.25))
+
+
+def test_on_the_l1_ball_in_many_coordinates_the_own_potential_wins():
+    data = table(3000, 4)
+    wide = replace(
+        problem(data, constraint=L1Ball(1.0)), dimension=2000, norm_l1=2000.0, norm_l2=math.sqrt(2000.0), norm_linf=1.0
+    )
+    facts = replace(data.facts, columns=tuple(f"x{j}" for j in range(2000)), norm_l2=math.sqrt(2000.0))
+    solver, bought = MirrorDescentSolver(), menu(replace(data, facts=facts), wide)
+    plan = solver.plan(wide, bought, Allowance.gdp(0.2))
+    assert not plan.settings["euclidean"]
+    other = solver.plan(replace(wide, constraint=L2Ball(1.0)), bought, Allowance.gdp(0.2))
+    assert solver.predicted_risk(wide, plan) < 0.5 * solver.predicted_risk(wide, other)
+
+
+def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
+    """Quantiles with a ridge: the excess falls like ln T/T, within its bound, where the plain rule promises 1/√T."""
+    data = tables_for(Pinball(0.3), intercept=False, n=200)
+    asked = asked_of(data, Pinball(0.3), constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.5))
+    block = Block(0, 4, potential(L2Ball(1.0), 4, euclidean=True), 0.7 + 0.5, math.inf)
+    answers = NumpyAnswers(data.X, data.Y, asked.loss, 1.0)
+
+    def oracle(theta):
+        return answers.gradient(theta) + 0.5 * theta
+
+    def excess(count):
+        bound = strongly_convex([block], count, 0.0, 0.5)
+        mean = descend([block], oracle, bound.steps, count=count, with_start=True)
+        gap = objective(data, asked, mean[:, None]) - least
+        assert gap <= bound.risk
+        return gap
+
+    least = min(optimum(data, asked, 1.0), math.inf)
+    fine = descend([block], oracle, [Step(0.0, 0.5)], count=40_000, with_start=True)
+    least = min(least, objective(data, asked, fine[:, None]))
+    counts = np.array([10, 30, 100, 300, 1000])
+    slope = np.polyfit(np.log(counts), np.log([excess(count) for count in counts]), 1)[0]
+    assert slope < -0.7
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_ridge_is_part_of_what_is_minimised(intercept):
+    data = table(20_000, 4, intercept=intercept)
+    asked = problem(data, constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.3))
+    solver = MirrorDescentSolver()
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(3.0))
+    assert plan.settings["strength"] == 0.3
+    theta = solve(solver, data, asked, 3.0).theta
+    ridge = 0.3 * np.diag(np.append(np.ones(4), [0.0] * intercept))
+    exact = np.linalg.solve(data.X.T @ data.X / data.records + ridge, data.X.T @ data.Y / data.records)
+    assert theta == pytest.approx(exact, abs=0.02)
+
+
+def test_rows_are_not_clipped_where_the_zero_model_leaves_them():
+    """The clip is the largest |φ'| at θ = 0: Huber's loss beyond it, and the exact loss on request."""
+    data = table(intercept=True)
+    asked = problem(data, constraint=L2Ball(3.0))
+    assert MirrorDescentSolver().plan(asked, menu(data, asked), Allowance.gdp(1.0)).settings["clip"] == 1.0
+    assert MirrorDescentSolver(clip=2.5).plan(asked, menu(data, asked), Allowance.gdp(1.0)).settings["clip"] == 2.5
+
+
+def test_the_papers_noise_is_printed_and_its_real_price_is_stated():
+    data = table(20_000, 5)
+    asked = problem(data, constraint=L2Ball(0.5))
+    budget = Budget(1.0, 1.0 / 20_000**2)
+    printed = MirrorDescentSolver(clip=1.5).plan(
+        asked, menu(data, asked), Allowance(budget, calibration=Calibration.PAPER)
+    )
+    count = printed.settings["steps"]
+    assert count == MOST_STEPS
+    assert "cut to what can be run" in printed.reason
+    lipschitz_l2 = 1.5 * data.facts.norm_l2
+    sigma = math.sqrt(32 * count) * lipschitz_l2 * math.log(count / budget.pair[1]) / 20_000
+    assert printed.quotes[0].sigma / 20_000 == pytest.approx(sigma, rel=1e-6)
+    exact = MirrorDescentSolver(clip=1.5).plan(asked, menu(data, asked), Allowance(budget))
+    per_step = exact.settings["sigma"] / math.sqrt(exact.settings["steps"])
+    assert sigma / math.sqrt(count) > 10.0 * per_step
+    assert printed.event.gdp_mu() < 0.1 * exact.event.gdp_mu()
+    small = problem(data, constraint=L2Ball(0.5), records=300)
+    short = MirrorDescentSolver().plan(
+        small, menu(data, small), Allowance(Budget(1.0, 1e-5), calibration=Calibration.PAPER)
+    )
+    assert 1 <= short.settings["steps"] < MOST_STEPS
+    assert "cut" not in short.reason
+
+
+def test_what_it_cannot_do_is_refused_with_the_remedy():
+    data, solver, two = table(), MirrorDescentSolver(), table(targets=2)
+    free = problem(data)
+    with pytest.raises(CapabilityError, match="Pass constraint=L2Ball"):
+        solver.plan(free, menu(data, free), Allowance.gdp(1.0))
+    sparse = problem(data, constraint=L2Ball(1.0), penalty=ElasticNetPenalty(0.1, 0.5))
+    with pytest.raises(CapabilityError, match="constraint=L1Ball"):
+        solver.plan(sparse, menu(data, sparse), Allowance.gdp(1.0))
+    several = problem(two, constraint=L2Ball(1.0))
+    with pytest.raises(CapabilityError, match="solver='moments'"):
+        solver.plan(several, menu(two, several), Allowance.gdp(1.0))
+    asked = problem(data, constraint=L2Ball(1.0))
+    with pytest.raises(InvalidParameter, match="needs ε and a δ above 0"):
+        solver.plan(asked, menu(data, asked), Allowance(Budget.gdp(1.0), calibration=Calibration.PAPER))
