@@ -47,6 +47,14 @@ class Curator:
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A curator holds private rows and cannot be pickled or copied: that would take them outside.")
 
+    def of_target(self, target: int) -> "Curator":
+        """The same curator, asked about one of the targets alone; its answers come out of the same payment."""
+        rows = self.__rows
+        column = np.ascontiguousarray(rows.Y[:, [target]])
+        part = Curator(Rows(rows.X, column, rows.weight, rows.offset), self.__quotes, key=self.__key)
+        part.__answered = self.__answered
+        return part
+
     def gradient(self, theta: Array) -> Array:
         """The noisy mean of clipped per-record gradients at θ, shape (p,)."""
         query, index = self.__spend(GradientQuery)

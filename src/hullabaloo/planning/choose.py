@@ -9,7 +9,17 @@ from hullabaloo.losses import Squared
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import GradientSolver, Menu, MirrorDescentSolver, MomentsSolver, Plan, Problem, Solver
+from hullabaloo.solvers import (
+    GradientSolver,
+    Menu,
+    MirrorDescentSolver,
+    MomentsSolver,
+    Plan,
+    Problem,
+    SeparateTargetsSolver,
+    Solver,
+    separate,
+)
 
 SOLVERS: Mapping[str, Solver] = MappingProxyType(
     {"moments": MomentsSolver(), "gradient": GradientSolver(), "mirror_descent": MirrorDescentSolver()}
@@ -43,13 +53,20 @@ def choose(
             raise InvalidParameter(f"The solver {name!r} was asked, but there are {known}; pass one of these.")
         if name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
-        solver = SOLVERS[name]
+        solver = solvers_for(problem)[name]
         return solver, solver.plan(problem, menu, allowance)
     if not allowance.is_private:
         return exact(problem, menu)
     best = best_of(prospects(problem, menu, allowance, perform))
     assert best.plan is not None
     return best.solver, best.plan
+
+
+def solvers_for(problem: Problem) -> Mapping[str, Solver]:
+    """The solvers by name, each taking one target after the other where the loss is of one prediction."""
+    if not separate(problem):
+        return SOLVERS
+    return {name: SeparateTargetsSolver(solver) for name, solver in SOLVERS.items()}
 
 
 def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
@@ -61,7 +78,8 @@ def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
         try:
             if name == "moments":
                 _refuse_wide(problem, "")
-            return SOLVERS[name], SOLVERS[name].plan(problem, menu, Allowance.gdp(float("inf")))
+            solver = solvers_for(problem)[name]
+            return solver, solver.plan(problem, menu, Allowance.gdp(float("inf")))
         except (CapabilityError, InvalidParameter) as refused:
             refusals.append(str(refused))
     raise CapabilityError(refusals[-1])
@@ -74,7 +92,11 @@ def prospects(
 
     Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
     """
-    able = {name: solver for name, solver in SOLVERS.items() if name != "moments" or problem.dimension <= WIDEST}
+    able = {
+        name: solver
+        for name, solver in solvers_for(problem).items()
+        if name != "moments" or problem.dimension <= WIDEST
+    }
     found = propose(problem, menu, allowance, able)
     if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
         found, _ = rehearsed(found, problem, exact(problem, menu), perform)

@@ -5,6 +5,7 @@ from hullabaloo.solvers.explained import Explained, explained
 from hullabaloo.solvers.gradient import GradientSolver
 from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.moments import MomentsSolver, solve_moments
+from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 
 __all__ = [
     "Answers",
@@ -16,8 +17,10 @@ __all__ = [
     "Plan",
     "Problem",
     "Quote",
+    "SeparateTargetsSolver",
     "Solution",
     "Solver",
     "explained",
+    "separate",
     "solve_moments",
 ]

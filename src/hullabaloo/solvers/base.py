@@ -89,11 +89,18 @@ class NoisyQuote(Quote, Protocol):
     def sigma(self) -> float: ...  # noqa: D102
 
 
-class SelectionQuote(Quote, Protocol):
-    """A quote whose answer is the index of a candidate; `sensitivity` is that of one score of the sum over records."""
+class VertexQuote(Quote, Protocol):
+    """A quote whose answer is the number of a vertex, chosen at range `epsilon` by scores of that `sensitivity`.
+
+    Scores are slopes of the sum over records; `weight` multiplies the intercept's part.
+    """
 
     @property
+    def epsilon(self) -> float: ...  # noqa: D102
+    @property
     def sensitivity(self) -> float: ...  # noqa: D102
+    @property
+    def weight(self) -> float: ...  # noqa: D102
 
 
 class Menu(Protocol):
@@ -103,12 +110,13 @@ class Menu(Protocol):
     def moments(self, *, mu: float, target_scale: float) -> NoisyQuote: ...  # noqa: D102
     def vertex(  # noqa: D102
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
-    ) -> SelectionQuote: ...
+    ) -> VertexQuote: ...
 
 
 class Answers(Protocol):
     """The curator as a solver sees it: noisy answers, and only those that were paid for."""
 
+    def of_target(self, target: int) -> "Answers": ...  # noqa: D102
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
     def moments(self) -> NoisyMoments: ...  # noqa: D102
     def vertex(self, theta: Array) -> int: ...  # noqa: D102
