@@ -1,0 +1,193 @@
+"""Classes are declared: labels come back as they were declared, and what the records hold changes no shape and raises nothing."""
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.preprocessing import Normalizer
+
+import hullabaloo as hb
+from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotReleased
+from hullabaloo.noise import TestKey
+from tests.linear_model.examples import CLASSIFIERS, FEATURES, domain_for, table
+
+KEY = TestKey(bytes(range(32)))
+BUDGET = hb.Budget(2.0, 1e-7)
+THREE = hb.Domain(features=FEATURES, classes={"ward": ["a", "b", "c"]}, indicators=False)
+
+
+def fitted(name: str, domain: hb.Domain, frame: pd.DataFrame, **more: Any) -> Any:
+    return getattr(hb, name)(budget=BUDGET, domain=domain, test_key=KEY, **more).fit(frame)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_two_classes_are_told_apart_and_named_as_declared(name: str) -> None:
+    frame, new = table(20_000), table(2000, seed=1)
+    model = fitted(name, domain_for(name), frame)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert (model.coef_.shape, model.intercept_.shape) == ((1, 4), (1,))
+    assert model.coef_[0] == pytest.approx([0.05, 0.0, 0.0, 2.0], abs=0.6)
+    decision = model.decision_function(new)
+    assert decision.shape == (2000,)
+    assert np.array_equal(model.predict(new), np.where(decision > 0, "yes", "no"))
+    assert model.score(new, new["ill"]) > 0.65
+    assert roc_auc_score(new["ill"] == "yes", decision) > 0.72
+
+
+def test_probabilities_are_calibrated() -> None:
+    frame, new = table(20_000), table(4000, seed=1)
+    model = fitted("LogisticRegression", domain_for("LogisticRegression"), frame)
+    chances = model.predict_proba(new)
+    assert chances.shape == (4000, 2)
+    assert chances.sum(axis=1) == pytest.approx(np.ones(4000))
+    assert np.exp(model.predict_log_proba(new)) == pytest.approx(chances)
+    share = float((frame["ill"] == "yes").mean())
+    constant = -share * math.log(share) - (1 - share) * math.log(1 - share)
+    assert log_loss(new["ill"], chances) < constant - 0.05
+
+
+@pytest.mark.parametrize(
+    ("declared", "classes"),
+    [
+        ([1, 0], [0, 1]),
+        (["yes", "no"], ["no", "yes"]),
+        ([True, False], [False, True]),
+        ([2.5, -1], [-1, 2.5]),
+        ([10, 9], [9, 10]),
+        ([1, "other"], [1, "other"]),
+    ],
+)
+def test_labels_are_of_the_declared_type_and_in_their_natural_order(declared: list[Any], classes: list[Any]) -> None:
+    """scikit-learn's scores take the second class for the positive one, in this order."""
+    X = np.linspace(-1.0, 1.0, 2000)[:, None]
+    y = [classes[1] if value > 0.3 else classes[0] for value in X[:, 0]]
+    domain = hb.Domain(features={"a": (-1, 1)}, classes=declared, indicators=False)
+    model = hb.LogisticRegression(budget=hb.Budget(3.0, 1e-6), domain=domain, test_key=KEY).fit(X, y)
+    assert model.classes_.tolist() == classes
+    assert [type(label) for label in model.classes_.tolist()] == [type(label) for label in classes]
+    assert model.coef_[0, 0] > 0.0
+    assert model.predict([[-1.0], [1.0]]).tolist() == classes
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_declared_class_without_records_is_no_error(name: str) -> None:
+    frame = table(3000)
+    domain = hb.Domain(features=FEATURES, classes={"ill": ["no", "yes"]}, indicators=False)
+    frame["ill"] = "no"
+    model = fitted(name, domain, frame)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert (model.predict(frame) == "no").mean() > 0.95
+
+
+def test_a_class_that_was_not_declared_counts_as_the_fill() -> None:
+    frame = table(3000)
+    undeclared = frame["ill"].where(frame["ill"] != "yes", "unheard of")
+    domain = hb.Domain(features=FEATURES, classes=["no", "yes"], target_fill="yes", indicators=False)
+    models = [
+        hb.LogisticRegression(budget=BUDGET, domain=domain, test_key=KEY).fit(frame, y)
+        for y in (frame["ill"], undeclared)
+    ]
+    assert models[0].release_.theta.tobytes() == models[1].release_.theta.tobytes()
+
+
+def test_three_classes_have_a_row_of_coefficients_each() -> None:
+    frame, new = table(20_000), table(3000, seed=1)
+    model = fitted("LogisticRegression", THREE, frame)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert (model.coef_.shape, model.intercept_.shape) == ((3, 4), (3,))
+    assert model.decision_function(new).shape == (3000, 3)
+    chances = model.predict_proba(new)
+    assert chances.sum(axis=1) == pytest.approx(np.ones(3000))
+    assert np.array_equal(model.predict(new), model.classes_[np.argmax(chances, axis=1)])
+    shares = np.array([(frame["ward"] == label).mean() for label in "abc"])
+    assert log_loss(new["ward"], chances) < -float(shares @ np.log(shares)) - 0.05
+    assert model.score(new, new["ward"]) > float(shares.max())
+    assert {row.target for row in model.summary().rows} == {"ward=a", "ward=b", "ward=c"}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_one_against_the_rest(name: str) -> None:
+    frame, new = table(20_000), table(3000, seed=1)
+    more = {"multi_class": "one-vs-rest"} if name == "LogisticRegression" else {}
+    model = fitted(name, THREE, frame, **more)
+    assert model.coef_.shape == (3, 4)
+    assert model.score(new, new["ward"]) > float(frame["ward"].value_counts(normalize=True).max())
+    if name == "LogisticRegression":
+        assert model.predict_proba(new).sum(axis=1) == pytest.approx(np.ones(3000))
+
+
+def test_bounds_of_a_number_are_no_classes() -> None:
+    for domain in (
+        hb.Domain(features=FEATURES, target={"ill": (0, 1)}),
+        hb.Domain(features=FEATURES),
+    ):
+        model = hb.LogisticRegression(budget=BUDGET, domain=domain)
+        for asked in (lambda: model.fit(table(50)), lambda: model.price(n=50)):  # noqa: B023 - called at once
+            with pytest.raises(DomainError, match=r"learns classes.*classes=\['no', 'yes'\]"):
+                asked()
+    with pytest.raises(InvalidParameter, match="multi_class was given as 'ovr'.*'one-vs-rest'"):
+        hb.LogisticRegression(budget=BUDGET, domain=THREE, multi_class="ovr").price(n=100)
+    for wrong in (0.0, -1.0, math.nan, "wide", True):
+        with pytest.raises(InvalidParameter, match="smoothing .* above 0"):
+            hb.LinearSVC(budget=BUDGET, domain=domain_for("LinearSVC"), smoothing=wrong).price(n=100)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("domain", [domain_for("LogisticRegression"), THREE], ids=["two", "three"])
+def test_classifiers_survive_saving_and_leave_for_scikit_learn(tmp_path: Path, name: str, domain: hb.Domain) -> None:
+    frame, new = table(3000), table(200, seed=1)
+    model = fitted(name, domain, frame)
+    model.save(tmp_path / "model.json")
+    for back in (hb.load(tmp_path / "model.json"), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(back.predict(new), model.predict(new))
+        assert back.coef_.tobytes() == model.coef_.tobytes()
+        assert back.classes_.tolist() == model.classes_.tolist()
+        assert {**back.get_params(), "test_key": KEY, "domain": None, "neighbours": ""} == {
+            **model.get_params(), "domain": None, "neighbours": "",
+        }  # fmt: skip
+    plain = model.to_sklearn()
+    assert np.array_equal(plain.predict(new), model.predict(new))
+    assert plain.decision_function(new) == pytest.approx(model.decision_function(new))
+    if name == "LogisticRegression":
+        assert plain.predict_proba(new) == pytest.approx(model.predict_proba(new))
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_what_needs_moments_says_so(name: str) -> None:
+    model = fitted(name, domain_for(name), table(2000))
+    with pytest.raises(NotReleased, match="not the squared one"):
+        model.refit()
+    with pytest.raises(NotReleased, match="not the squared one"):
+        hb.compare([model])
+    with pytest.raises(HullabalooError, match="squared"):
+        fitted(name, domain_for(name), table(2000), solver="moments")
+
+
+def test_the_summary_says_what_a_coefficient_is() -> None:
+    two = fitted("LogisticRegression", domain_for("LogisticRegression"), table(2000)).summary()
+    assert "the log-odds of 'yes'" in two.note
+    assert "solver='moments'" not in str(two)
+    svc = fitted("LinearSVC", domain_for("LinearSVC"), table(2000)).summary()
+    assert "the decision in favour of 'yes'" in svc.note
+    assert "log-probability" in fitted("LogisticRegression", THREE, table(2000)).summary().note
+
+
+def test_a_pipeline_of_a_classifier_is_one() -> None:
+    frame = table(5000)
+    X = frame[["age", "hours"]].to_numpy() / 100
+    domain = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, classes=["no", "yes"], indicators=False)
+    pipe = hb.private_pipeline(Normalizer(), hb.LogisticRegression(budget=BUDGET, domain=domain, test_key=KEY))
+    pipe.fit(X, frame["ill"])
+    assert set(pipe.predict(X)) <= {"no", "yes"}
+    assert pipe.predict_proba(X).shape == (5000, 2)
+    assert pipe.score(X, frame["ill"]) == pytest.approx(np.mean(pipe.predict(X) == frame["ill"]))
+    assert pipe.__sklearn_tags__().estimator_type == "classifier"
+    assert pipe.classes_.tolist() == ["no", "yes"]
+    numbers = hb.private_pipeline(Normalizer(), hb.Ridge(budget=BUDGET, domain=domain))
+    assert numbers.__sklearn_tags__().estimator_type == "regressor"
+    assert not hasattr(numbers, "predict_proba")
