@@ -39,7 +39,15 @@ law = settings(max_examples=25, derandomize=True, deadline=None)
 
 def test_every_event_is_covered_here() -> None:
     kinds = {cls.kind for cls in Event.__subclasses__() if cls.__module__.startswith("hullabaloo.")}
-    assert kinds == {"gaussian", "laplace", "selection", "permute-and-flip", "not-private", "composed"}
+    assert kinds == {
+        "gaussian",
+        "laplace",
+        "selection",
+        "permute-and-flip",
+        "objective-perturbation",
+        "not-private",
+        "composed",
+    }
 
 
 @law

@@ -12,6 +12,13 @@ from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon, gdp_mu
 from hullabaloo.privacy.gdp_filter import GdpFilter
 from hullabaloo.privacy.neighbours import Neighbours
 from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPrivateEvent
+from hullabaloo.privacy.objective_calibrate import (
+    kifer_objective_perturbation,
+    objective_noise_multiplier,
+    output_noise_multiplier,
+    paper_objective_perturbation,
+)
+from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi_filter import RenyiFilter
 from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
 
@@ -31,6 +38,7 @@ __all__ = [
     "LaplaceEvent",
     "Neighbours",
     "NotPrivateEvent",
+    "ObjectivePerturbationEvent",
     "PermuteAndFlipEvent",
     "Remaining",
     "RenyiFilter",
@@ -46,6 +54,10 @@ __all__ = [
     "gdp_epsilon",
     "gdp_mu",
     "group",
+    "kifer_objective_perturbation",
     "noise_multiplier",
+    "objective_noise_multiplier",
+    "output_noise_multiplier",
+    "paper_objective_perturbation",
     "selection_epsilon",
 ]

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, final
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range
-from hullabaloo.privacy._rounding import padded, root_at_least, sum_at_least
+from hullabaloo.privacy._rounding import float_at_most, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event, with_tail
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPrivateEvent
-from hullabaloo.privacy.renyi import checked_order, renyi_delta
+from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
+from hullabaloo.privacy.renyi import checked_order, golden, renyi_delta
 from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
 
 
@@ -28,7 +29,9 @@ class ComposedEvent(Event):
     **Guarantee.** Claim: each method bounds the adaptive composition of its parts, the sequence of parts fixed beforehand.
     Proof: Rényi divergences add (Mironov 2017, Prop. 1), GDP composes as ``√Σμ²`` (Dong, Roth & Su 2022, Cor. 3.3), pure
     ε add, total variation to the exact law adds; the profile is the smallest of what these and, for repeated equal
-    selections, the exact bounded-range programme give. For Gaussian releases alone the GDP value is exact.
+    selections, the exact bounded-range programme give. For Gaussian releases alone the GDP value is exact. With objective
+    perturbation among the parts also ``min_e δ₁(ε − e) + δ₂(e)`` over a split into it and the rest (basic composition, adaptive:
+    Dwork & Roth 2014, Thm 3.16).
     """
 
     parts: tuple[tuple[Event, int], ...]
@@ -96,11 +99,12 @@ class ComposedEvent(Event):
 class _Profile:
     """The best bound on δ(ε) of a composition's exact law."""
 
-    __slots__ = ("event", "gaussian", "mu", "pure")
+    __slots__ = ("event", "gaussian", "mu", "pure", "split")
 
     def __init__(self, event: ComposedEvent) -> None:
         self.event, self.mu, self.pure = event, event.gdp_mu(), event.pure_epsilon()
         self.gaussian = all(isinstance(part, GaussianEvent) for part, _ in event.parts)
+        self.split = _split(event.parts)
 
     def __call__(self, epsilon: float) -> float:
         if epsilon >= self.pure:
@@ -108,12 +112,43 @@ class _Profile:
         bound = 1.0 if self.mu is None else gdp_delta(self.mu, epsilon)
         if self.gaussian or (self.mu is not None and math.isinf(self.mu)):
             return bound
+        if self.split is not None:
+            bound = min(bound, _basic(*self.split, epsilon))
+            if self.split[0].parts[0][1] == 1 == len(self.split[0].parts):
+                return bound
         bound = min(bound, renyi_delta(self.event.renyi, epsilon))
         if len(self.event.parts) == 1:
             part, count = self.event.parts[0]
             if isinstance(part, SelectionEvent) and count <= bounded_range.MAX_COUNT:
                 bound = min(bound, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
         return bound
+
+
+def _split(parts: tuple[tuple[Event, int], ...]) -> tuple[ComposedEvent, ComposedEvent] | None:
+    """Give the objective perturbations and the rest; None when there is no rest and none alone, or no objective perturbation."""
+    objective = tuple(part for part in parts if isinstance(part[0], ObjectivePerturbationEvent))
+    rest = tuple(part for part in parts if not isinstance(part[0], ObjectivePerturbationEvent))
+    if not objective or (not rest and (len(objective) > 1 or objective[0][1] > 1)):
+        return None
+    return ComposedEvent(objective), ComposedEvent(rest)
+
+
+def _basic(one: ComposedEvent, other: ComposedEvent, epsilon: float) -> float:
+    """Give the smallest ``δ₁(ε − e) + δ₂(e)`` that a search over e finds; every e in [0, ε] is valid."""
+    event, count = one.parts[0]
+    single = len(one.parts) == count == 1 and isinstance(event, ObjectivePerturbationEvent)
+    first = event.exact if single and isinstance(event, ObjectivePerturbationEvent) else one._exact_profile()
+    if not other.parts:
+        return first(epsilon)
+    second = other._exact_profile()
+    if epsilon == 0.0 or math.isinf(epsilon):
+        return min(1.0, padded(first(epsilon) + second(epsilon), 4.0))
+
+    def at(x: float) -> float:
+        share = epsilon / (1.0 + math.exp(-x))
+        return padded(first(float_at_most(Fraction(epsilon) - Fraction(share))) + second(share), 4.0)
+
+    return min(1.0, golden(at, -16.0, 4.0, 24))
 
 
 def compose(*events: Event, count: int = 1) -> Event:
@@ -149,7 +184,15 @@ def event_from_dict(state: Mapping[str, Any]) -> Event:
 def _atom_from_dict(state: Mapping[str, Any]) -> Event:
     """Read an event that is not a composition; fail on an unknown kind or a wrong field."""
     kinds: dict[str, type[Event]] = {
-        k.kind: k for k in (GaussianEvent, LaplaceEvent, SelectionEvent, PermuteAndFlipEvent, NotPrivateEvent)
+        k.kind: k
+        for k in (
+            GaussianEvent,
+            LaplaceEvent,
+            SelectionEvent,
+            PermuteAndFlipEvent,
+            ObjectivePerturbationEvent,
+            NotPrivateEvent,
+        )
     }
     rest = {name: value for name, value in state.items() if name != "kind"}
     cls = kinds.get(str(state.get("kind")))

@@ -52,7 +52,7 @@ def renyi_delta(curve: Curve, epsilon: float) -> float:
         alpha = 1.0 + math.exp(x)
         return delta_at_order(alpha, curve(alpha), epsilon)
 
-    return _golden(at, -6.0, 21.0)
+    return golden(at, -6.0, 21.0)
 
 
 def order_capacity(alpha: float, epsilon: float, delta: float) -> float:
@@ -102,13 +102,13 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     return order_capacity(alpha, epsilon, delta) / padded(alpha, 4.0)
 
 
-def _golden(function: Curve, low: float, high: float) -> float:
+def golden(function: Curve, low: float, high: float, steps: int = 42) -> float:
     """Give the smallest value met by a golden-section search."""
     ratio = (math.sqrt(5.0) - 1.0) / 2.0
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = function(left), function(right)
     best = min(at_left, at_right)
-    for _ in range(42):
+    for _ in range(steps):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
