@@ -10,12 +10,12 @@ from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import Box, L1Ball, L2Ball, Simplex, WithIntercept
 from hullabaloo.solvers.mirror_blocks import potential
 
-RUNS = 200
+RUNS = 100
 
 
 @pytest.mark.parametrize("body", [L1Ball(1.0), L2Ball(1.0), Box(-0.5, 0.5), Simplex()], ids=str)
 def test_a_noisy_oracle_reaches_the_stated_risk(body):
-    """Mean excess over 200 runs, of a loss of range at most 2√2; false alarm 1e-6 (Hoeffding)."""
+    """Mean excess over 100 runs, of a loss of range at most 2√2; false alarm 1e-6 (Hoeffding)."""
     rng = np.random.default_rng(0)
     aim, steps, noise, p = np.array([0.4, -0.1, 0.3, 0.0, 0.0, 0.2]), 40, 0.3, 6
     aim = body.project(aim)

@@ -2,10 +2,9 @@
 
 import math
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import Box, ConvexSet, HasMirrorMap, MirrorMap, NoPenalty, Projectable
-from hullabaloo.geometry.mirror import EuclideanMap
-from hullabaloo.losses import Loss
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import Box, ConvexSet, HasMirrorMap, MirrorMap, NoPenalty
+from hullabaloo.geometry.mirror import euclidean_map
 from hullabaloo.solvers.base import Problem
 from hullabaloo.solvers.mirror_rule import Block
 
@@ -14,15 +13,12 @@ def potential(body: ConvexSet, size: int, *, euclidean: bool) -> MirrorMap:
     """The set's own potential, or ½‖θ‖² on a set that can be projected onto."""
     if not euclidean and isinstance(body, HasMirrorMap):
         return body.mirror_map(size)
-    if not isinstance(body, Projectable):
-        raise CapabilityError(f"{body!r} has neither a mirror map nor a projection; use another set.")
     if math.isinf(body.max_norm(2.0, size)):
         raise InvalidParameter(
             f"Mirror descent was given {body!r}, which is not bounded, so that no number of steps need come near the least loss. "
             "Bound every coordinate."
         )
-    spread = 0.5 * (body.max_norm(2.0, size) ** 2 - float((near := body.start(size)) @ near))
-    return EuclideanMap(body, size, max(0.0, spread))
+    return euclidean_map(body, size)
 
 
 def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
@@ -38,9 +34,9 @@ def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
     found = []
     if size:
         mirror = potential(body, size, euclidean=euclidean)
-        unit = problem.max_weight * _dual(mirror, *_slope_norms(problem))
+        unit = problem.max_weight * mirror.dual_bound(*_row_norms(problem))
         strength = penalty_strength(problem)
-        pull = strength * _dual(mirror, *(body.max_norm(q, size) for q in (1.0, 2.0, math.inf)))
+        pull = strength * mirror.dual_bound(*(body.max_norm(q, size) for q in (1.0, 2.0, math.inf)))
         curvature = curved * unit * unit / problem.max_weight + strength * mirror.unit_radius**2
         found.append(Block(0, size, mirror, clip * unit + pull, curvature))
     if problem.intercept:
@@ -55,8 +51,8 @@ def prediction_bound(problem: Problem) -> float:
     body, k = problem.constraint, problem.targets
     assert body is not None  # the plan saw to it
     size = (problem.dimension - problem.intercept) * k
-    l1, l2, linf = _slope_norms(problem)
-    pairs = ((1.0, linf), (2.0, l2), (math.inf, l1))
+    l1, l2, linf = _row_norms(problem)
+    pairs = ((1.0, linf), (2.0, l2), (math.inf, math.sqrt(k) * l1))  # norms of x ⊗ u for every u with ‖u‖₂ = 1
     slopes = min(body.max_norm(q, size) * norm for q, norm in pairs) if size else 0.0
     return slopes + (math.sqrt(k) * _ends(problem) if problem.intercept else 0.0) + problem.offset_bound
 
@@ -83,16 +79,7 @@ def _ends(problem: Problem) -> float:
     return max(abs(end) for end in problem.loss.intercept_bounds)
 
 
-def _slope_norms(problem: Problem) -> tuple[float, float, float]:
-    """Bounds of ‖x ⊗ u‖_q, q = 1, 2, ∞, ‖u‖₂ = 1, x without the constant column."""
-    l1, l2 = problem.norm_l1 - problem.intercept, math.sqrt(max(0.0, problem.norm_l2**2 - problem.intercept))
-    spread = 1.0 if isinstance(problem.loss, Loss) else math.sqrt(problem.targets)
-    return l1 * spread, l2, min(problem.norm_linf, l2)
-
-
-def _dual(mirror: MirrorMap, l1: float, l2: float, linf: float) -> float:
-    """Bound of the dual norm ‖·‖_k, k ≥ 2, of a vector of these norms: `‖x‖_k ≤ ‖x‖₂^{2/k} ‖x‖_∞^{1−2/k}`."""
-    q = mirror.exponent
-    k = math.inf if q == 1.0 else q / (q - 1.0)
-    share = 0.0 if math.isinf(k) else 2.0 / k
-    return float(min(l1, l2**share * linf ** (1.0 - share)))
+def _row_norms(problem: Problem) -> tuple[float, float, float]:
+    """Bounds of ‖x‖_q, q = 1, 2, ∞, without the constant column."""
+    l2 = math.sqrt(max(0.0, problem.norm_l2**2 - problem.intercept))
+    return problem.norm_l1 - problem.intercept, l2, min(problem.norm_linf, l2)

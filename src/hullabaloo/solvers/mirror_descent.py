@@ -36,18 +36,24 @@ def descend(
     blocks: Sequence[Block], oracle: Callable[[Array], Array], steps: Sequence[Step], *, count: int, with_start: bool
 ) -> Array:
     """Algorithm 1 on a flattened θ: the mean of θ₁ … θ_N, N = T + 1, or of θ₂ … θ_N without the start."""
-    start = np.concatenate([block.mirror.start() for block in blocks])  # line 2: θ₁ = argmin Ψ
+    starts = [block.mirror.start() for block in blocks]  # line 2: θ₁ = argmin Ψ
+    ends = np.cumsum([state.size for state in starts])[:-1]
 
-    def step(t: int, theta: Array) -> Array:  # line 3: t = 1 to T
-        noisy = oracle(theta)  # ∇L(θ_t) + b_t
+    def points(states: Array) -> Array:  # what is stepped is a map's own state; θ is linear in it
+        parts = zip(blocks, np.split(states, ends), strict=True)
+        return np.concatenate([block.mirror.point(state) for block, state in parts])
+
+    def step(t: int, states: Array) -> Array:  # line 3: t = 1 to T
+        noisy = oracle(points(states))  # ∇L(θ_t) + b_t
         moved = [
-            block.mirror.step(theta[block.start : block.end], size.at(t + 1) * noisy[block.start : block.end])
-            for block, size in zip(blocks, steps, strict=True)
+            block.mirror.step(state, size.at(t + 1) * noisy[block.start : block.end])
+            for block, state, size in zip(blocks, np.split(states, ends), steps, strict=True)
         ]
         return np.concatenate(moved)  # line 4: θ_{t+1}
 
-    mean = iterate(start, step, steps=count, averaging=Averaging.ALL)  # line 5
-    return mean + (start - mean) / (count + 1) if with_start else mean
+    start = np.concatenate(starts)
+    mean = iterate(start, step, steps=count, averaging=Averaging.ALL)
+    return points(mean + (start - mean) / (count + 1) if with_start else mean)  # line 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hullabaloo.geometry import MirrorMap
+from hullabaloo.geometry.mirror import EuclideanMap
 
 MOST_STEPS = 1000
 """Gradients of one fit at most: each is a pass over the table."""
@@ -143,7 +144,7 @@ def candidates(blocks: Sequence[Block], count: int, sigma: float, strength: floa
     yield lipschitz(blocks, count, sigma)
     if all(math.isfinite(block.curvature) for block in blocks):
         yield smooth(blocks, count, sigma)
-    if strength > 0.0 and blocks[0].mirror.exponent == 2.0:
+    if strength > 0.0 and isinstance(blocks[0].mirror, EuclideanMap):
         yield strongly_convex(blocks, count, sigma, strength)
 
 
