@@ -38,7 +38,9 @@ def _table(n: int, seed: int) -> pd.DataFrame:
         }
     )
     score = 0.05 * (frame["age"] - 54) + 2.0 * (frame["job"] == "cook") - 1.0
-    frame["cost"] = 0.1 * frame["age"] - 0.05 * frame["hours"] + 3.0 * (frame["job"] == "cook") - 2 + rng.normal(0, 1, n)
+    frame["cost"] = (
+        0.1 * frame["age"] - 0.05 * frame["hours"] + 3.0 * (frame["job"] == "cook") - 2 + rng.normal(0, 1, n)
+    )
     frame["ill"] = np.where(rng.logistic(size=n) < score, "yes", "no")
     sides = np.column_stack([np.zeros(n), score, 0.04 * (frame["hours"] - 40)]) + rng.gumbel(size=(n, 3))
     frame["ward"] = np.array(["a", "b", "c"])[np.argmax(sides, axis=1)]
