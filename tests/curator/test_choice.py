@@ -290,7 +290,7 @@ def test_beside_an_intercept_the_sensitivity_holds_is_attained_and_its_end_takes
         assert moved <= asked.sensitivity
     unit = 0.5 * about.max_weight * about.records_per_unit * copies(relation)
     head = 0.7 * about.norm_linf * unit
-    assert asked.sensitivity <= head * (1.0 / 0.75) * (1.0 + 1e-6)
+    assert asked.sensitivity <= head * (1.0 / 0.6) * (1.0 + 1e-6)
     m, p = about.records_per_unit, about.width
     corner = np.zeros(p)
     corner[0] = about.norm_linf

@@ -18,7 +18,7 @@ _SCANNED = 10_000_000
 """Numbers in all vertices up to which each vertex is bounded by itself."""
 _UP = 1.0 + 2.0**-48
 
-SHARE = 0.25
+SHARE = 0.4
 """Part of the score's sensitivity that the choice of the intercept's end may take."""
 
 

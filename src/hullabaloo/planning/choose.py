@@ -10,6 +10,7 @@ from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearse
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import (
+    FrankWolfeSolver,
     GradientSolver,
     Menu,
     MirrorDescentSolver,
@@ -22,7 +23,12 @@ from hullabaloo.solvers import (
 )
 
 SOLVERS: Mapping[str, Solver] = MappingProxyType(
-    {"moments": MomentsSolver(), "gradient": GradientSolver(), "mirror_descent": MirrorDescentSolver()}
+    {
+        "moments": MomentsSolver(),
+        "gradient": GradientSolver(),
+        "mirror_descent": MirrorDescentSolver(),
+        "frank_wolfe": FrankWolfeSolver(),
+    }
 )
 
 EXACT = ("moments", "output_perturbation")

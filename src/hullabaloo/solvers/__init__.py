@@ -2,6 +2,7 @@
 
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
 from hullabaloo.solvers.explained import Explained, explained
+from hullabaloo.solvers.frank_wolfe import FrankWolfeSolver
 from hullabaloo.solvers.gradient import GradientSolver
 from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.moments import MomentsSolver, solve_moments
@@ -10,6 +11,7 @@ from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 __all__ = [
     "Answers",
     "Explained",
+    "FrankWolfeSolver",
     "GradientSolver",
     "Menu",
     "MirrorDescentSolver",
