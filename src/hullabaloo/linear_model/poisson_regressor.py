@@ -97,6 +97,12 @@ class PoissonRegressor(PrivateRegressor):
         return f"A coefficient is the change of the logarithm of the expected {what} for one unit of its column."
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
+        if coef.shape[0] != 1:
+            raise InvalidParameter(
+                f"scikit-learn's PoissonRegressor has one target, and this model has {coef.shape[0]}. Use this model's predict, or "
+                "fit one target at a time."
+            )
         plain = PlainPoisson(fit_intercept=self.encoding_.facts.intercept)
+        plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays
         plain.coef_, plain.intercept_ = coef[0], float(intercept[0])
         return plain
