@@ -5,6 +5,7 @@ from hullabaloo.curator.curator import Curator
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.menu import CuratorMenu
 from hullabaloo.curator.moments import MomentsQuery
+from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
@@ -17,6 +18,7 @@ __all__ = [
     "GradientQuery",
     "MomentsQuery",
     "NoisySum",
+    "PerturbedMinimizerQuery",
     "Query",
     "SecondMomentsQuery",
     "SelectQuery",

@@ -11,6 +11,7 @@ from hullabaloo.curator.choice import choose
 from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
+from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_mask
@@ -28,7 +29,7 @@ Q = TypeVar("Q", bound=Query)
 class Curator:
     """Holds encoded rows and answers queries.
 
-    **Guarantee.** Every answer is the Gaussian mechanism or a private selection on one query, at the noise that the query's
+    **Guarantee.** Every answer is the Gaussian mechanism, a private selection or a perturbed minimiser on one query, at the noise that the query's
     event states; each query is answered at most `count` times. So everything that leaves is bounded by the composition of the
     plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
@@ -70,6 +71,11 @@ class Curator:
         mask = public_mask(excluded, theta.shape[0])
         query, index = self.__spend(SelectQuery)
         return choose(self.__rows, query, theta, mask, self.__derived(query, index))
+
+    def perturbed_minimizer(self) -> Array:
+        """The minimiser of the randomly perturbed objective, shape (p,)."""
+        query, index = self.__spend(PerturbedMinimizerQuery)
+        return perturbed_minimiser(self.__rows, query, self.__derived(query, index))
 
     def moments(self) -> NoisyMoments:
         """The joint noisy moments in mean form, on the unit domain."""

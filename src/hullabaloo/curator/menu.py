@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.moments import MomentsQuery
+from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import RowFacts
-from hullabaloo.geometry import ConvexSet
-from hullabaloo.losses import AnyLoss
+from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.privacy import Neighbours
 
 
@@ -40,6 +41,24 @@ class CuratorMenu:
         """`count` choices of a coordinate by its scaled partial derivative, each of range `epsilon`."""
         public = None if scales is None else tuple(float(scale) for scale in scales)
         return SelectQuery(self.facts, self.neighbours, self.records, count, loss, clip, epsilon, scales=public)
+
+    def perturbed_minimizer(
+        self,
+        loss: Loss,
+        *,
+        clip: float,
+        ridge: float,
+        feasible: ConvexSet | None,
+        penalty: Penalty,
+        noise_multiplier: float,
+        curvature: float,
+        output_multiplier: float,
+        count: int = 1,
+    ) -> PerturbedMinimizerQuery:
+        """`count` minimisers of randomly perturbed objectives; the ridge is of the sum."""
+        basics = (self.facts, self.neighbours, self.records, count)
+        noise = (noise_multiplier, curvature, output_multiplier)
+        return PerturbedMinimizerQuery(*basics, loss, clip, ridge, feasible, penalty, *noise)
 
     def moments(self, *, mu: float, target_scale: float) -> MomentsQuery:
         """One joint release of `Σxxᵀ, Σxyᵀ, Σyyᵀ`, `mu`-GDP."""

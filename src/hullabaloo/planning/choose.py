@@ -15,6 +15,7 @@ from hullabaloo.solvers import (
     Menu,
     MirrorDescentSolver,
     MomentsSolver,
+    ObjectivePerturbationSolver,
     Plan,
     Problem,
     SeparateTargetsSolver,
@@ -28,6 +29,7 @@ SOLVERS: Mapping[str, Solver] = MappingProxyType(
         "gradient": GradientSolver(),
         "mirror_descent": MirrorDescentSolver(),
         "frank_wolfe": FrankWolfeSolver(),
+        "objective_perturbation": ObjectivePerturbationSolver(),
     }
 )
 

@@ -6,6 +6,7 @@ from hullabaloo.solvers.frank_wolfe import FrankWolfeSolver
 from hullabaloo.solvers.gradient import GradientSolver
 from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.moments import MomentsSolver, solve_moments
+from hullabaloo.solvers.objective_perturbation import ObjectivePerturbationSolver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Menu",
     "MirrorDescentSolver",
     "MomentsSolver",
+    "ObjectivePerturbationSolver",
     "Plan",
     "Problem",
     "Quote",

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
-from hullabaloo.losses import AnyLoss
+from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
 from hullabaloo.privacy.answers import NoisyMoments
 
@@ -103,6 +103,15 @@ class VertexQuote(Quote, Protocol):
     def weight(self) -> float: ...  # noqa: D102
 
 
+class PerturbedQuote(Quote, Protocol):
+    """A quote whose answer is a perturbed minimiser: noise `sigma` in the linear term, `output_sigma` on the result."""
+
+    @property
+    def sigma(self) -> float: ...  # noqa: D102
+    @property
+    def output_sigma(self) -> float: ...  # noqa: D102
+
+
 class Menu(Protocol):
     """What can be bought, priced from public facts. `mu` is the Gaussian-DP cost of one answer; ∞ means no noise."""
 
@@ -111,6 +120,19 @@ class Menu(Protocol):
     def vertex(  # noqa: D102
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
     ) -> VertexQuote: ...
+    def perturbed_minimizer(  # noqa: D102
+        self,
+        loss: Loss,
+        *,
+        clip: float,
+        ridge: float,
+        feasible: ConvexSet | None,
+        penalty: Penalty,
+        noise_multiplier: float,
+        curvature: float,
+        output_multiplier: float,
+        count: int = 1,
+    ) -> PerturbedQuote: ...
 
 
 class Answers(Protocol):
@@ -120,6 +142,7 @@ class Answers(Protocol):
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
     def moments(self) -> NoisyMoments: ...  # noqa: D102
     def vertex(self, theta: Array) -> int: ...  # noqa: D102
+    def perturbed_minimizer(self) -> Array: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)

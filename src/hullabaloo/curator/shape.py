@@ -1,0 +1,122 @@
+"""ψ and C as a minimisation inside the curator meets them."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.geometry import ConvexSet, HasElasticForm, Penalty, PenaltyWithFreeIntercept, Projectable
+
+Array = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What is added to the smooth part.
+
+    Attributes:
+        kinks: weights of an l1 penalty, (p,), its quadratic part being in the objective's squares; None for what is not of
+            that form.
+        body: the set, or None.
+        penalty: a penalty of another form, or None.
+        copies: by how much that penalty is multiplied.
+    """
+
+    kinks: Array | None
+    body: Any = None
+    penalty: Penalty | None = None
+    copies: float = 1.0
+
+    def proximal(self, point: Array, step: float) -> Array:
+        """`argmin ψ(u) + ‖u − point‖²/(2 step)` over C."""
+        if self.body is not None:
+            projected: Array = self.body.project(point)
+            return projected
+        if self.penalty is not None:
+            return self.penalty.prox(point, step * self.copies)
+        assert self.kinks is not None
+        softened: Array = np.sign(point) * np.maximum(np.abs(point) - step * self.kinks, 0.0)
+        return softened
+
+    def change(self, theta: Array, new: Array) -> float:
+        """`ψ(new) − ψ(θ)`."""
+        if self.penalty is not None:
+            return self.copies * (self.penalty.value(new) - self.penalty.value(theta))
+        return 0.0 if self.kinks is None else float(self.kinks @ (np.abs(new) - np.abs(theta)))
+
+
+def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge: float, p: int) -> tuple[Shape, Array]:
+    """The shape of `copies · ψ` and C, and the squares: at least the ridge in every coordinate, more where ψ has more."""
+    body = feasible if isinstance(feasible, Projectable) else None
+    weights = elastic_weights(penalty, p)
+    if weights is None:
+        return Shape(None, body, penalty, copies), np.full(p, ridge)
+    kinks, squares = weights
+    return Shape(None if body is not None else copies * kinks, body), np.maximum(copies * squares, ridge)
+
+
+def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
+    """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
+    free = isinstance(penalty, PenaltyWithFreeIntercept)
+    inner = penalty.penalty if isinstance(penalty, PenaltyWithFreeIntercept) else penalty
+    if not isinstance(inner, HasElasticForm):
+        return None
+    kinks, squares = inner.elastic_weights(p - free)
+    return (np.append(kinks, 0.0), np.append(squares, 0.0)) if free else (kinks, squares)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinks(Penalty, HasElasticForm):
+    """`Σ weight_j |θ_j|`."""
+
+    weights: Array
+
+    @property
+    def strong_convexity(self) -> float:
+        """0."""
+        return 0.0
+
+    def value(self, theta: Array) -> float:
+        """`Σ weight_j |θ_j|`."""
+        return float(self.weights @ np.abs(theta))
+
+    def prox(self, v: Array, step: float) -> Array:
+        """Soft threshold."""
+        return Shape(self.weights).proximal(v, step)
+
+    def elastic_weights(self, p: int) -> tuple[Array, Array]:
+        """The weights, and none of squares."""
+        return self.weights, np.zeros(p)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A word: this never leaves the curator."""
+        return {"kind": "kinks"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Copies(Penalty):
+    """A penalty multiplied by a positive number."""
+
+    penalty: Penalty
+    copies: float
+
+    @property
+    def strong_convexity(self) -> float:
+        """As many times that of one."""
+        return self.copies * self.penalty.strong_convexity
+
+    def value(self, theta: Array) -> float:
+        """`copies · ψ(θ)`."""
+        return self.copies * self.penalty.value(theta)
+
+    def prox(self, v: Array, step: float) -> Array:
+        """The prox of ψ with a step as many times as long."""
+        return self.penalty.prox(v, step * self.copies)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A word: this never leaves the curator."""
+        return {"kind": "copies", "copies": self.copies, "penalty": self.penalty.to_dict()}
