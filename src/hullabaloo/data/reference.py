@@ -30,6 +30,17 @@ def columns_of(encoding: Encoding, name: str) -> list[int]:
     return places
 
 
+def blocks(encoding: Encoding) -> list[tuple[int, ...]]:
+    """The encoded columns of each feature and interaction, in their order; a column each of a prepared matrix."""
+    layout = encoding.layout
+    if layout is None:
+        return [(place,) for place in range(len(encoding.feature_names_out))]
+    found = [(n.column, n.indicator) if n.indicator >= 0 else (n.column,) for n in layout.numeric]
+    found += [(*g.columns, g.missing) if g.missing >= 0 else g.columns for g in layout.onehot]
+    found += [products.columns for products in layout.products]
+    return sorted(block for block in found if block)
+
+
 def reference_gram(encoding: Encoding) -> Array:
     """The mean of x xᵀ over a table that is spread evenly over the declared domain, shape (p, p).
 

@@ -1,0 +1,63 @@
+"""Groups of a user's features as groups of encoded columns."""
+
+from collections.abc import Mapping, Sequence
+
+from hullabaloo.data import Encoding
+from hullabaloo.data.reference import blocks, columns_of
+from hullabaloo.errors import InvalidParameter
+
+Group = Sequence[str | int]
+Groups = Mapping[str, Group] | Sequence[Group] | None
+
+
+def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], ...]:
+    """A partition of the encoded columns (the intercept apart) that keeps the named features together.
+
+    Raises:
+        InvalidParameter: no lists of names and places, an unknown one, or a column in two groups.
+    """
+    named = list(groups.values()) if isinstance(groups, Mapping) else [] if groups is None else groups
+    if isinstance(named, str) or not isinstance(named, Sequence):
+        raise InvalidParameter(
+            f"The groups are lists of features, such as groups=[['age', 'sex'], ['dose']], but {groups!r} was given."
+        )
+    made: list[tuple[int, ...]] = []
+    where: dict[int, str | int] = {}
+    for group in named:
+        if isinstance(group, str | int) or not isinstance(group, Sequence) or not group:
+            raise InvalidParameter(
+                f"Each group is a list of at least one feature, such as ['age', 'sex'], but {group!r} was given among the groups."
+            )
+        columns: list[int] = []
+        for feature in group:
+            places = _places(encoding, feature)
+            taken = [place for place in places if place in where]
+            if taken:
+                raise InvalidParameter(
+                    f"The groups overlap: the column {encoding.feature_names_out[taken[0]]!r} is named by {where[taken[0]]!r} and by "
+                    f"{feature!r}. A column belongs to one group; name each feature once."
+                )
+            where.update(dict.fromkeys(places, feature))
+            columns += places
+        made.append(tuple(columns))
+    rest = [tuple(place for place in block if place not in where) for block in blocks(encoding)]
+    return (*made, *(block for block in rest if block))
+
+
+def _places(encoding: Encoding, feature: object) -> list[int]:
+    names = encoding.feature_names_in
+    if isinstance(feature, int) and not isinstance(feature, bool):
+        if 0 <= feature < encoding.n_features_in:
+            if encoding.layout is None:
+                return [feature]
+            assert names is not None
+            return columns_of(encoding, names[feature])
+    elif isinstance(feature, str):
+        places = columns_of(encoding, feature)
+        if places:
+            return places
+    known = ", ".join(map(repr, (names or encoding.feature_names_out)[:20]))
+    raise InvalidParameter(
+        f"A group names {feature!r}, which is no feature of the domain. Name features ({known}) or encoded columns, or give the "
+        f"place of a feature, 0 to {encoding.n_features_in - 1}."
+    )
