@@ -1,0 +1,161 @@
+"""Lower bounds: what no private method can beat, to hold a plan's risk against.
+
+Each says of which class of problems it speaks, whether its constant is explicit, and where it is from. A bound of a class is
+reached by *some* data of the class: data at hand can be easier. Where a paper gives a rate in Ω-notation only, the rate is
+given with constant 1 and `explicit` is false: its size is no number to compare with, its slope is.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import L1Ball, L2Ball
+from hullabaloo.privacy import Neighbours
+from hullabaloo.solvers import Problem
+
+CODE_SHARE = 0.001
+"""τ of the hard instance's proof: the share of columns of the code that are not padding."""
+
+CODE_CONSTANT = (0.1 * CODE_SHARE - 4.0 * CODE_SHARE**2) / 3.0
+"""c of the proof: from `(τ + 4τ² + 3c)w ≤ 1.1 τ w`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """No private method has a smaller worst-case excess risk.
+
+    Attributes:
+        name: what it is called in tables.
+        risk: the bound of the expected excess mean loss on the worst data of the class.
+        explicit: whether the constant is proved, or 1 stands for one that the source leaves implicit.
+        holds: for which problems and budgets.
+        source: where it is from.
+    """
+
+    name: str
+    risk: float
+    explicit: bool
+    holds: str
+    source: str
+
+
+def two_points(
+    records: int,
+    epsilon: float,
+    delta: float,
+    *,
+    lipschitz: float,
+    radius: float,
+    neighbours: Neighbours = Neighbours.REPLACE_ONE,
+) -> LowerBound:
+    """`max_k (k/n) L r (1 − TV_k)`: one direction, two tables that differ in k records; for every p.
+
+    Proof: losses `−L⟨d_i, θ⟩` with d_i ∈ {0, ±u}, ‖u‖₂ = 1, over a set that holds ±ru. Table D has k records u, table D' has
+    them at −u, the others are 0. With z = ⟨u, θ⟩ ∈ [−r, r] the excess is `(kL/n)(r − z)` on D and `(kL/n)(r + z)` on D', and
+    `E_D[r − z] + E_D'[r + z] ≥ 2r − 2r TV`. Under (ε, δ)-DP, k records apart, `TV ≤ (e^{kε} − 1 + 2δ_k)/(e^{kε} + 1)`,
+    `δ_k = δ(e^{kε} − 1)/(e^ε − 1)` (group privacy; a replacement is two steps of add-or-remove).
+    """
+    _check(records, epsilon, delta)
+    changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
+    largest = min(records, 1 + math.ceil(20.0 / (changes * epsilon)))
+    best = max(k * (1.0 - _total_variation(changes * k, epsilon, delta)) for k in range(1, largest + 1))
+    return LowerBound(
+        "two tables",
+        best * lipschitz * radius / records,
+        True,
+        f"convex losses, {lipschitz:.3g}-Lipschitz in l2, sets that hold a segment of half-length {radius:.3g}; any p, ε, δ",
+        "two-point argument (Le Cam) with group privacy; proof in `planning/lower_bounds.py`",
+    )
+
+
+def l2_ball(records: int, dimension: int, epsilon: float, *, lipschitz: float, radius: float) -> LowerBound:
+    """`L r min{1, √p/(nε)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5 (as cited by Talwar et al. 2014)."""
+    _check(records, epsilon, 0.0)
+    risk = lipschitz * radius * min(1.0, math.sqrt(dimension) / (records * epsilon))
+    holds = "convex losses, Lipschitz in l2, over an l2 ball; ε at most a constant, δ = o(1/n)"
+    return LowerBound("l2 ball", risk, False, holds, "Bassily, Smith, Thakurta 2014, Section 5")
+
+
+def strongly_convex(
+    records: int, dimension: int, epsilon: float, *, lipschitz: float, strength: float, radius: float
+) -> LowerBound:
+    """`min{L r, p L²/(λ n²ε²)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5."""
+    _check(records, epsilon, 0.0)
+    risk = min(lipschitz * radius, dimension * lipschitz**2 / (strength * (records * epsilon) ** 2))
+    holds = "λ-strongly convex losses, Lipschitz in l2, over an l2 ball; ε at most a constant, δ = o(1/n)"
+    return LowerBound("l2 ball, strongly convex", risk, False, holds, "Bassily, Smith, Thakurta 2014, Section 5")
+
+
+def lasso_rate(records: int) -> LowerBound:
+    """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3."""
+    _check(records, 1.0, 0.0)
+    risk = (records * math.log(max(records, 3))) ** (-2.0 / 3.0)
+    holds = "squared loss over the unit l1 ball, |x_ij| ≤ 1, |y| ≤ 1, p growing with n; ε = 0.1, δ = 1/n"
+    return LowerBound("l1 ball, lasso", risk, False, holds, "Talwar, Thakurta, Zhang 2014, Theorem 1.3")
+
+
+def lasso_reduction(records: int) -> LowerBound:
+    """`c w/(2n)`, the constant that the proof of Theorem 5.8 gives, n = w(1 + m²), w = m/ln m, p = 1000 m².
+
+    The proof turns a model of unnormalised excess below `c w` into an algorithm that traces the code, so that
+    `(τ + 4τ² + 3c)w ≤ 1.1 τ w` is all that c has to obey: c = 3.2e-5 at τ = 0.001. "Sufficiently large m" is not
+    quantified there, so n is taken as large enough here.
+    """
+    _check(records, 1.0, 0.0)
+    size = code_size(records)
+    risk = CODE_CONSTANT * (size / math.log(size)) / (2.0 * records)
+    holds = "squared loss over the unit l1 ball, |x_ij| ≤ 1, |y| ≤ 1, p = 1000 m²; ε ≤ 0.1, δ = o(1/n²), n sufficiently large"
+    return LowerBound("l1 ball, the proof's constant", risk, True, holds, "Talwar, Thakurta, Zhang 2014, Theorem 5.8")
+
+
+def code_size(records: int) -> float:
+    """m with `(m/ln m)(1 + m²) = n`, at least e (below, the instance does not exist)."""
+    low, high = math.e, max(2.0 * math.e, 2.0 * records)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if middle / math.log(middle) * (1.0 + middle**2) < records else (low, middle)
+    return low
+
+
+def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[LowerBound]:
+    """Those that speak of a problem's class: its set, with losses of its own Lipschitz constant over the unit domain.
+
+    Raises:
+        InvalidParameter: ε or δ is out of range.
+    """
+    body, n = problem.constraint, problem.records
+    slopes = problem.dimension - problem.intercept
+    if body is None or slopes < 1:
+        return ()
+    reach = body.max_norm(2.0, slopes * problem.targets)
+    lipschitz = problem.loss.constants(problem.offset_bound, math.sqrt(problem.targets)).lipschitz * problem.norm_l2
+    found: list[LowerBound] = []
+    if isinstance(body, L1Ball | L2Ball):
+        found.append(two_points(n, epsilon, delta, lipschitz=lipschitz, radius=reach, neighbours=problem.neighbours))
+    if isinstance(body, L2Ball):
+        found.append(l2_ball(n, slopes, epsilon, lipschitz=lipschitz, radius=reach))
+        strength = problem.penalty.strong_convexity
+        if strength > 0.0:
+            curved = strongly_convex(n, slopes, epsilon, lipschitz=lipschitz, strength=strength, radius=reach)
+            found.append(curved)
+    if isinstance(body, L1Ball) and problem.loss.name == "squared" and body.radius == 1.0:
+        found += [lasso_rate(n), lasso_reduction(n)]
+    return tuple(found)
+
+
+def _total_variation(k: int, epsilon: float, delta: float) -> float:
+    """Largest total variation of outputs on tables k steps apart, (ε, δ)-DP for one step."""
+    if k * epsilon > 700.0:
+        return 1.0
+    together = math.expm1(k * epsilon)
+    spread = delta * together / math.expm1(epsilon)
+    return min(1.0, (together + 2.0 * spread) / (together + 2.0))
+
+
+def _check(records: int, epsilon: float, delta: float) -> None:
+    if records < 1 or not (epsilon > 0.0 and math.isfinite(epsilon)) or not 0.0 <= delta < 1.0:
+        raise InvalidParameter(
+            f"A lower bound was asked for n = {records}, ε = {epsilon} and δ = {delta}, but it is about private methods: pass at "
+            "least one record, a positive finite ε and 0 ≤ δ < 1."
+        )
