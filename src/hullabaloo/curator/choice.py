@@ -31,7 +31,8 @@ class Choice(Query):
         loss: φ, of one prediction.
         clip: bound c of |φ'|.
         epsilon: parameter ε₀ of one selection; ∞ gives the best candidate, which is not private.
-        once: whether the one selection is by permute-and-flip: ε₀-DP with a smaller error, but dearer to compose.
+        once: whether a selection is by permute-and-flip: ε₀-DP with a smaller error, for one selection alone, as it is dearer
+            to compose.
     """
 
     loss: AnyLoss
@@ -49,11 +50,6 @@ class Choice(Query):
         if not self.epsilon > 0.0:
             raise InvalidParameter(
                 f"A selection needs a positive privacy price, but epsilon = {self.epsilon!r} was asked. Raise the budget."
-            )
-        if self.once and self.count != 1:
-            raise InvalidParameter(
-                f"Permute-and-flip was asked for {self.count} selections. It composes worse than the exponential mechanism, "
-                "so it is meant for one; leave `once` false."
             )
         self.gradient  # noqa: B018  # checks the clip
 

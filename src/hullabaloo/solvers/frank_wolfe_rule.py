@@ -25,6 +25,8 @@ SHORTER = 0.125
 HARMLESS = 25.0
 """T is at least this times the square of the reach (and twice an intercept's): vertices chosen by noise alone then average out."""
 MOST_HARMLESS = 500
+USUAL_CURVATURE, USUAL_ERROR = 0.01, 0.125
+"""What simulated tables (docs/algorithms.md) showed of the two terms of the bound, which is that of the worst table."""
 WINDOW = 2.0
 """How far from where it is the end of an intercept's interval may lie for a step."""
 WRONG_END = 0.2785
@@ -57,6 +59,11 @@ class Terms:
         """The bound of the expected excess loss after so many steps, at most what any point of the set risks."""
         bound = 2.0 * self.curvature / (steps + 2.0) + slope_error
         return min(bound + 2.0 * self.start / ((steps + 1.0) * (steps + 2.0)), self.start)
+
+    def usual(self, steps: int, slope_error: float) -> float:
+        """The excess loss to expect on a usual table: the two terms of the bound at their usual share of it."""
+        expected = 2.0 * USUAL_CURVATURE * self.curvature / (steps + 2.0) + USUAL_ERROR * slope_error
+        return min(expected, self.risk(steps, slope_error))
 
     def steps(self, error_of_one: float, *, pure: bool) -> int:
         """T: `SHORTER` times where `2Γ/T + e(T)` is least, and enough to do no harm; `e(T) = e₁ √T`, or `e₁ T` for pure privacy."""
@@ -97,10 +104,14 @@ class Walk:
         return cls(form, steps, **asdict(about), slope_error=slope_error, window=window)
 
     @property
+    def terms(self) -> Terms:
+        """The public constants."""
+        return Terms(self.clip, self.curvature, self.start, self.half, self.reach)
+
+    @property
     def risk(self) -> float:
         """Bound of the expected excess mean (clipped) loss."""
-        about = Terms(self.clip, self.curvature, self.start, self.half, self.reach)
-        return about.risk(self.steps, self.slope_error)
+        return self.terms.risk(self.steps, self.slope_error)
 
 
 def terms(problem: Problem, clip: float, *, window: float = WINDOW) -> Terms:
