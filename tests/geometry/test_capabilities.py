@@ -41,9 +41,9 @@ def test_a_mismatch_is_one_sentence_with_the_remedy():
     sentence = explain_missing(L2Ball(1.0), [HasVertices], "The Frank–Wolfe solver")
     assert sentence == (
         "The Frank–Wolfe solver was given L2Ball(radius=1.0), which lacks a list of finitely many vertices, and its "
-        "steps rely on that; use L1Ball or Simplex, or another solver."
+        "steps rely on that; use L1Ball or Polytope or Simplex, or another solver."
     )
-    with pytest.raises(CapabilityError, match="use L1Ball or Simplex"):
+    with pytest.raises(CapabilityError, match="use L1Ball or Polytope or Simplex"):
         require(Box(0.0, 1.0), [HasVertices, Projectable])
     with pytest.raises(CapabilityError, match="use ElasticNetPenalty or L1Penalty"):
         require(with_free_intercept(L1Penalty(1.0)), [HasElasticForm])

@@ -10,13 +10,18 @@ from hullabaloo import geometry
 from hullabaloo.geometry import (
     Box,
     ConvexSet,
+    ElasticBall,
     ElasticNetPenalty,
+    GroupBall,
     L1Ball,
     L1Penalty,
     L2Ball,
+    LpBall,
     NoPenalty,
+    NuclearBall,
     Penalty,
     PenaltyWithFreeIntercept,
+    Polytope,
     Simplex,
     SquaredL2Penalty,
     WithIntercept,
@@ -30,11 +35,44 @@ def _bounds(p: int) -> Box:
     return Box(tuple(lower - 0.5), tuple(lower + 1.0 + np.arange(p) % 2))
 
 
+def partition(p: int) -> list[list[int]]:
+    """Groups of 1, 2, 3, 4, 1, 2, … columns, taken from all over."""
+    columns = np.random.default_rng(p).permutation(p).tolist()
+    groups = []
+    while columns:
+        length = 1 + len(groups) % 4
+        groups.append(columns[:length])
+        columns = columns[length:]
+    return groups
+
+
+def _hulls(p: int) -> list[ConvexSet]:
+    axes = np.eye(p)[:6]
+    scattered = np.random.default_rng(p).standard_normal((15, p))
+    segment = [np.ones(p), 2.0 + np.arange(p) % 3]
+    return [Polytope(np.concatenate([axes, -2.0 * axes])), Polytope(scattered), Polytope(segment), Polytope(axes[:1])]
+
+
+def _across(p: int) -> int:
+    return max(d for d in range(1, p + 1) if p % d == 0 and d * d <= p)
+
+
 SET_SAMPLES: dict[type[ConvexSet], Callable[[int], list[ConvexSet]]] = {
     L1Ball: lambda p: [L1Ball(1.0), L1Ball(0.03), L1Ball(250.0)],
     L2Ball: lambda p: [L2Ball(1.0), L2Ball(37.5)],
     Box: lambda p: [Box(-1.0, 1.0), Box(0.0, 2.0), Box(-3.0, 0.5), Box(1.0, 2.0), Box(0.5, 0.5), _bounds(p)],
     Simplex: lambda p: [Simplex(), Simplex(20.0)],
+    LpBall: lambda p: [LpBall(1.5, 1.0), LpBall(1.1, 20.0), LpBall(1.9, 0.1)],
+    Polytope: _hulls,
+    GroupBall: lambda p: [
+        GroupBall(partition(p), 1.0),
+        GroupBall(partition(p)[::-1], 90.0),
+        GroupBall([range(p)], 0.5),
+    ],
+    ElasticBall: lambda p: [
+        ElasticBall(a, r) for a, r in ((0.5, 1.0), (0.02, 40.0), (0.98, 0.3), (0.0, 2.0), (1.0, 2.0))
+    ],
+    NuclearBall: lambda p: [NuclearBall(1.0, _across(p)), NuclearBall(30.0, p // _across(p)), NuclearBall(0.4, 1)],
     WithIntercept: lambda p: [WithIntercept(L1Ball(2.0), -1.0, 3.0), WithIntercept(L2Ball(1.0), 0.5, 0.5)],
 }
 PENALTY_SAMPLES: dict[type[Penalty], list[Penalty]] = {

@@ -12,6 +12,8 @@ from hullabaloo.geometry.base import (
 )
 from hullabaloo.geometry.box import Box
 from hullabaloo.geometry.capabilities import explain_missing, require
+from hullabaloo.geometry.elastic_ball import ElasticBall
+from hullabaloo.geometry.group_ball import GroupBall
 from hullabaloo.geometry.intercept import (
     PenaltyWithFreeIntercept,
     WithIntercept,
@@ -20,8 +22,11 @@ from hullabaloo.geometry.intercept import (
 )
 from hullabaloo.geometry.l1_ball import L1Ball
 from hullabaloo.geometry.l2_ball import L2Ball
+from hullabaloo.geometry.lp_ball import LpBall
+from hullabaloo.geometry.measured import measured_width
 from hullabaloo.geometry.mirror import euclidean_map
 from hullabaloo.geometry.mirror_product import with_intercept_map
+from hullabaloo.geometry.nuclear_ball import NuclearBall
 from hullabaloo.geometry.penalty import (
     ElasticNetPenalty,
     HasElasticForm,
@@ -30,6 +35,7 @@ from hullabaloo.geometry.penalty import (
     Penalty,
     SquaredL2Penalty,
 )
+from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.serialise import penalty_from_dict, penalty_from_text, set_from_dict, set_from_text
 from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.width import Width
@@ -37,8 +43,10 @@ from hullabaloo.geometry.width import Width
 __all__ = [
     "Box",
     "ConvexSet",
+    "ElasticBall",
     "ElasticNetPenalty",
     "Face",
+    "GroupBall",
     "HasElasticForm",
     "HasFaces",
     "HasGauge",
@@ -47,10 +55,13 @@ __all__ = [
     "L1Ball",
     "L1Penalty",
     "L2Ball",
+    "LpBall",
     "MirrorMap",
     "NoPenalty",
+    "NuclearBall",
     "Penalty",
     "PenaltyWithFreeIntercept",
+    "Polytope",
     "Projectable",
     "Simplex",
     "SquaredL2Penalty",
@@ -58,6 +69,7 @@ __all__ = [
     "WithIntercept",
     "euclidean_map",
     "explain_missing",
+    "measured_width",
     "penalty_from_dict",
     "penalty_from_text",
     "require",

@@ -75,3 +75,70 @@ def project_simplex(v: NDArray[np.float64], radius: float) -> NDArray[np.float64
     for j in range(v.size):
         out[j] = max(0.0, t - (m - v[j]))
     return out
+
+
+@njit(cache=True, nogil=True)
+def block_norms(v: NDArray[np.float64], label: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """‖v_block‖₂ of the `count` blocks, coordinate j in block label[j]; no square overflows or underflows."""
+    largest = np.zeros(count)
+    for j in range(v.size):
+        largest[label[j]] = max(largest[label[j]], abs(v[j]))
+    squares = np.zeros(count)
+    scaled = False
+    for i in range(count):
+        scaled = scaled or largest[i] > 1e140 or 0.0 < largest[i] < 1e-140
+    if scaled:
+        for j in range(v.size):
+            i = label[j]
+            if largest[i] > 0.0:
+                squares[i] += (v[j] / largest[i]) ** 2
+        return largest * np.sqrt(squares)
+    for j in range(v.size):
+        squares[label[j]] += v[j] * v[j]
+    return np.sqrt(squares)
+
+
+@njit(cache=True, nogil=True)
+def with_block_norms(
+    v: NDArray[np.float64], label: NDArray[np.int64], old: NDArray[np.float64], new: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Each block of v, of norm `old`, brought to the norm `new`; a block of norm 0 stays where it is."""
+    out = np.zeros(v.size)
+    for j in range(v.size):
+        i = label[j]
+        if new[i] > 0.0 and old[i] > 0.0:
+            out[j] = v[j] if new[i] == old[i] else v[j] / old[i] * new[i]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def power_shrunk(v: NDArray[np.float64], multiplier: float, exponent: float) -> NDArray[np.float64]:
+    """The u ≥ 0 with u_j + multiplier·u_j^exponent = v_j ≥ 0, for 0 < exponent < 1.
+
+    For y = ln u the function ln(e^y + multiplier·e^{exponent·y}) is convex and increasing with slopes between exponent
+    and 1, so that Newton's steps fall to the root from min(ln v, ln(v/multiplier)/exponent) on; one plain step after.
+    """
+    out = np.zeros(v.size)
+    if multiplier <= 0.0:
+        return v.copy()
+    shift = np.log(multiplier)
+    for j in range(v.size):
+        if v[j] <= 0.0:
+            continue
+        aim = np.log(v[j])
+        y = min(aim, (aim - shift) / exponent)
+        for _ in range(100):
+            first, second = y, shift + exponent * y
+            top = max(first, second)
+            a, b = np.exp(first - top), np.exp(second - top)
+            excess = top + np.log(a + b) - aim
+            move = excess * (a + b) / (a + exponent * b)
+            y -= move
+            if abs(move) <= 1e-9 * (1.0 + abs(y)):
+                break
+        u = np.exp(y)
+        if u > 1e-290:
+            pull = multiplier * u**exponent
+            u -= (u + pull - v[j]) / (1.0 + exponent * pull / u)
+        out[j] = max(0.0, u)
+    return out

@@ -9,6 +9,7 @@ import numpy as np
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm, power_norm
+from hullabaloo.geometry.expected import expected_power_norm
 from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.geometry.width import (
     Width,
@@ -16,7 +17,6 @@ from hullabaloo.geometry.width import (
     closed_form,
     expected_largest_magnitude,
     expected_norm,
-    expected_power_norm,
 )
 
 
@@ -127,7 +127,7 @@ class PowerMap(MirrorMap):
 
     @property
     def unit_width(self) -> Width:
-        """E‖g‖_k, by its moment bound."""
+        """E‖g‖_k."""
         return expected_power_norm(self.p, self.dual_exponent)
 
     @property
@@ -278,4 +278,4 @@ def power_bound(k: float, p: int, norm_l1: float, norm_l2: float, norm_linf: flo
     if largest == 0.0:
         return 0.0
     counts = (norm_l1 / largest, (norm_l2 / largest) ** 2, float(p))  # bounds of Σ(|x_j|/largest)^k
-    return largest * max(1.0, min(counts)) ** (1.0 / k)
+    return largest * math.pow(max(1.0, min(counts)), 1.0 / k)

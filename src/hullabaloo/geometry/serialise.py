@@ -6,15 +6,30 @@ from typing import Any, TypeVar
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet
 from hullabaloo.geometry.box import Box
+from hullabaloo.geometry.elastic_ball import ElasticBall
+from hullabaloo.geometry.group_ball import GroupBall
 from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, with_free_intercept, with_intercept
 from hullabaloo.geometry.l1_ball import L1Ball
 from hullabaloo.geometry.l2_ball import L2Ball
+from hullabaloo.geometry.lp_ball import LpBall
+from hullabaloo.geometry.nuclear_ball import NuclearBall
 from hullabaloo.geometry.penalty import ElasticNetPenalty, L1Penalty, NoPenalty, Penalty, SquaredL2Penalty
+from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.simplex import Simplex
 
 T = TypeVar("T")
 
-SETS: dict[str, type[ConvexSet]] = {"l1-ball": L1Ball, "l2-ball": L2Ball, "box": Box, "simplex": Simplex}
+SETS: dict[str, type[ConvexSet]] = {
+    "l1-ball": L1Ball,
+    "l2-ball": L2Ball,
+    "lp-ball": LpBall,
+    "box": Box,
+    "simplex": Simplex,
+    "polytope": Polytope,
+    "group-ball": GroupBall,
+    "elastic-ball": ElasticBall,
+    "nuclear-ball": NuclearBall,
+}
 PENALTIES: dict[str, type[Penalty]] = {
     "none": NoPenalty,
     "l1": L1Penalty,

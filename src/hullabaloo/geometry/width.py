@@ -87,16 +87,6 @@ def expected_largest(p: int) -> float:
     return float(weight @ -np.expm1(p * log_ndtr(t)) - weight @ np.exp(p * log_ndtr(-t)))
 
 
-def expected_power_norm(p: int, exponent: float) -> Width:
-    """E‖g‖_k for k = `exponent` ≥ 2, enclosed: E max|g_j| ≤ E‖g‖_k ≤ (p E|g|^k)^{1/k} (Jensen); value = high."""
-    if exponent == 2.0:
-        return closed_form(expected_norm(p))
-    largest = expected_largest_magnitude(p)
-    log_moment = 0.5 * exponent * math.log(2.0) + math.lgamma((exponent + 1) / 2) - 0.5 * math.log(math.pi)
-    high = min(math.exp((math.log(p) + log_moment) / exponent), p ** (1 / exponent) * largest)
-    return Width(high, largest, high, "moment bound")
-
-
 def simulated_width(
     support: Callable[[NDArray[np.float64]], float],
     p: int,

@@ -1,0 +1,185 @@
+"""A vector seen through sizes: the norms of its blocks, or the singular values of the matrix it is the rows of.
+
+Group and nuclear balls, penalties and mirror maps are functions of the sizes alone, so that each of them is a
+one-dimensional matter once the vector is taken apart: `split`, change the sizes, `joined`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.checks import Vector, dimension_number, vector
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BlockSplit:
+    """A vector and the norms of its blocks."""
+
+    whole: Vector
+    label: NDArray[np.int64]
+    sizes: Vector
+
+    def joined(self, sizes: Vector) -> Vector:
+        """Each block scaled to its new norm; a block that is 0 has no direction and stays 0."""
+        from hullabaloo.geometry.kernels import with_block_norms
+
+        joined: Vector = with_block_norms(self.whole, self.label, self.sizes, sizes)
+        return joined
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SingularSplit:
+    """A singular value decomposition U diag(sizes) Vᵀ."""
+
+    left: Vector
+    sizes: Vector
+    right: Vector
+
+    def joined(self, sizes: Vector) -> Vector:
+        """U diag(sizes) Vᵀ, flattened."""
+        kept = int(np.flatnonzero(sizes).max(initial=-1)) + 1
+        joined: Vector = (self.left[:, :kept] * sizes[:kept]) @ self.right[:kept]
+        return joined.ravel()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """A partition of the coordinates 0..p−1 into groups, each a list of column indices.
+
+    No group is empty, no column is in two groups or missing from 0 to the largest, else `InvalidParameter`.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    label: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    lengths: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        groups = _groups(self.groups)
+        columns = np.array([column for group in groups for column in group], dtype=np.int64)
+        lengths = np.array([len(group) for group in groups], dtype=np.int64)
+        label = np.full(columns.size, -1, dtype=np.int64)
+        owner = np.repeat(np.arange(len(groups)), lengths)
+        seen = np.bincount(columns, minlength=columns.size)
+        if (seen > 1).any():
+            column = int(np.flatnonzero(seen > 1)[0])
+            holders = [int(i) for i in owner[columns == column]]
+            raise InvalidParameter(
+                f"Column {column} is in groups {holders}, but groups must not overlap: each column's coefficient is "
+                "shrunk with one group; leave it in one of them."
+            )
+        if seen.size > columns.size:
+            column = int(np.flatnonzero(seen == 0)[0])
+            raise InvalidParameter(
+                f"Column {column} is in no group, though the groups go up to column {seen.size - 1}; every column must "
+                f"be in one: add it to a group, or give it one of its own, [{column}]."
+            )
+        label[columns] = owner
+        label.flags.writeable = lengths.flags.writeable = False
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "label", label)
+        object.__setattr__(self, "lengths", lengths)
+
+    @property
+    def dimension(self) -> int:
+        """p, the number of columns in all groups."""
+        return self.label.size
+
+    @property
+    def count(self) -> int:
+        """The number of groups."""
+        return self.lengths.size
+
+    def norms(self, v: Vector) -> Vector:
+        """‖v_G‖₂ for each group G."""
+        from hullabaloo.geometry.kernels import block_norms
+
+        norms: Vector = block_norms(self._checked(v), self.label, self.count)
+        return norms
+
+    def split(self, v: Vector) -> BlockSplit:
+        """v and the norms of its blocks."""
+        v = self._checked(v)
+        return BlockSplit(v, self.label, self.norms(v))
+
+    def lengths_counted(self) -> tuple[tuple[int, int], ...]:
+        """(length, how many groups have it), rising."""
+        lengths, counts = np.unique(self.lengths, return_counts=True)
+        return tuple(zip(lengths.tolist(), counts.tolist(), strict=True))
+
+    def columns_of(self, group: int) -> NDArray[np.intp]:
+        """The columns of one group, in order."""
+        return np.flatnonzero(self.label == group)
+
+    def _checked(self, v: Vector) -> Vector:
+        return np.ascontiguousarray(vector(v, dimension=self.dimension))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SingularValues:
+    """Vectors of m·columns numbers, the rows of a matrix with that many columns one after the other."""
+
+    columns: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.columns, bool) or not isinstance(self.columns, Integral) or self.columns < 1:
+            raise InvalidParameter(
+                f"The number of columns of the matrix must be a whole number of at least 1, but it is "
+                f"{self.columns!r}; give the number of targets."
+            )
+        object.__setattr__(self, "columns", int(self.columns))
+
+    def shape(self, p: int) -> tuple[int, int]:
+        """(m, columns) with m·columns = p, else `InvalidParameter`."""
+        rows, rest = divmod(dimension_number(p), self.columns)
+        if rest:
+            raise InvalidParameter(
+                f"{p} coordinates are not the rows of a matrix with {self.columns} columns, as {p} is no multiple of "
+                f"{self.columns}; give the number of targets as columns."
+            )
+        return rows, self.columns
+
+    def matrix(self, v: Vector) -> Vector:
+        """The vector as a matrix, row by row."""
+        v = vector(v)
+        return v.reshape(self.shape(v.size))
+
+    def norms(self, v: Vector) -> Vector:
+        """The singular values, falling."""
+        return np.asarray(np.linalg.svd(self.matrix(v), compute_uv=False), dtype=np.float64)
+
+    def split(self, v: Vector) -> SingularSplit:
+        """The singular value decomposition."""
+        return SingularSplit(*np.linalg.svd(self.matrix(v), full_matrices=False))
+
+
+Parts = Blocks | SingularValues
+Split = BlockSplit | SingularSplit
+
+
+def _groups(groups: object) -> tuple[tuple[int, ...], ...]:
+    if not isinstance(groups, Sequence) or isinstance(groups, str) or not groups:
+        raise InvalidParameter(
+            f"The groups must be a list of lists of column numbers, but they are {groups!r}; "
+            "give for example [[0, 1], [2, 3, 4]]."
+        )
+    found = []
+    for i, given in enumerate(groups):
+        group = given.tolist() if isinstance(given, np.ndarray) else given
+        if not isinstance(group, Sequence) or isinstance(group, str) or not len(group):
+            raise InvalidParameter(f"Group {i} must be a list of column numbers, but it is {group!r}; leave it out.")
+        for column in group:
+            if isinstance(column, bool) or not isinstance(column, Integral) or column < 0:
+                raise InvalidParameter(
+                    f"Group {i} holds {column!r}, but columns are numbered 0, 1, 2, …; give whole numbers."
+                )
+        found.append(tuple(int(column) for column in group))
+    return tuple(found)
