@@ -128,14 +128,24 @@ def optimum(data, asked, clip):
 
 
 def mirrored(p):
-    """(set, potential) for every exported bounded set of R^p that mirror descent takes, both potentials where it has two."""
+    """(set, potential) for every sample of an exported bounded set of R^p, with both potentials where it has two."""
     found = []
     for body, size in zoo.sets(dimensions=(p,)):
-        if isinstance(body, HasMirrorMap):
-            found.append((body, potential(body, size, euclidean=False)))
-        if isinstance(body, Projectable) and math.isfinite(body.max_norm(2.0, size)):
-            found.append((body, potential(body, size, euclidean=True)))
+        if math.isfinite(body.max_norm(2.0, size)):
+            own = [potential(body, size, euclidean=False)] if isinstance(body, HasMirrorMap) else []
+            plain = [potential(body, size, euclidean=True)] if isinstance(body, Projectable) else []
+            found += [(body, mirror) for mirror in own + [one for one in plain if one not in own]]
     return found
+
+
+def one_of_each(pairs):
+    """All samples but one of each set and potential are for the long tests."""
+    kinds, params = set(), []
+    for body, mirror in pairs:
+        marks = [pytest.mark.slow] if (kind := (type(body), type(mirror))) in kinds else []
+        kinds.add(kind)
+        params.append(pytest.param(body, mirror, marks=marks))
+    return params
 
 
 @pytest.mark.parametrize(("body", "mirror"), mirrored(7), ids=zoo.short)
@@ -162,7 +172,7 @@ def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
     assert regret / (count + 1) <= bound.risk * (1.0 + 1e-9) + 1e-12
 
 
-@pytest.mark.parametrize(("body", "mirror"), mirrored(5), ids=zoo.short)
+@pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
 def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
     """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding)."""
     rng = np.random.default_rng(2)
@@ -212,10 +222,10 @@ def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
 
 
 def test_the_intercept_is_found_beside_the_slopes():
-    data = table(20_000, 3, intercept=True)
+    data = table(5000, 3, intercept=True)
     asked = problem(data, constraint=L2Ball(1.0))
-    theta = solve(MirrorDescentSolver(), data, asked, 2.0).theta[:, 0]
-    assert theta[-1] == pytest.approx(0.2, abs=0.03)
+    theta = solve(MirrorDescentSolver(), data, asked, 1.0).theta[:, 0]
+    assert theta[-1] == pytest.approx(0.2, abs=0.04)
     only = Table(
         np.ones((500, 1)), np.full((500, 1), 0.4), replace(data.facts, columns=("one",), norm_l1=1.0, norm_l2=1.0)
     )
@@ -240,12 +250,12 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, bo
 @pytest.mark.parametrize("body", SETS, ids=str)
 @pytest.mark.parametrize("mu", [1e-3, 0.2, 3.0])
 def test_private_models_are_feasible_and_within_the_bound(body, mu):
-    """Five fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this."""
+    """Three fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this."""
     data = table(2000, 5, intercept=True)
     asked = problem(data, constraint=body)
     solver = MirrorDescentSolver()
     plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
-    fits = [solve(solver, data, asked, mu, seed).theta for seed in range(5)]
+    fits = [solve(solver, data, asked, mu, seed).theta for seed in range(3)]
     assert all(asked.feasible.contains(theta[:, 0], 1e-6) for theta in fits)
     least = optimum(data, asked, plan.settings["clip"])
     excess = np.mean([objective(data, asked, theta, plan.settings["clip"]) - least for theta in fits])
@@ -264,17 +274,17 @@ def test_a_larger_budget_gives_a_smaller_bound_and_less_noise():
 
 
 def test_the_predicted_noise_is_the_noise_of_many_runs():
-    """200 runs far from the set's boundary; a variance of 200 draws is off by a factor 1.6 once in 1e6."""
+    """200 runs far from the set's boundary; a variance of 200 draws is off by a factor 1.7 once in 1e6 each."""
     data = table(4000, 4)
     asked, solver = problem(data, constraint=L2Ball(3.0)), MirrorDescentSolver(clip=5.0)
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(0.3))
     found = [
         solver.run(asked, plan, NumpyAnswers(data.X, data.Y, Squared(), 5.0, plan.settings["sigma"], seed)).theta[:, 0]
         for seed in range(200)
     ]
     wanted = solver.predicted_noise(asked, plan, data.X.T @ data.X / data.records)
     ratio = np.var(found, axis=0) / wanted**2
-    assert np.all((ratio > 1 / 1.6) & (ratio < 1.6))
+    assert np.all((ratio > 1 / 1.7) & (ratio < 1.7))
 
 
 def test_steps_end_where_optimisation_meets_noise():
