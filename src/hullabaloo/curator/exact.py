@@ -9,7 +9,7 @@ bits for every order of rows, block size and number of cores.
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.kernels import add_cells
+from hullabaloo.curator.kernels import add_cells, total_of_cells
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -24,28 +24,36 @@ def magic_number(exponent: int) -> float:
 
 
 class ExactSum:
-    """A sum of arrays of lattice multiples, without rounding and without overflow (up to 2^30 blocks)."""
+    """A sum of arrays of lattice multiples, without rounding and without overflow (up to 2^30 blocks).
 
-    __slots__ = ("_exponent", "_high", "_low")
+    Attributes:
+        high: the high limb of `high · 2^32 + low` cells; kernels add to both in place.
+        low: the low limb.
+    """
+
+    __slots__ = ("_exponent", "high", "low")
 
     def __init__(self, shape: tuple[int, ...], exponent: int) -> None:
         self._exponent = exponent
-        self._high: Integers = np.zeros(shape, dtype=np.int64)
-        self._low: Integers = np.zeros(shape, dtype=np.int64)
+        self.high: Integers = np.zeros(shape, dtype=np.int64)
+        self.low: Integers = np.zeros(shape, dtype=np.int64)
 
     def add(self, block: Array) -> None:
         """Add a block sum: multiples of `2^e` with modulus below `2^{53+e}`."""
-        add_cells(np.ascontiguousarray(block), 2.0**-self._exponent, self._high, self._low)
+        add_cells(np.ascontiguousarray(block), 2.0**-self._exponent, self.high, self.low)
+
+    def carry(self) -> None:
+        """Move what the low limb holds beyond 32 bits to the high one; due after 2^26 contributions added in whole cells."""
+        self.high += self.low >> _LIMB
+        self.low &= _MASK
 
     def merge(self, other: "ExactSum") -> None:
         """Add another sum of the same lattice."""
-        self._high += other._high
-        self._low += other._low
+        self.high += other.high
+        self.low += other.low
 
     def value(self, bound: float) -> Array:
         """The total as doubles, clipped to ±bound; each coordinate is rounded once."""
-        high = self._high + (self._low >> _LIMB)
-        low = self._low & _MASK
-        cells: Array = np.ldexp(high.astype(np.float64), _LIMB) + low.astype(np.float64)  # both exact: |high| < 2^53
-        values: Array = np.clip(np.ldexp(cells, self._exponent), -bound, bound)
+        values = np.empty(self.high.shape)
+        total_of_cells(self.high, self.low, 2.0**self._exponent, bound, values)
         return values

@@ -1,6 +1,7 @@
 """The gradient query: the noisy mean of clipped per-record gradients of a linear model."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,30 +9,36 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.exact import ExactSum, magic_number
-from hullabaloo.curator.kernels import dense_gradient, sparse_gradient
+from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
 from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.threads import merged
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import AnyLoss
+from hullabaloo.losses import AnyLoss, VectorLoss, clipped_at
 from hullabaloo.privacy import Neighbours
 
 Array = npt.NDArray[np.float64]
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 16  # rows that a thread takes at once
+_CARRY = 1 << 8  # blocks of sparse rows, of at most 2^37 cells each, that 64 bits hold with room to spare
+_MANY = 1 << 20  # cells from which threads are worth their start
 _CELLS = 37  # a contribution spans at most 2^37 lattice cells; 2^14 rows of them stay below 2^53
 
 
 @dataclass(frozen=True, slots=True)
 class GradientQuery(NoisySum):
-    """`Σ_i w_i clip(φ'(⟨x_i, θ⟩, y_i), ±c) x_i`, released with Gaussian noise and divided by the public record count.
+    """`Σ_i w_i clip(φ'(z_i, y_i), ±c) x_i`, `z_i = ⟨x_i, θ⟩ + o_i`, released with Gaussian noise and divided by the count.
+
+    For a loss of k predictions θ is (p, k), and the sum is of `w_i x_i ⊗ clip(∇φ)`, `‖∇φ‖₂` shortened to c.
 
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B` and `0 ≤ w_i ≤ W` (enforced by the domain's encoding), θ is a function of
-    earlier releases. Every contribution has l2 norm at most `G = W c B` whatever θ, y and x are, because the derivative
-    of a linear model's loss is a scalar times x. Replacing a record moves the sum by at most `2G`, adding or removing
-    one by at most `G`. Computed contributions differ from the formula by float rounding of one product and of the row's
-    norm (factor `1 + (p+16)u`), and by rounding to the lattice (at most `√p · pitch/2`); both are charged, and their sum is
-    exact. Clipping φ' is the gradient of a convex loss again (a Huberised φ). Source: docs/algorithms.md; Bassily, Smith
-    and Thakurta (2014).
+    earlier releases. Every contribution has l2 (Frobenius) norm at most `G = W c B` whatever θ, y, x and the offset o
+    are, because the gradient of a linear model's loss is a scalar (a k-vector) times x: `‖x ⊗ g‖_F = ‖x‖₂ ‖g‖₂`. An
+    undefined derivative counts as 0. Replacing a record moves the sum by at most `2G`, adding or removing one by at most `G`.
+    Computed contributions differ from the formula by float rounding of products, of the row's norm and of the shortened ∇φ
+    (together at most a factor `1 + (p + k/2 + 10)u`, charged as `1 + (pk + 16)u`), and by rounding to the lattice (at most
+    `√(pk) · pitch/2`); both are charged, and their sum is exact. Clipping φ' is the derivative of a convex loss again
+    (losses/clipped.py). Source: docs/algorithms.md; Bassily, Smith and Thakurta (2014).
     """
 
     loss: AnyLoss
@@ -48,14 +55,25 @@ class GradientQuery(NoisySum):
             )
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Of θ and of the gradient: (p,), or (p, k) for a loss of k predictions."""
+        p = self.facts.width
+        return (p, len(self.facts.targets)) if isinstance(self.loss, VectorLoss) else (p,)
+
+    @property
     def length(self) -> int:
-        """p coordinates."""
-        return self.facts.width
+        """p coordinates, pk for a loss of k predictions."""
+        return math.prod(self.shape)
+
+    @property
+    def limit(self) -> float:
+        """The bound of ‖∇φ‖₂: c, or a smaller clip that the loss brings along."""
+        return self.clip if isinstance(self.loss, VectorLoss) else clipped_at(self.loss, self.clip)
 
     @property
     def contribution(self) -> float:
         """`c · max|x_ij|`."""
-        return self.clip * self.facts.norm_linf
+        return self.limit * self.facts.norm_linf
 
     @property
     def exponent(self) -> int:
@@ -66,7 +84,7 @@ class GradientQuery(NoisySum):
     @property
     def record_sensitivity(self) -> float:
         """`2 W c B` (replace-one) or `W c B` (add-or-remove), rounding included."""
-        norm = self.facts.max_weight * self.clip * self.facts.norm_l2 * (1.0 + (self.length + 16) * UNIT_ROUNDOFF)
+        norm = self.facts.max_weight * self.limit * self.facts.norm_l2 * (1.0 + (self.length + 16) * UNIT_ROUNDOFF)
         norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)
         return norm * (2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0)
 
@@ -76,25 +94,68 @@ class GradientQuery(NoisySum):
 
 
 def exact_gradient(rows: Rows, query: GradientQuery, theta: Array) -> Array:
-    """The exact sum of clipped contributions of all rows, as doubles; PRIVATE."""
-    exponent = query.exponent
-    magic = magic_number(exponent) if math.isfinite(query.mu) else 0.0
-    total = ExactSum((query.length,), exponent)
-    plain = np.zeros(query.length)
-    target = np.ascontiguousarray(rows.Y[:, 0])
-    weight = rows.weight if rows.weight is not None else np.ones(0)
-    code, parameter = query.loss.kernel_code, query.loss.kernel_parameter
-    for start in range(0, target.size, _BLOCK):
-        part = slice(start, min(start + _BLOCK, target.size))
-        block = np.zeros(query.length)
-        arguments = (target[part], weight[part], theta, query.clip, code, parameter, magic, block)
-        if isinstance(rows.X, np.ndarray):
-            dense_gradient(rows.X[part], *arguments)
+    """The exact sum of clipped contributions of all rows, as doubles, of θ's shape; PRIVATE."""
+    theta = np.ascontiguousarray(theta, dtype=np.float64)
+    if theta.shape != query.shape:
+        raise InvalidParameter(
+            f"The gradient of {query.loss.name!r} was asked at a point of shape {theta.shape}, but coefficients are "
+            f"{query.shape} here. Pass one row for each encoded column."
+        )
+    if math.isinf(query.mu):
+        return _float_gradient(rows, query, theta)
+    turned = theta.ndim == 2 and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
+    if turned:
+        theta = np.ascontiguousarray(theta.T)
+    add = _adder(rows, query, theta)
+
+    def work(starts: range) -> ExactSum:
+        total = ExactSum(theta.shape, query.exponent)
+        for number, start in enumerate(starts, 1):
+            add(total, start, start + _BLOCK)
+            if number % _CARRY == 0:
+                total.carry()
+        total.carry()
+        return total
+
+    cells = rows.X.size * theta.size // query.facts.width
+    value = merged(work, range(0, rows.Y.shape[0], _BLOCK), threads=cells >= _MANY).value(query.bound)
+    return np.ascontiguousarray(value.T) if turned else value
+
+
+def _adder(rows: Rows, query: GradientQuery, theta: Array) -> Callable[[ExactSum, int, int], None]:
+    """What adds a range of rows to a sum; an empty array stands for weights of 1 and for offsets of 0."""
+    X, none = rows.X, np.zeros(0)
+    Y = np.ascontiguousarray(rows.Y if theta.ndim == 2 else rows.Y[:, 0])
+    weight, offset = (none if found is None else found for found in (rows.weight, rows.offset))
+    settings = (theta, query.limit, int(query.loss.kernel_code), query.loss.kernel_parameter)
+    magic, unit = magic_number(query.exponent), 2.0**-query.exponent
+    dense = matrix_gradient if theta.ndim == 2 else dense_gradient
+    sparse = sparse_matrix_gradient if theta.ndim == 2 else sparse_gradient
+
+    def add(total: ExactSum, start: int, stop: int) -> None:
+        part = (Y[start:stop], weight[start:stop], offset[start:stop])
+        if isinstance(X, np.ndarray):
+            dense(X[start:stop], *part, *settings, magic, unit, total.high, total.low)
         else:
-            sparse = rows.X[part]
-            sparse_gradient(sparse.data, sparse.indices, sparse.indptr, *arguments)
-        if magic:
-            total.add(block)
+            sparse(X.data, X.indices, X.indptr[start : stop + 1], *part, *settings, unit, total.low)
+
+    return add
+
+
+def _float_gradient(rows: Rows, query: GradientQuery, theta: Array) -> Array:
+    """The same without noise, hence without rounding to the lattice."""
+    with np.errstate(all="ignore"):
+        z = np.asarray(rows.X @ theta)
+        if rows.offset is not None:
+            z = z + (rows.offset[:, None] if z.ndim > 1 else rows.offset)
+        if isinstance(query.loss, VectorLoss):
+            slope = query.loss.derivative(z, rows.Y)
+            slope = np.where(np.isfinite(slope).all(axis=1, keepdims=True), slope, 0.0)
+            length = np.linalg.norm(slope, axis=1, keepdims=True)
+            slope = slope * (query.limit / np.maximum(length, query.limit))
         else:
-            plain += block
-    return total.value(query.bound) if magic else plain
+            slope = query.loss.derivative(z, rows.Y[:, 0])
+            slope = np.clip(np.where(np.isnan(slope), 0.0, slope), -query.limit, query.limit)
+    if rows.weight is not None:
+        slope = slope * (rows.weight[:, None] if slope.ndim > 1 else rows.weight)
+    return np.asarray(rows.X.T @ slope)

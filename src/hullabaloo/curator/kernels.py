@@ -19,8 +19,7 @@ def derivative(code, parameter, z, y):  # type: ignore[no-untyped-def]  # noqa: 
     if code == SQUARED:
         return z - y
     if code == LOGISTIC:
-        small = math.exp(-abs(y * z))
-        return -y * ((1.0 if y * z < 0.0 else small) / (1.0 + small))
+        return -y / (1.0 + math.exp(y * z))  # infinity is a fine denominator
     if code == HUBER:
         return min(max(z - y, -parameter), parameter)
     if code == SMOOTHED_HINGE:
@@ -39,51 +38,6 @@ def clipped(code, parameter, z, y, clip):  # type: ignore[no-untyped-def]
     if math.isnan(d):
         return 0.0
     return min(max(d, -clip), clip)
-
-
-@njit(cache=True, nogil=True)
-def dense_gradient(X, y, weight, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
-    """Add `w_i clip(φ'_i) x_i` over the rows to `out`, each coordinate rounded to the lattice of `magic` (0: not)."""
-    n, p = X.shape
-    whole = p - p % 8
-    weighted = weight.size > 0
-    lane = np.empty(8)
-    for i in range(n):
-        row = X[i]
-        lane[:] = 0.0
-        for j in range(0, whole, 8):
-            for m in range(8):
-                lane[m] += row[j + m] * theta[j + m]
-        z = ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]))
-        for j in range(whole, p):
-            z += row[j] * theta[j]
-        d = clipped(code, parameter, z, y[i], clip)
-        if weighted:
-            d *= weight[i]
-        if magic == 0.0:
-            for j in range(p):
-                out[j] += d * row[j]
-        else:
-            for j in range(p):
-                out[j] += (d * row[j] + magic) - magic
-
-
-@njit(cache=True, nogil=True)
-def sparse_gradient(data, indices, indptr, y, weight, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
-    """The same for rows in compressed sparse row form; an absent cell contributes exactly 0."""
-    weighted = weight.size > 0
-    for i in range(y.size):
-        z = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            z += data[at] * theta[indices[at]]
-        d = clipped(code, parameter, z, y[i], clip)
-        if weighted:
-            d *= weight[i]
-        for at in range(indptr[i], indptr[i + 1]):
-            c = d * data[at]
-            if magic != 0.0:
-                c = (c + magic) - magic
-            out[indices[at]] += c
 
 
 @njit(cache=True, nogil=True)
@@ -120,3 +74,12 @@ def add_cells(block, cell, high, low):  # type: ignore[no-untyped-def]
         units = np.int64(flat[i] * cell)
         top[i] += units >> 32
         bottom[i] += units & 0xFFFFFFFF
+
+
+@njit(cache=True, nogil=True)
+def total_of_cells(high, low, pitch, bound, out):  # type: ignore[no-untyped-def]
+    """Write the sum of two limbs as doubles clipped to ±bound: exact but for one rounding, as |high| < 2^53."""
+    top, bottom, flat = high.reshape(-1), low.reshape(-1), out.reshape(-1)
+    for i in range(flat.size):
+        whole = float(top[i] + (bottom[i] >> 32)) * 4294967296.0 + float(bottom[i] & 0xFFFFFFFF)
+        flat[i] = min(max(whole * pitch, -bound), bound)

@@ -1,0 +1,184 @@
+"""Kernels of the gradient query: sums of clipped per-record gradients on a lattice, exact in any order.
+
+A record's contribution is computed from that record and θ alone: every prediction comes out of one loop (`product`), whose
+order of addition depends on nothing but the number of columns. So its bits do not depend on its neighbours in the
+table, on blocks or on threads. `magic` rounds a contribution to the lattice (exact.py); `unit` is one over its pitch.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from hullabaloo.curator.kernels import MULTINOMIAL, SQUARED_TARGETS, add_cells, clipped
+from hullabaloo.curator.prefetch import prefetch
+
+ROWS = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
+AHEAD = 1600  # cells: about as far as memory takes to answer
+LINE = 8  # doubles of a cache line
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def product(row, theta):  # type: ignore[no-untyped-def]  # numba kernel
+    """⟨x, θ⟩; the compiler may choose an order of addition, once and for every row of p columns, but not fuse."""
+    total = 0.0
+    for j in range(theta.size):
+        total += row[j] * theta[j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def dense_rows(X, y, weight, offset, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
+    """Add `w clip(φ') x` of at most `ROWS` rows to `out`, every coordinate rounded to the lattice.
+
+    Two rows a step: one pass over `out` for both. A last odd row is joined by an empty one.
+    """
+    n, p = X.shape
+    weighted, moved = weight.size > 0, offset.size > 0
+    slope = np.zeros(2)
+    for start in range(0, n, 2):
+        slope[1] = 0.0
+        for r in range(min(2, n - start)):
+            i = start + r
+            for j in range(i * p + AHEAD, (i + 1) * p + AHEAD, LINE):
+                prefetch(X, j)  # type: ignore[call-arg]  # compilers pass the first argument
+            z = product(X[i], theta)
+            if moved:
+                z += offset[i]
+            d = clipped(code, parameter, z, y[i], clip)
+            if weighted:
+                d *= weight[i]
+            slope[r] = d
+        first, second = slope[0], slope[1]
+        left, right = X[start], X[min(start + 1, n - 1)]
+        for j in range(p):
+            out[j] += ((first * left[j] + magic) - magic) + ((second * right[j] + magic) - magic)
+
+
+@njit(cache=True, nogil=True)
+def dense_gradient(X, y, weight, offset, theta, clip, code, parameter, magic, unit, high, low):  # type: ignore[no-untyped-def]
+    """Add the contributions of all rows to a sum of two limbs (`add_cells`)."""
+    block = np.empty(theta.size)
+    for start in range(0, X.shape[0], ROWS):
+        stop = start + ROWS
+        block[:] = 0.0
+        part = (X[start:stop], y[start:stop], weight[start:stop], offset[start:stop])
+        dense_rows(*part, theta, clip, code, parameter, magic, block)
+        add_cells(block, unit, high, low)
+
+
+@njit(cache=True, nogil=True)
+def sparse_gradient(data, indices, indptr, y, weight, offset, theta, clip, code, parameter, unit, cells):  # type: ignore[no-untyped-def]
+    """Add the contributions of rows in compressed sparse row form to `cells`, in whole cells; those of absent ones are 0."""
+    weighted, moved = weight.size > 0, offset.size > 0
+    for i in range(y.size):
+        start, stop = indptr[i], indptr[i + 1]
+        z = 0.0
+        for at in range(start, stop):
+            z += data[at] * theta[indices[at]]
+        if moved:
+            z += offset[i]
+        d = clipped(code, parameter, z, y[i], clip)
+        if weighted:
+            d *= weight[i]
+        for at in range(start, stop):
+            cells[indices[at]] += np.int64(np.rint(d * data[at] * unit))
+
+
+@njit(cache=True, nogil=True)
+def vector_derivative(code, z, y, out):  # type: ignore[no-untyped-def]
+    """Write ∇φ(z, y) of the losses of several predictions into `out`; zeros for another code."""
+    out[:] = 0.0
+    if code == SQUARED_TARGETS:
+        for m in range(z.size):
+            out[m] = z[m] - y[m]
+    elif code == MULTINOMIAL:
+        highest = z.max()
+        total = 0.0
+        for m in range(z.size):
+            out[m] = math.exp(z[m] - highest)
+            total += out[m]
+        for m in range(z.size):
+            out[m] = out[m] / total - 0.5 * (1.0 + y[m])
+
+
+@njit(cache=True, nogil=True)
+def shorten(vector, clip):  # type: ignore[no-untyped-def]
+    """Shorten a vector to length `clip`, in place; to nothing where a coordinate is undefined or infinite.
+
+    The length is taken of `v / max|v_j|`, so that no square overflows.
+    """
+    largest = 0.0
+    for m in range(vector.size):
+        if not math.isfinite(vector[m]):
+            vector[:] = 0.0
+            return
+        largest = max(largest, abs(vector[m]))
+    if largest == 0.0:
+        return
+    squares = 0.0
+    for m in range(vector.size):
+        squares += (vector[m] / largest) ** 2
+    length = math.sqrt(squares)
+    if largest * length > clip:
+        for m in range(vector.size):
+            vector[m] = (vector[m] / largest) * (clip / length)
+
+
+@njit(cache=True, nogil=True)
+def matrix_rows(X, Y, weight, offset, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
+    """Add `w x ⊗ clip(∇φ)` of at most `ROWS` rows to `out`; θ and `out` are (k, p), one row for each prediction."""
+    n, p = X.shape
+    k = theta.shape[0]
+    z, slope = np.empty(k), np.empty(k)
+    for i in range(n):
+        row = X[i]
+        for m in range(k):
+            z[m] = product(row, theta[m])
+            if offset.size > 0:
+                z[m] += offset[i]
+        vector_derivative(code, z, Y[i], slope)
+        shorten(slope, clip)
+        for m in range(k):
+            d = slope[m]
+            if weight.size > 0:
+                d *= weight[i]
+            line = out[m]
+            for j in range(p):
+                line[j] += (d * row[j] + magic) - magic
+
+
+@njit(cache=True, nogil=True)
+def matrix_gradient(X, Y, weight, offset, theta, clip, code, parameter, magic, unit, high, low):  # type: ignore[no-untyped-def]
+    """Add the contributions of all rows to a sum of two limbs, (k, p)."""
+    block = np.empty(theta.shape)
+    for start in range(0, X.shape[0], ROWS):
+        stop = start + ROWS
+        block[:] = 0.0
+        part = (X[start:stop], Y[start:stop], weight[start:stop], offset[start:stop])
+        matrix_rows(*part, theta, clip, code, parameter, magic, block)
+        add_cells(block, unit, high, low)
+
+
+@njit(cache=True, nogil=True)
+def sparse_matrix_gradient(data, indices, indptr, Y, weight, offset, theta, clip, code, parameter, unit, cells):  # type: ignore[no-untyped-def]
+    """The same for rows in compressed sparse row form, in whole cells; here θ and `cells` are (p, k)."""
+    k = theta.shape[1]
+    z, slope = np.empty(k), np.empty(k)
+    for i in range(Y.shape[0]):
+        start, stop = indptr[i], indptr[i + 1]
+        z[:] = 0.0
+        for at in range(start, stop):
+            line = theta[indices[at]]
+            for m in range(k):
+                z[m] += data[at] * line[m]
+        if offset.size > 0:
+            z += offset[i]
+        vector_derivative(code, z, Y[i], slope)
+        shorten(slope, clip)
+        if weight.size > 0:
+            slope *= weight[i]
+        for at in range(start, stop):
+            place = cells[indices[at]]
+            for m in range(k):
+                place[m] += np.int64(np.rint(slope[m] * data[at] * unit))
