@@ -25,19 +25,19 @@ def test_two_points_is_the_exact_risk_of_randomised_response():
     """One record, pure DP: no method beats answering the sign with probability e^ε/(1+e^ε), whose risk 1 − TV is attained."""
     for epsilon in (0.1, 1.0, 3.0):
         wanted = 2.0 / (1.0 + math.exp(epsilon))
-        assert two_points(1, epsilon, 0.0, lipschitz=1.0, radius=1.0).risk == pytest.approx(wanted)
+        assert two_points(1, epsilon, 0.0, lipschitz=1.0, radius=1.0).value == pytest.approx(wanted)
 
 
 def test_two_points_scale_like_one_over_n_epsilon():
-    base = two_points(10_000, 0.01, 0.0, lipschitz=1.0, radius=1.0).risk
-    assert two_points(100_000, 0.01, 0.0, lipschitz=1.0, radius=1.0).risk == pytest.approx(base / 10)
-    assert two_points(10_000, 0.001, 0.0, lipschitz=1.0, radius=1.0).risk == pytest.approx(10 * base, rel=0.02)
-    assert two_points(10_000, 0.01, 0.0, lipschitz=2.0, radius=3.0).risk == pytest.approx(6 * base)
-    assert two_points(10_000, 0.01, 1e-6, lipschitz=1.0, radius=1.0).risk < base
-    halved = two_points(10_000, 0.01, 0.0, lipschitz=1.0, radius=1.0, neighbours=Neighbours.ADD_OR_REMOVE).risk
+    base = two_points(10_000, 0.01, 0.0, lipschitz=1.0, radius=1.0).value
+    assert two_points(100_000, 0.01, 0.0, lipschitz=1.0, radius=1.0).value == pytest.approx(base / 10)
+    assert two_points(10_000, 0.001, 0.0, lipschitz=1.0, radius=1.0).value == pytest.approx(10 * base, rel=0.02)
+    assert two_points(10_000, 0.01, 0.0, lipschitz=2.0, radius=3.0).value == pytest.approx(6 * base)
+    assert two_points(10_000, 0.01, 1e-6, lipschitz=1.0, radius=1.0).value < base
+    halved = two_points(10_000, 0.01, 0.0, lipschitz=1.0, radius=1.0, neighbours=Neighbours.ADD_OR_REMOVE).value
     assert halved == pytest.approx(base / 2, rel=0.02)
-    assert two_points(10, 1e-9, 0.0, lipschitz=1.0, radius=1.0).risk == pytest.approx(1.0, rel=1e-6)  # k = n
-    assert two_points(10, 900.0, 0.0, lipschitz=1.0, radius=1.0).risk == 0.0
+    assert two_points(10, 1e-9, 0.0, lipschitz=1.0, radius=1.0).value == pytest.approx(1.0, rel=1e-6)  # k = n
+    assert two_points(10, 900.0, 0.0, lipschitz=1.0, radius=1.0).value == 0.0
 
 
 def test_the_proofs_constant_is_the_one_of_the_papers_inequality():
@@ -45,18 +45,18 @@ def test_the_proofs_constant_is_the_one_of_the_papers_inequality():
     assert tau + 4 * tau**2 + 3 * CODE_CONSTANT == pytest.approx(1.1 * tau)
     m = code_size(10**9)
     assert m / math.log(m) * (1 + m**2) == pytest.approx(1e9)
-    ratios = [lasso_reduction(n).risk / lasso_rate(n).risk for n in (10**6, 10**9, 10**12)]
+    ratios = [lasso_reduction(n).value / lasso_rate(n).value for n in (10**6, 10**9, 10**12)]
     assert max(ratios) < 1.2 * min(ratios)  # the same rate; the constants differ
     assert lasso_reduction(10**9).explicit
     assert not lasso_rate(10**9).explicit
 
 
 def test_rates_have_the_slopes_of_their_sources():
-    l2 = [l2_ball(n, 16, 1.0, lipschitz=1.0, radius=1.0).risk for n in (1000, 4000)]
+    l2 = [l2_ball(n, 16, 1.0, lipschitz=1.0, radius=1.0).value for n in (1000, 4000)]
     assert l2[0] / l2[1] == pytest.approx(4.0)
-    assert l2_ball(1000, 64, 1.0, lipschitz=1.0, radius=1.0).risk == pytest.approx(2 * l2[0])
-    assert l2_ball(1, 10_000, 1.0, lipschitz=2.0, radius=3.0).risk == 6.0
-    curved = [strongly_convex(n, 16, 1.0, lipschitz=1.0, strength=0.5, radius=9.0).risk for n in (1000, 2000)]
+    assert l2_ball(1000, 64, 1.0, lipschitz=1.0, radius=1.0).value == pytest.approx(2 * l2[0])
+    assert l2_ball(1, 10_000, 1.0, lipschitz=2.0, radius=3.0).value == 6.0
+    curved = [strongly_convex(n, 16, 1.0, lipschitz=1.0, strength=0.5, radius=9.0).value for n in (1000, 2000)]
     assert curved[0] / curved[1] == pytest.approx(4.0)
 
 
@@ -70,7 +70,7 @@ def test_an_explicit_lower_bound_is_below_the_upper_bound_of_the_same_class(mu):
         plan = solver.plan(asked, menu(data, asked), Allowance(budget))
         explicit = [one for one in lower_bounds(asked, *budget.pair) if one.explicit]
         assert explicit
-        assert all(0.0 < one.risk < solver.predicted_risk(asked, plan) for one in explicit)
+        assert all(0.0 < one.value < solver.predicted_risk(asked, plan) for one in explicit)
 
 
 def test_which_bounds_speak_of_a_problem():

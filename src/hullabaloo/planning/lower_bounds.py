@@ -27,14 +27,14 @@ class LowerBound:
 
     Attributes:
         name: what it is called in tables.
-        risk: the bound of the expected excess mean loss on the worst data of the class.
+        value: the bound of the expected excess mean loss on the worst data of the class.
         explicit: whether the constant is proved, or 1 stands for one that the source leaves implicit.
         holds: for which problems and budgets.
         source: where it is from.
     """
 
     name: str
-    risk: float
+    value: float
     explicit: bool
     holds: str
     source: str
