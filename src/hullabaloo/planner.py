@@ -9,6 +9,7 @@ from hullabaloo.fit import Posed, Task, pose
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, prospects
+from hullabaloo.planning.lower_bounds import LowerBound, lower_bounds
 from hullabaloo.planning.prospectus import Prospect, Prospectus
 from hullabaloo.privacy import Budget, Neighbours
 
@@ -101,9 +102,15 @@ def prospectus(posed: Posed, budget: Budget) -> Prospectus:
         chosen=taken.solver.name,
         why=taken.plan.reason if taken.plan is not None else "",
         prospects=tuple(Prospect.of(one, posed.allowance, delta) for one in found),
-        lower_bounds=(),
+        lower_bounds=_bounds(posed, budget),
         constant=constant,
     )
+
+
+def _bounds(posed: Posed, budget: Budget) -> tuple[LowerBound, ...]:
+    if budget.kind != "dp" or not budget.is_private:
+        return ()
+    return tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta))
 
 
 def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:

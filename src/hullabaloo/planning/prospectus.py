@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hullabaloo.planning.lower_bounds import LowerBound
 from hullabaloo.planning.outlook import Outlook
 from hullabaloo.privacy import Allowance, epsilon_of
 
@@ -77,21 +78,6 @@ class Prospect:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LowerBound:
-    """A bound from below on the excess risk of every private method, in the worst case over the domain's tables.
-
-    Attributes:
-        source: theorem and paper.
-        value: the bound on the unit domain.
-        explicit: whether the constant is the theorem's own; else the rate with constant 1.
-    """
-
-    source: str
-    value: float
-    explicit: bool
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Prospectus:
     """What `hb.plan` gives. Printing shows the table; `chosen` is the solver that `solver="auto"` takes.
@@ -137,9 +123,10 @@ class Prospectus:
                 f"On synthetic tables of this domain with a {name}, a constant prediction has excess risk {value:.2g}."
             )
         for bound in self.lower_bounds:
-            kind = "" if bound.explicit else " (the rate, its constant taken as 1)"
+            kind = "" if bound.explicit else "; the rate, its constant taken as 1"
             lines.append(
-                f"In the worst case no private method does better than {bound.value:.2g}: {bound.source}{kind}."
+                f"In the worst case no private method does better than {bound.value:.2g} ({bound.name}{kind}): {bound.holds}. "
+                f"{bound.source}."
             )
         lines += [f"{one.solver} cannot: {one.reason}" for one in self.prospects if not one.able]
         lines.append(
@@ -159,8 +146,7 @@ class Prospectus:
             "why": self.why,
             "prospects": [{name: finite(getattr(one, name)) for name in Prospect.__slots__} for one in self.prospects],
             "lower_bounds": [
-                {"source": one.source, "value": finite(one.value), "explicit": one.explicit}
-                for one in self.lower_bounds
+                {name: finite(getattr(one, name)) for name in LowerBound.__slots__} for one in self.lower_bounds
             ],
             "constant": {name: finite(value) for name, value in self.constant},
         }
