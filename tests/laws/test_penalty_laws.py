@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from hullabaloo import geometry
-from hullabaloo.geometry import HasElasticForm, Penalty, penalty_from_dict
+from hullabaloo.geometry import HasElasticForm, NuclearPenalty, Penalty, penalty_from_dict
+from hullabaloo.geometry.checks import euclidean_norm
 from tests.laws import zoo
 
-every = pytest.mark.parametrize("penalty", zoo.penalties(), ids=zoo.short)
-DIMENSIONS = (1, 2, 7, 1000)
+every = pytest.mark.parametrize(("penalty", "p"), zoo.penalties(1, 2, 7, 1000), ids=zoo.short)
 
 
 def moderate(p, seed):
@@ -23,7 +23,6 @@ def test_every_exported_penalty_has_samples():
 
 
 @every
-@pytest.mark.parametrize("p", DIMENSIONS)
 def test_prox_is_the_minimiser(penalty, p):
     rng = np.random.default_rng(0)
     for v in moderate(p, 1):
@@ -39,17 +38,18 @@ def test_prox_is_the_minimiser(penalty, p):
 
 
 @every
-def test_prox_is_exact_on_huge_and_tiny_vectors(penalty):
-    for v in zoo.points(7, 2)[6:11]:
+def test_prox_is_exact_on_huge_and_tiny_vectors(penalty, p):
+    for v in zoo.points(p, 2)[6:11]:
         u = penalty.prox(v, 0.5)
         assert np.isfinite(u).all()
-        assert (np.abs(u) <= np.abs(v)).all()
-        assert (u * np.sign(v) >= 0.0).all()
+        assert euclidean_norm(u) <= euclidean_norm(v) * (1.0 + 1e-14)
+        if not isinstance(penalty, NuclearPenalty):
+            assert (np.abs(u) <= np.abs(v)).all()
+            assert (u * np.sign(v) >= 0.0).all()
         assert u is not v
 
 
 @every
-@pytest.mark.parametrize("p", DIMENSIONS)
 def test_value_is_convex_with_the_stated_strength(penalty, p):
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -62,17 +62,17 @@ def test_value_is_convex_with_the_stated_strength(penalty, p):
 
 
 @every
-def test_elastic_weights_give_the_value(penalty):
+def test_elastic_weights_give_the_value(penalty, p):
     if isinstance(penalty, HasElasticForm):
-        theta = np.random.default_rng(4).standard_normal(9)
-        weight, square = penalty.elastic_weights(9)
+        theta = np.random.default_rng(4).standard_normal(p)
+        weight, square = penalty.elastic_weights(p)
         assert weight @ np.abs(theta) + 0.5 * square @ theta**2 == pytest.approx(penalty.value(theta))
         assert min(weight.min(), square.min()) >= 0.0
         assert square.min() == penalty.strong_convexity
 
 
 @every
-def test_plain_data_pickle_and_hash_give_an_equal_penalty(penalty):
+def test_plain_data_pickle_and_hash_give_an_equal_penalty(penalty, p):
     assert penalty_from_dict(json.loads(json.dumps(penalty.to_dict()))) == penalty
     assert pickle.loads(pickle.dumps(penalty)) == penalty
     assert hash(pickle.loads(pickle.dumps(penalty))) == hash(penalty)

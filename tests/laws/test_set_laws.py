@@ -72,7 +72,7 @@ def test_no_member_exceeds_the_radii(body, p):
         body.max_norm(3, p)
 
 
-@pytest.mark.parametrize(("body", "p"), zoo.sets(dimensions=(1, 2, 6)), ids=zoo.short)
+@pytest.mark.parametrize(("body", "p"), zoo.sets(dimensions=(1, 2, 4)), ids=zoo.short)
 def test_the_radii_are_attained(body, p):
     corners = [np.array(g, dtype=float) for g in itertools.product([-1, 0, 1], repeat=p)]
     for q in (1, 2, math.inf):
@@ -210,7 +210,7 @@ def test_listed_vertices_are_the_vertices(body, p):
 
 @pytest.mark.parametrize(("body", "p"), zoo.sets(HasGauge), ids=zoo.short)
 def test_gauge_scales_membership(body, p):
-    for theta in zoo.members(body, p):
+    for theta in zoo.members(body, p)[:: 6 if isinstance(body, geometry.Polytope) else 1]:
         gauge = body.gauge(theta)
         assert 0.0 <= gauge <= 1.0 + 1e-12
         assert body.gauge(5.0 * theta) == pytest.approx(5.0 * gauge, rel=1e-12)

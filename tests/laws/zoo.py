@@ -13,18 +13,23 @@ from hullabaloo.geometry import (
     ElasticBall,
     ElasticNetPenalty,
     GroupBall,
+    GroupPenalty,
     L1Ball,
     L1Penalty,
     L2Ball,
     LpBall,
     NoPenalty,
     NuclearBall,
+    NuclearPenalty,
     Penalty,
     PenaltyWithFreeIntercept,
     Polytope,
     Simplex,
     SquaredL2Penalty,
+    VerticesWithIntercept,
     WithIntercept,
+    with_free_intercept,
+    with_intercept,
 )
 
 DIMENSIONS = (1, 2, 7, 1000)
@@ -73,14 +78,21 @@ SET_SAMPLES: dict[type[ConvexSet], Callable[[int], list[ConvexSet]]] = {
         ElasticBall(a, r) for a, r in ((0.5, 1.0), (0.02, 40.0), (0.98, 0.3), (0.0, 2.0), (1.0, 2.0))
     ],
     NuclearBall: lambda p: [NuclearBall(1.0, _across(p)), NuclearBall(30.0, p // _across(p)), NuclearBall(0.4, 1)],
-    WithIntercept: lambda p: [WithIntercept(L1Ball(2.0), -1.0, 3.0), WithIntercept(L2Ball(1.0), 0.5, 0.5)],
+    WithIntercept: lambda p: [with_intercept(L2Ball(1.0), 0.5, 0.5), with_intercept(Box(-1.0, 1.0), -1.0, 3.0, p)],
+    VerticesWithIntercept: lambda p: [
+        with_intercept(L1Ball(2.0), -1.0, 3.0),
+        with_intercept(Simplex(), 0.5, 0.5),
+        with_intercept(L1Ball(0.1), 0.5, 2.0, min(p, 3)),
+    ],
 }
-PENALTY_SAMPLES: dict[type[Penalty], list[Penalty]] = {
-    NoPenalty: [NoPenalty()],
-    L1Penalty: [L1Penalty(0.0), L1Penalty(0.7)],
-    SquaredL2Penalty: [SquaredL2Penalty(0.0), SquaredL2Penalty(2.5)],
-    ElasticNetPenalty: [ElasticNetPenalty(0.8, 0.0), ElasticNetPenalty(0.8, 0.3), ElasticNetPenalty(0.8, 1.0)],
-    PenaltyWithFreeIntercept: [PenaltyWithFreeIntercept(L1Penalty(0.7))],
+PENALTY_SAMPLES: dict[type[Penalty], Callable[[int], list[Penalty]]] = {
+    NoPenalty: lambda p: [NoPenalty()],
+    L1Penalty: lambda p: [L1Penalty(0.0), L1Penalty(0.7)],
+    SquaredL2Penalty: lambda p: [SquaredL2Penalty(0.0), SquaredL2Penalty(2.5)],
+    ElasticNetPenalty: lambda p: [ElasticNetPenalty(0.8, ratio) for ratio in (0.0, 0.3, 1.0)],
+    GroupPenalty: lambda p: [GroupPenalty(partition(p), 0.4), GroupPenalty([range(p)], 0.0)],
+    NuclearPenalty: lambda p: [NuclearPenalty(0.6, _across(p)), NuclearPenalty(0.0, p), NuclearPenalty(1.5, 1)],
+    PenaltyWithFreeIntercept: lambda p: [with_free_intercept(L1Penalty(0.7)), with_free_intercept(NoPenalty(), p)],
 }
 
 
@@ -99,8 +111,12 @@ def sets(*capabilities: type, dimensions: tuple[int, ...] = DIMENSIONS) -> list[
     return found
 
 
-def penalties() -> list[Penalty]:
-    return [penalty for kind in exported(geometry, Penalty) for penalty in PENALTY_SAMPLES[kind]]
+def penalties(*dimensions: int) -> list[tuple[Penalty, int]]:
+    """(penalty, p) for every sample."""
+    found = []
+    for kind in exported(geometry, Penalty):
+        found += [(penalty, p) for p in dimensions for penalty in PENALTY_SAMPLES[kind](p)]
+    return found
 
 
 def points(p: int, seed: int = 0) -> list[np.ndarray]:

@@ -16,6 +16,7 @@ from hullabaloo.geometry.elastic_ball import ElasticBall
 from hullabaloo.geometry.group_ball import GroupBall
 from hullabaloo.geometry.intercept import (
     PenaltyWithFreeIntercept,
+    VerticesWithIntercept,
     WithIntercept,
     with_free_intercept,
     with_intercept,
@@ -38,6 +39,7 @@ from hullabaloo.geometry.penalty import (
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.serialise import penalty_from_dict, penalty_from_text, set_from_dict, set_from_text
 from hullabaloo.geometry.simplex import Simplex
+from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
 from hullabaloo.geometry.width import Width
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "ElasticNetPenalty",
     "Face",
     "GroupBall",
+    "GroupPenalty",
     "HasElasticForm",
     "HasFaces",
     "HasGauge",
@@ -59,12 +62,14 @@ __all__ = [
     "MirrorMap",
     "NoPenalty",
     "NuclearBall",
+    "NuclearPenalty",
     "Penalty",
     "PenaltyWithFreeIntercept",
     "Polytope",
     "Projectable",
     "Simplex",
     "SquaredL2Penalty",
+    "VerticesWithIntercept",
     "Width",
     "WithIntercept",
     "euclidean_map",

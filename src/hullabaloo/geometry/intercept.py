@@ -1,44 +1,56 @@
-"""A set or penalty on the coefficients, with an intercept as last coordinate that it leaves alone.
+"""A set or penalty on the coefficients, with intercepts as last coordinates that it leaves alone.
 
 Internal: estimators build these; users declare the set or penalty of the coefficients only.
 """
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry.base import ConvexSet, Projectable
+from hullabaloo.geometry.base import ConvexSet, HasVertices, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, vector
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.width import Width, closed_form
 
 
-def with_intercept(body: ConvexSet, lower: float = -math.inf, upper: float = math.inf) -> "WithIntercept":
-    """The product of `body` and the interval [lower, upper] on the last coordinate; infinite ends are allowed."""
-    return WithIntercept(body, lower, upper)
+def with_intercept(
+    body: ConvexSet, lower: float = -math.inf, upper: float = math.inf, columns: int = 1
+) -> "WithIntercept":
+    """The product of `body` and the interval [lower, upper] on each of the last `columns` coordinates.
+
+    Infinite ends are allowed. With finite ends, a body that has vertices and at most 16 columns (2^16 corners) the product
+    has vertices too.
+    """
+    if isinstance(body, HasVertices) and columns <= 16 and math.isfinite(lower) and math.isfinite(upper):
+        return VerticesWithIntercept(body, lower, upper, columns)
+    return WithIntercept(body, lower, upper, columns)
 
 
-def with_free_intercept(penalty: Penalty) -> "PenaltyWithFreeIntercept":
-    """The penalty of all coordinates but the last."""
-    return PenaltyWithFreeIntercept(penalty)
+def with_free_intercept(penalty: Penalty, columns: int = 1) -> "PenaltyWithFreeIntercept":
+    """The penalty of all coordinates but the last `columns`."""
+    return PenaltyWithFreeIntercept(penalty, columns)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class WithIntercept(ConvexSet, Projectable):
-    """C × [lower, upper]: `body` C on the first p − 1 coordinates, an interval on the last.
+    """C × [lower, upper]^columns: `body` C on the first p − columns coordinates, an interval on each of the last.
 
-    `body` can be projected onto, else `CapabilityError`; lower ≤ upper, else `InvalidParameter`. With an infinite end
-    the product is unbounded: norms, width and (in that direction) support are infinite, and there is no vertex.
+    `body` can be projected onto, else `CapabilityError`; lower ≤ upper and columns ≥ 1, else `InvalidParameter`. With an
+    infinite end the product is unbounded: norms, width and (in that direction) support are infinite, and there is no
+    vertex. Several columns are the intercepts of as many targets. Where there are no other coordinates the body has no
+    part in the product.
     """
 
     body: ConvexSet
     lower: float = -math.inf
     upper: float = math.inf
+    columns: int = 1
     KIND: ClassVar[str] = "with-intercept"
 
     def __post_init__(self) -> None:
@@ -54,80 +66,145 @@ class WithIntercept(ConvexSet, Projectable):
             )
         object.__setattr__(self, "lower", float(self.lower))
         object.__setattr__(self, "upper", float(self.upper))
+        object.__setattr__(self, "columns", intercept_number(self.columns))
 
     @property
     def dimension(self) -> int | None:
-        """One more than the body's, when that has one."""
-        return None if self.body.dimension is None else self.body.dimension + 1
+        """The body's and the intercepts, when the body has one."""
+        return None if self.body.dimension is None else self.body.dimension + self.columns
 
     def support(self, g: Vector) -> float:
-        """h_body + max(lower·g_p, upper·g_p)."""
-        g = vector(g, dimension=self.dimension)
-        last = float(g[-1])
-        head = self.body.support(g[:-1]) if g.size > 1 else 0.0
-        return head + (max(self.lower * last, self.upper * last) if last else 0.0)
+        """h_body + Σ max(lower·g_b, upper·g_b)."""
+        head, last = self._parts(g)
+        pulled = last[last != 0.0]
+        ends = float(np.maximum(self.lower * pulled, self.upper * pulled).sum())
+        return ends + (self.body.support(head) if head.size else 0.0)
 
     def vertex(self, g: Vector) -> Vector:
-        """The body's vertex, and the end of the interval that g_p points away from (lower for 0)."""
-        g = vector(g, dimension=self.dimension)
-        end = self.upper if g[-1] < 0.0 else self.lower
-        if math.isinf(end):
+        """The body's vertex, and the ends of the intervals that g points away from (lower for 0)."""
+        head, last = self._parts(g)
+        ends = np.where(last < 0.0, self.upper, self.lower)
+        if np.isinf(ends).any():
             raise InvalidParameter(f"{self!r} is unbounded in the intercept, so it has no vertex there; bound it.")
-        return np.append(self.body.vertex(g[:-1]) if g.size > 1 else g[:-1], end)
+        return np.append(self.body.vertex(head) if head.size else head, ends)
 
     def project(self, theta: Vector) -> Vector:
-        """The body's projection, and the last coordinate clipped."""
-        theta = vector(theta, dimension=self.dimension)
+        """The body's projection, and the intercepts clipped."""
         assert isinstance(self.body, Projectable)  # __post_init__ saw to it
-        head = self.body.project(theta[:-1]) if theta.size > 1 else theta[:-1]
-        return np.append(head, min(max(float(theta[-1]), self.lower), self.upper))
+        head, last = self._parts(theta)
+        return np.append(self.body.project(head) if head.size else head, np.clip(last, self.lower, self.upper))
 
     def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """Head in the body, last coordinate in the interval, each up to the tolerance."""
-        theta = vector(theta, dimension=self.dimension)
+        """Head in the body, intercepts in the interval, each up to the tolerance."""
+        head, last = self._parts(theta)
         ends = [abs(end) for end in (self.lower, self.upper) if math.isfinite(end)]
         slack = tolerance * max(ends, default=0.0)
-        inside = self.lower - slack <= float(theta[-1]) <= self.upper + slack
-        return inside and (theta.size == 1 or self.body.contains(theta[:-1], tolerance))
+        inside = bool(np.all(last >= self.lower - slack) and np.all(last <= self.upper + slack))
+        return inside and (head.size == 0 or self.body.contains(head, tolerance))
 
     def max_norm(self, q: float, p: int) -> float:
-        """The l_q norm of the body's largest norm and the interval's."""
+        """The l_q norm of the body's largest norm and those of the intervals."""
         q = norm_exponent(q)
+        size = self._size(p)
         last = max(abs(self.lower), abs(self.upper))
-        head = self.body.max_norm(q, p - 1) if dimension_number(p, self.dimension) > 1 else 0.0
+        head = self.body.max_norm(q, size) if size else 0.0
         if q == 1.0:
-            return head + last
-        return math.hypot(head, last) if q == 2.0 else max(head, last)
+            return head + self.columns * last
+        return math.hypot(head, math.sqrt(self.columns) * last) if q == 2.0 else max(head, last)
 
     def gaussian_width(self, p: int) -> Width:
-        """w(body) + (upper − lower)/√(2π)."""
-        last = closed_form((self.upper - self.lower) / math.sqrt(2.0 * math.pi))
-        return self.body.gaussian_width(p - 1).plus(last) if dimension_number(p, self.dimension) > 1 else last
+        """w(body) + columns·(upper − lower)/√(2π)."""
+        size = self._size(p)
+        last = closed_form(self.columns * (self.upper - self.lower) / math.sqrt(2.0 * math.pi))
+        return self.body.gaussian_width(size).plus(last) if size else last
 
     def start(self, p: int) -> Vector:
-        """The body's start, and zero clipped to the interval."""
-        head = self.body.start(p - 1) if dimension_number(p, self.dimension) > 1 else np.zeros(0)
-        return np.append(head, min(max(0.0, self.lower), self.upper))
+        """The body's start, and zeros clipped to the interval."""
+        size = self._size(p)
+        head = self.body.start(size) if size else np.zeros(0)
+        return np.append(head, np.clip(np.zeros(self.columns), self.lower, self.upper))
 
     def to_dict(self) -> dict[str, Any]:
-        """{"kind": "with-intercept", "body": …, "lower": …, "upper": …}, an infinite end as null."""
+        """{"kind": "with-intercept", "body": …, "lower": …, "upper": …, "columns": …}, an infinite end as null."""
         ends = [end if math.isfinite(end) else None for end in (self.lower, self.upper)]
-        return {"kind": self.KIND, "body": self.body.to_dict(), "lower": ends[0], "upper": ends[1]}
+        body = self.body.to_dict()
+        return {"kind": self.KIND, "body": body, "lower": ends[0], "upper": ends[1], "columns": self.columns}
 
     @staticmethod
-    def interval_from(data: Mapping[str, Any]) -> tuple[float, float]:
-        """The interval in what `to_dict` gave."""
+    def interval_from(data: Mapping[str, Any]) -> tuple[float, float, int]:
+        """The interval in what `to_dict` gave, and how many there are."""
         lower, upper = data.get("lower"), data.get("upper")
-        return -math.inf if lower is None else float(lower), math.inf if upper is None else float(upper)
+        low, high = -math.inf if lower is None else float(lower), math.inf if upper is None else float(upper)
+        return low, high, int(data.get("columns", 1))
+
+    def _parts(self, v: Vector) -> tuple[Vector, Vector]:
+        v = vector(v, dimension=self.dimension)
+        self._size(v.size)
+        return v[: -self.columns], v[-self.columns :]
+
+    def _size(self, p: int) -> int:
+        """The number of coordinates of the body."""
+        if p == self.columns:  # intercepts and nothing else
+            return 0
+        size = dimension_number(p, self.dimension) - self.columns
+        if size < 0:
+            raise InvalidParameter(f"{self!r} has {self.columns} intercepts, but there are only {p} coordinates.")
+        return size
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class VerticesWithIntercept(WithIntercept, HasVertices):
+    """C × [lower, upper]^columns for a body with vertices and finite ends: its vertices beside every corner of the box.
+
+    Vertex number i + count·c has the body's vertex i and corner c, whose bit b says whether intercept b is at the upper
+    end; an interval of one point has one corner.
+    """
+
+    def vertex_count(self, p: int) -> int:
+        """The body's count times 2^columns."""
+        return self._heads(p) * len(self._corners())
+
+    def vertex_at(self, index: int, p: int) -> Vector:
+        """The body's vertex index mod count, beside corner index // count."""
+        if not 0 <= index < self.vertex_count(p):
+            raise InvalidParameter(f"{self!r} has no vertex number {index} in {p} coordinates; count from 0.")
+        corner, head = divmod(index, self._heads(p))
+        size = p - self.columns
+        return np.append(self._body.vertex_at(head, size) if size else np.zeros(0), self._corners()[corner])
+
+    def vertex_scores(self, g: Vector) -> Vector:
+        """The body's scores plus those of each corner, corner after corner."""
+        head, last = self._parts(g)
+        scores = self._body.vertex_scores(head) if head.size else np.zeros(1)
+        return np.add.outer(self._corners() @ last, scores).ravel()
+
+    @property
+    def _body(self) -> HasVertices:
+        if not isinstance(self.body, HasVertices):
+            raise CapabilityError(f"{self.body!r} has no list of vertices; make the product by with_intercept.")
+        return self.body
+
+    def _heads(self, p: int) -> int:
+        size = self._size(p)
+        return self._body.vertex_count(size) if size else 1
+
+    def _corners(self) -> Vector:
+        ends = (self.lower,) if self.lower == self.upper else (self.lower, self.upper)
+        return np.array([corner[::-1] for corner in itertools.product(ends, repeat=self.columns)])
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class PenaltyWithFreeIntercept(Penalty):
-    """ψ of the first p − 1 coordinates; the last is free."""
+    """ψ of the first p − columns coordinates; the last are free."""
 
     penalty: Penalty
+    columns: int = 1
     KIND: ClassVar[str] = "with-free-intercept"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", intercept_number(self.columns))
 
     @property
     def strong_convexity(self) -> float:
@@ -136,12 +213,22 @@ class PenaltyWithFreeIntercept(Penalty):
 
     def value(self, theta: Vector) -> float:
         """ψ of the head."""
-        return self.penalty.value(theta[:-1])
+        return self.penalty.value(theta[: -self.columns]) if theta.size > self.columns else 0.0
 
     def prox(self, v: Vector, step: float) -> Vector:
-        """The prox of the head, and the last coordinate as it is."""
-        return np.append(self.penalty.prox(v[:-1], step), v[-1])
+        """The prox of the head, and the last coordinates as they are."""
+        head = v[: -self.columns]
+        return np.append(self.penalty.prox(head, step) if head.size else head, v[-self.columns :])
 
     def to_dict(self) -> dict[str, Any]:
-        """{"kind": "with-free-intercept", "penalty": …}."""
-        return {"kind": self.KIND, "penalty": self.penalty.to_dict()}
+        """{"kind": "with-free-intercept", "penalty": …, "columns": …}."""
+        return {"kind": self.KIND, "penalty": self.penalty.to_dict(), "columns": self.columns}
+
+
+def intercept_number(columns: int) -> int:
+    """Give the number of intercepts, a whole number of at least 1."""
+    if isinstance(columns, bool) or not isinstance(columns, Integral) or columns < 1:
+        raise InvalidParameter(
+            f"The number of intercepts must be at least 1, but it is {columns!r}; give one a target."
+        )
+    return int(columns)

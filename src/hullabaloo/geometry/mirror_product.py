@@ -9,6 +9,7 @@ import numpy as np
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import MirrorMap
 from hullabaloo.geometry.checks import Vector, euclidean_norm
+from hullabaloo.geometry.intercept import intercept_number
 from hullabaloo.geometry.width import Width, expected_norm
 
 
@@ -22,9 +23,7 @@ def with_intercept_map(body: MirrorMap, lower: float, upper: float, columns: int
             f"Mirror descent needs a bounded interval for the intercept, but this one is [{lower}, {upper}], so the "
             "distance to go has no bound; give finite ends with lower ≤ upper, or fit without an intercept."
         )
-    if columns < 1:
-        raise InvalidParameter(f"The number of intercepts must be at least 1, but it is {columns}; give one a target.")
-    return InterceptMap(body, float(lower), float(upper), int(columns))
+    return InterceptMap(body, float(lower), float(upper), intercept_number(columns))
 
 
 @final

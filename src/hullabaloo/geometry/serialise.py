@@ -1,7 +1,9 @@
 """Sets and penalties from plain data and from the short text of a command line."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet
@@ -16,6 +18,7 @@ from hullabaloo.geometry.nuclear_ball import NuclearBall
 from hullabaloo.geometry.penalty import ElasticNetPenalty, L1Penalty, NoPenalty, Penalty, SquaredL2Penalty
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.simplex import Simplex
+from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
 
 T = TypeVar("T")
 
@@ -35,18 +38,68 @@ PENALTIES: dict[str, type[Penalty]] = {
     "l1": L1Penalty,
     "squared-l2": SquaredL2Penalty,
     "elastic-net": ElasticNetPenalty,
+    "group": GroupPenalty,
+    "nuclear": NuclearPenalty,
 }
-_SET_WORDS: dict[str, tuple[type[ConvexSet], tuple[int, ...]]] = {
-    "l1": (L1Ball, (1,)),
-    "l2": (L2Ball, (1,)),
-    "box": (Box, (2,)),
-    "simplex": (Simplex, (0, 1)),
+
+
+def _numbers(kind: type[T], *counts: int) -> Callable[[str], T]:
+    """Read a comma-separated list of so many numbers, the arguments of `kind`; whole ones are given as such."""
+
+    def read(rest: str) -> T:
+        found = [float(part) for part in rest.split(",")] if rest.strip() else []
+        if len(found) not in counts:
+            raise _Count(f"{len(found)} numbers, but {{word}} takes {' or '.join(map(str, counts))}")
+        return kind(*(int(number) if number.is_integer() else number for number in found))
+
+    return read
+
+
+def _grouped(kind: Callable[[Any, float], T]) -> Callable[[str], T]:
+    """Read a number, a semicolon, and groups of columns such as `0-2;3,5;4`."""
+
+    def read(rest: str) -> T:
+        number, _, groups = rest.partition(";")
+        return kind([_columns(group) for group in groups.split(";")], float(number))
+
+    return read
+
+
+def _columns(text: str) -> list[int]:
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        found += range(int(first), int(last) + 1) if dash else [int(first)]
+    return found
+
+
+def _points(rest: str) -> Polytope:
+    """Read points separated by semicolons, their coordinates by commas."""
+    return Polytope(np.array([[float(part) for part in point.split(",")] for point in rest.split(";")]))
+
+
+class _Count(ValueError):
+    """A list of numbers of the wrong length."""
+
+
+_SET_WORDS: dict[str, Callable[[str], ConvexSet]] = {
+    "l1": _numbers(L1Ball, 1),
+    "l2": _numbers(L2Ball, 1),
+    "lp": _numbers(LpBall, 2),
+    "box": _numbers(Box, 2),
+    "simplex": _numbers(Simplex, 0, 1),
+    "polytope": _points,
+    "group": _grouped(GroupBall),
+    "elastic": _numbers(ElasticBall, 2),
+    "nuclear": _numbers(NuclearBall, 2),
 }
-_PENALTY_WORDS: dict[str, tuple[type[Penalty], tuple[int, ...]]] = {
-    "none": (NoPenalty, (0,)),
-    "l1": (L1Penalty, (1,)),
-    "l2": (SquaredL2Penalty, (1,)),
-    "elastic": (ElasticNetPenalty, (2,)),
+_PENALTY_WORDS: dict[str, Callable[[str], Penalty]] = {
+    "none": _numbers(NoPenalty, 0),
+    "l1": _numbers(L1Penalty, 1),
+    "l2": _numbers(SquaredL2Penalty, 1),
+    "elastic": _numbers(ElasticNetPenalty, 2),
+    "group": _grouped(GroupPenalty),
+    "nuclear": _numbers(NuclearPenalty, 2),
 }
 
 
@@ -60,28 +113,35 @@ def set_from_dict(data: Mapping[str, Any]) -> ConvexSet:
 def penalty_from_dict(data: Mapping[str, Any]) -> Penalty:
     """The penalty that `to_dict` described; `InvalidParameter` when the description is not one of a penalty."""
     if data.get("kind") == PenaltyWithFreeIntercept.KIND:
-        return with_free_intercept(penalty_from_dict(data["penalty"]))
+        return with_free_intercept(penalty_from_dict(data["penalty"]), int(data.get("columns", 1)))
     return _made(PENALTIES, data, "penalty")
 
 
 def set_from_text(text: str) -> ConvexSet:
-    """The set of a command line: `l1:RADIUS`, `l2:RADIUS`, `box:LOWER,UPPER`, `simplex` or `simplex:RADIUS`.
+    """The set of a command line.
+
+    `l1:RADIUS`, `l2:RADIUS`, `lp:EXPONENT,RADIUS`, `box:LOWER,UPPER`, `simplex` or `simplex:RADIUS`,
+    `elastic:ALPHA,RADIUS`, `nuclear:RADIUS,COLUMNS`, `group:RADIUS;GROUP;GROUP…` with columns such as `0-2` or `3,5` in a
+    group, `polytope:POINT;POINT…` with coordinates such as `0,1.5`.
 
     >>> set_from_text("l1:2")
     L1Ball(radius=2.0)
+    >>> set_from_text("group:1.5;0-2;3,5;4")
+    GroupBall(groups=((0, 1, 2), (3, 5), (4,)), radius=1.5)
     """
-    kind, numbers = _parsed(_SET_WORDS, text, "set", "l1:2, l2:1, box:-1,1 or simplex")
-    return kind(*numbers)
+    return _parsed(_SET_WORDS, text, "set", "l1:2, l2:1, box:-1,1, simplex or group:1;0-2;3,4")
 
 
 def penalty_from_text(text: str) -> Penalty:
-    """The penalty of a command line: `none`, `l1:STRENGTH`, `l2:STRENGTH`, `elastic:STRENGTH,L1_RATIO`.
+    """The penalty of a command line.
+
+    `none`, `l1:STRENGTH`, `l2:STRENGTH`, `elastic:STRENGTH,L1_RATIO`, `nuclear:STRENGTH,COLUMNS`,
+    `group:STRENGTH;GROUP;GROUP…` with columns such as `0-2` or `3,5` in a group.
 
     >>> penalty_from_text("l2:0.1")
     SquaredL2Penalty(strength=0.1)
     """
-    kind, numbers = _parsed(_PENALTY_WORDS, text, "penalty", "none, l1:0.1, l2:0.1 or elastic:0.1,0.5")
-    return kind(*numbers)
+    return _parsed(_PENALTY_WORDS, text, "penalty", "none, l1:0.1, l2:0.1, elastic:0.1,0.5 or group:0.1;0-2;3,4")
 
 
 def _made(kinds: Mapping[str, type[T]], data: Mapping[str, Any], what: str) -> T:
@@ -97,18 +157,16 @@ def _made(kinds: Mapping[str, type[T]], data: Mapping[str, Any], what: str) -> T
         ) from error
 
 
-def _parsed(
-    words: Mapping[str, tuple[type[T], tuple[int, ...]]], text: str, what: str, examples: str
-) -> tuple[type[T], list[float]]:
+def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examples: str) -> T:
     word, _, rest = text.strip().partition(":")
     if word not in words:
-        raise InvalidParameter(f"{text!r} names no {what}, as {word!r} is not known; write {examples}.")
-    kind, counts = words[word]
+        known = ", ".join(words)
+        raise InvalidParameter(f"{text!r} names no {what}, as {word!r} is none of {known}; write {examples}.")
     try:
-        numbers = [float(part) for part in rest.split(",")] if rest.strip() else []
+        return words[word](rest)
+    except InvalidParameter:
+        raise
+    except _Count as error:
+        raise InvalidParameter(f"{text!r} gives {str(error).format(word=repr(word))}; write {examples}.") from error
     except ValueError as error:
-        raise InvalidParameter(f"{text!r} names no {what}, as {rest!r} is not numbers; write {examples}.") from error
-    if len(numbers) not in counts:
-        wanted = " or ".join(str(count) for count in counts)
-        raise InvalidParameter(f"{text!r} gives {len(numbers)} numbers, but {word!r} takes {wanted}; write {examples}.")
-    return kind, numbers
+        raise InvalidParameter(f"{text!r} names no {what}, as {rest!r} cannot be read; write {examples}.") from error
