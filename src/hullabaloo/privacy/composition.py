@@ -29,7 +29,7 @@ class ComposedEvent(Event):
     **Guarantee.** Claim: each method bounds the adaptive composition of its parts, the sequence of parts fixed beforehand.
     Proof: Rényi divergences add (Mironov 2017, Prop. 1), GDP composes as ``√Σμ²`` (Dong, Roth & Su 2022, Cor. 3.3), pure
     ε add, total variation to the exact law adds; the profile is the smallest of what these and, for repeated equal
-    selections, the exact bounded-range programme give. For Gaussian releases alone the GDP value is exact. With objective
+    selections, the exact bounded-range programme give. For Gaussian releases alone the GDP value is exact. With one objective
     perturbation among the parts also ``min_e δ₁(ε − e) + δ₂(e)`` over a split into it and the rest (basic composition, adaptive:
     Dwork & Roth 2014, Thm 3.16).
     """
@@ -114,7 +114,7 @@ class _Profile:
             return bound
         if self.split is not None:
             bound = min(bound, _basic(*self.split, epsilon))
-            if self.split[0].parts[0][1] == 1 == len(self.split[0].parts):
+            if bound <= 1.1 * self.split[0].exact(epsilon):  # the rest costs next to nothing: no curve can do better
                 return bound
         bound = min(bound, renyi_delta(self.event.renyi, epsilon))
         if len(self.event.parts) == 1:
@@ -124,31 +124,25 @@ class _Profile:
         return bound
 
 
-def _split(parts: tuple[tuple[Event, int], ...]) -> tuple[ComposedEvent, ComposedEvent] | None:
-    """Give the objective perturbations and the rest; None when there is no rest and none alone, or no objective perturbation."""
-    objective = tuple(part for part in parts if isinstance(part[0], ObjectivePerturbationEvent))
-    rest = tuple(part for part in parts if not isinstance(part[0], ObjectivePerturbationEvent))
-    if not objective or (not rest and (len(objective) > 1 or objective[0][1] > 1)):
+def _split(parts: tuple[tuple[Event, int], ...]) -> tuple[ObjectivePerturbationEvent, ComposedEvent] | None:
+    """Give the one objective perturbation and the rest; None when there is none, or there are several."""
+    objective = [(event, count) for event, count in parts if isinstance(event, ObjectivePerturbationEvent)]
+    if len(objective) != 1 or objective[0][1] != 1:
         return None
-    return ComposedEvent(objective), ComposedEvent(rest)
+    return objective[0][0], ComposedEvent(tuple(part for part in parts if part[0] != objective[0][0]))
 
 
-def _basic(one: ComposedEvent, other: ComposedEvent, epsilon: float) -> float:
+def _basic(one: ObjectivePerturbationEvent, rest: ComposedEvent, epsilon: float) -> float:
     """Give the smallest ``δ₁(ε − e) + δ₂(e)`` that a search over e finds; every e in [0, ε] is valid."""
-    event, count = one.parts[0]
-    single = len(one.parts) == count == 1 and isinstance(event, ObjectivePerturbationEvent)
-    first = event.exact if single and isinstance(event, ObjectivePerturbationEvent) else one._exact_profile()
-    if not other.parts:
-        return first(epsilon)
-    second = other._exact_profile()
+    other = rest._exact_profile()
     if epsilon == 0.0 or math.isinf(epsilon):
-        return min(1.0, padded(first(epsilon) + second(epsilon), 4.0))
+        return min(1.0, padded(one.exact(epsilon) + other(epsilon), 4.0))
 
     def at(x: float) -> float:
         share = epsilon / (1.0 + math.exp(-x))
-        return padded(first(float_at_most(Fraction(epsilon) - Fraction(share))) + second(share), 4.0)
+        return padded(one.exact(float_at_most(Fraction(epsilon) - Fraction(share))) + other(share), 4.0)
 
-    return min(1.0, golden(at, -16.0, 4.0, 24))
+    return min(1.0, golden(at, -16.0, 4.0, 16))
 
 
 def compose(*events: Event, count: int = 1) -> Event:

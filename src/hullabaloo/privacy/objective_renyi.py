@@ -26,14 +26,18 @@ class ObjectiveCurve:
 
     Attributes:
         epsilon: nodes from 0 on, shape (n + 1,).
-        log_delta: the logarithm of the group's profile there.
+        left, right: logarithms of the weights of the kernel's values at a cell's ends, shape (n,): with the line's values l and r
+            there, ``h (2l + r)/6`` and ``h (l + 2r)/6``.
+        last: the logarithm of the profile at the last node.
         shift: the Gaussian shift that dominates the tail: 2s under replace-one, s under add-or-remove.
         loss: log(1 + κ).
         records: K.
     """
 
     epsilon: "Array"
-    log_delta: "Array"
+    left: "Array"
+    right: "Array"
+    last: float
     shift: float
     loss: float
     records: int
@@ -47,7 +51,7 @@ class ObjectiveCurve:
         integrated exactly. Beyond the last node, and for the cap, `_tail`. All terms are positive.
         """
         k, last = alpha - 1.0, float(self.epsilon[-1])
-        beyond = float(self.log_delta[-1]) - alpha * last - math.log(alpha)
+        beyond = self.last - alpha * last - math.log(alpha)
         parts = [self._cells(k), self._cells(-alpha), self._tail(k, last), beyond]
         top = max(parts)
         inner = top + math.log(math.fsum(math.exp(part - top) for part in parts)) + math.log(alpha) + math.log(k)
@@ -73,15 +77,8 @@ class ObjectiveCurve:
         """Give the logarithm of a bound of ``∫ e^{kε} δ(ε) dε`` up to the last node."""
         import numpy as np
 
-        pitch = np.diff(self.epsilon)
-        left, right = self.log_delta[:-1], self.log_delta[1:]
-        fall = -np.expm1(np.minimum(right - left, 0.0)) * pitch / np.expm1(pitch)
-        at_right = left + np.log1p(-np.minimum(fall, 1.0 - 2.0**-52))
         low, high = k * self.epsilon[:-1], k * self.epsilon[1:]
-        terms = np.concatenate(
-            [low + left, high + at_right, low + at_right - math.log(2.0), high + left - math.log(2.0)]
-        )
-        terms += np.tile(np.log(pitch / 3.0), 4)
+        terms = np.concatenate((low + self.left, high + self.right))
         top = float(terms.max())
         return top + math.log(float(np.exp(terms - top).sum()))
 
@@ -121,7 +118,13 @@ def objective_curve(
     epsilon = records * nodes
     if records > 1:
         log_delta = np.minimum(0.0, log_delta + log_group_factor(epsilon, records))
-    return ObjectiveCurve(epsilon, log_delta, shift, loss, records)
+    pitch = np.diff(epsilon)
+    fall = -np.expm1(np.minimum(log_delta[1:] - log_delta[:-1], 0.0)) * pitch / np.expm1(pitch)
+    drop = np.maximum(1.0 - fall, 2.0**-52)
+    base = log_delta[:-1] + np.log(pitch / 6.0)
+    return ObjectiveCurve(
+        epsilon, base + np.log(2.0 + drop), base + np.log(1.0 + 2.0 * drop), float(log_delta[-1]), shift, loss, records
+    )
 
 
 def log_group_factor(epsilon: "Array", records: int) -> "Array":
