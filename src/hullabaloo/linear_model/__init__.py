@@ -3,11 +3,13 @@
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.comparison import Comparison, compare
 from hullabaloo.linear_model.elastic_net import ElasticNet
+from hullabaloo.linear_model.group_lasso import GroupLasso
 from hullabaloo.linear_model.huber_regressor import HuberRegressor
 from hullabaloo.linear_model.lasso import Lasso
 from hullabaloo.linear_model.linear_regression import LinearRegression
 from hullabaloo.linear_model.linear_svc import LinearSVC
 from hullabaloo.linear_model.logistic_regression import LogisticRegression
+from hullabaloo.linear_model.multi_task_regression import MultiTaskRegression
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
 from hullabaloo.linear_model.poisson_regressor import PoissonRegressor
 from hullabaloo.linear_model.price import Price
@@ -18,11 +20,13 @@ from hullabaloo.linear_model.summary import Summary
 
 ESTIMATORS = (
     "ElasticNet",
+    "GroupLasso",
     "HuberRegressor",
     "Lasso",
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "MultiTaskRegression",
     "PoissonRegressor",
     "QuantileRegressor",
     "Ridge",
@@ -32,11 +36,13 @@ __all__ = [
     "ESTIMATORS",
     "Comparison",
     "ElasticNet",
+    "GroupLasso",
     "HuberRegressor",
     "Lasso",
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "MultiTaskRegression",
     "PoissonRegressor",
     "Price",
     "PrivateLinearModel",

@@ -1,0 +1,73 @@
+"""Private group lasso: whole groups of columns enter the model or stay out."""
+
+from typing import final
+
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.geometry import ConvexSet, GroupBall, GroupPenalty, NoPenalty, Penalty
+from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.groups import Groups, column_groups
+from hullabaloo.linear_model.least_squares import LeastSquares
+from hullabaloo.linear_model.parameters import positive
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Calibration, Neighbours
+
+
+@final
+class GroupLasso(LeastSquares):
+    """Private group lasso: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `Σ_G ‖θ_G‖₂ ≤ r`, on the unit domain.
+
+    Or with `λ Σ_G ‖θ_G‖₂` added. A group enters the model as a whole or stays out: all levels of a category, or columns
+    that measure one thing.
+
+    Default: `hb.GroupBall(groups, 1.0)`, a group for each feature: the columns of a category (and whether it is missing),
+    a number with whether it is missing, an interaction.
+
+    Three parameters more, which play no part where `constraint` or `penalty` is given:
+        groups: lists of features, by name or by their place in the declaration, or of single encoded columns by name;
+            what no list names is a group of its own, as by default. With a mapping its keys name the groups, for readers.
+        radius: r of the default ball.
+        strength: λ; when given, the default is `hb.GroupPenalty(groups, λ)` instead of the ball.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        domain: Domain | None = None,
+        constraint: ConvexSet | None = None,
+        penalty: Penalty | None = None,
+        groups: Groups = None,
+        radius: float = 1.0,
+        strength: float | None = None,
+        solver: str = "auto",
+        neighbours: str | Neighbours = "replace-one",
+        fit_intercept: bool = True,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        calibration: str | Calibration = "exact",
+        test_key: TestKey | bytes | None = None,
+    ) -> None:
+        super().__init__(
+            budget=budget,
+            domain=domain,
+            constraint=constraint,
+            penalty=penalty,
+            solver=solver,
+            neighbours=neighbours,
+            fit_intercept=fit_intercept,
+            ledger=ledger,
+            dataset=dataset,
+            calibration=calibration,
+            test_key=test_key,
+        )
+        self.groups = groups
+        self.radius = radius
+        self.strength = strength
+
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        groups = column_groups(encoding, self.groups)
+        if self.strength is not None:
+            return None, GroupPenalty(groups, positive("strength", self.strength, "the weight of the groups' norms"))
+        return GroupBall(groups, positive("radius", self.radius, "the radius of the default ball")), NoPenalty()
