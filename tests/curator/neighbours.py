@@ -1,6 +1,7 @@
 """Real neighbours for tests: tables of encoded rows that differ in one record or one unit, extreme rows included."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +9,9 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.privacy import Neighbours
 
 
-def facts(p: int, k: int = 1, *, norm_l2: float | None = None, max_weight: float = 1.0, unit: int = 1) -> RowFacts:
+def facts(
+    p: int, k: int = 1, *, norm_l2: float | None = None, max_weight: float = 1.0, unit: int = 1, offset: float = 0.0
+) -> RowFacts:
     """Facts of a table with p columns in [−1, 1], or of a prepared matrix with a row norm."""
     l2 = float(np.sqrt(p)) if norm_l2 is None else norm_l2
     linf = 1.0 if norm_l2 is None else norm_l2
@@ -21,6 +24,7 @@ def facts(p: int, k: int = 1, *, norm_l2: float | None = None, max_weight: float
         targets=tuple(f"y{j}" for j in range(k)),
         max_weight=max_weight,
         records_per_unit=unit,
+        offset_bound=offset,
     )
 
 
@@ -36,14 +40,30 @@ def random_rows(rng: np.random.Generator, n: int, about: RowFacts, *, extreme: b
     weight = None
     if about.max_weight != 1.0:
         weight = about.max_weight * (rng.choice([0.0, 1.0], size=n) if extreme else rng.uniform(0.0, 1.0, n))
-    return Rows(np.ascontiguousarray(X), Y, weight)
+    offset = None
+    if about.offset_bound:
+        offset = about.offset_bound * (rng.choice([-1.0, 1.0], size=n) if extreme else rng.uniform(-1.0, 1.0, n))
+    return Rows(np.ascontiguousarray(X), Y, weight, offset)
+
+
+def _stacked(arrays: list[np.ndarray | None]) -> np.ndarray | None:
+    return None if all(a is None for a in arrays) else np.concatenate([a for a in arrays if a is not None])
+
+
+def _taken(array: np.ndarray | None, order: np.ndarray) -> np.ndarray | None:
+    return None if array is None else array[order]
 
 
 def join(*parts: Rows) -> Rows:
     """One table of several."""
-    weights = [part.weight for part in parts]
-    weight = None if all(w is None for w in weights) else np.concatenate([w for w in weights if w is not None])
-    return Rows(np.concatenate([part.X for part in parts]), np.concatenate([part.Y for part in parts]), weight)
+    weight, offset = _stacked([part.weight for part in parts]), _stacked([part.offset for part in parts])
+    X, Y = np.concatenate([part.X for part in parts]), np.concatenate([part.Y for part in parts])
+    return Rows(X, Y, weight, offset)
+
+
+def reordered(rows: Rows, order: np.ndarray) -> Rows:
+    """The same records in another order, or some of them."""
+    return Rows(rows.X[order], rows.Y[order], _taken(rows.weight, order), _taken(rows.offset, order))
 
 
 def pairs(
@@ -56,9 +76,8 @@ def pairs(
         one = random_rows(rng, m, about, extreme=i % 2 == 0)
         other = random_rows(rng, m, about, extreme=i % 2 == 0)
         if i % 4 == 0:
-            other = Rows(-one.X, one.Y.copy(), None if one.weight is None else one.weight.copy())
-        order = rng.permutation(n)
-        shuffled = Rows(common.X[order], common.Y[order], None if common.weight is None else common.weight[order])
+            other = replace(one, X=-one.X)
+        shuffled = reordered(common, rng.permutation(n))
         if relation is Neighbours.ADD_OR_REMOVE:
             yield join(common, one), shuffled
         else:

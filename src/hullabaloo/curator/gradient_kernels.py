@@ -31,7 +31,7 @@ def product(row, theta):  # type: ignore[no-untyped-def]  # numba kernel
 def dense_rows(X, y, weight, offset, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
     """Add `w clip(φ') x` of at most `ROWS` rows to `out`, every coordinate rounded to the lattice.
 
-    Two rows a step: one pass over `out` for both. A last odd row is joined by an empty one.
+    Two rows a step: one pass over `out` for both. A last odd row is joined by one of slope 0.
     """
     n, p = X.shape
     weighted, moved = weight.size > 0, offset.size > 0
@@ -133,6 +133,8 @@ def matrix_rows(X, Y, weight, offset, theta, clip, code, parameter, magic, out):
     z, slope = np.empty(k), np.empty(k)
     for i in range(n):
         row = X[i]
+        for j in range(i * p + AHEAD, (i + 1) * p + AHEAD, LINE):
+            prefetch(X, j)  # type: ignore[call-arg]  # compilers pass the first argument
         for m in range(k):
             z[m] = product(row, theta[m])
             if offset.size > 0:
