@@ -4,6 +4,7 @@ from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.curator import Curator
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.menu import CuratorMenu
+from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.query import NoisySum, Query
@@ -16,6 +17,7 @@ __all__ = [
     "Curator",
     "CuratorMenu",
     "GradientQuery",
+    "MinimizerQuery",
     "MomentsQuery",
     "NoisySum",
     "PerturbedMinimizerQuery",

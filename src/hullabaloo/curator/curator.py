@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hullabaloo.curator.choice import choose
 from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
+from hullabaloo.curator.minimizer import MinimizerQuery, noisy_minimiser
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
 from hullabaloo.curator.query import NoisySum, Query
@@ -71,6 +72,11 @@ class Curator:
         mask = public_mask(excluded, theta.shape[0])
         query, index = self.__spend(SelectQuery)
         return choose(self.__rows, query, theta, mask, self.__derived(query, index))
+
+    def minimizer(self, linear: Array | None = None) -> Array:
+        """The noisy minimiser of the regularised loss plus a public linear term, shape (p,), or (p, k) for a vector loss."""
+        query, index = self.__spend(MinimizerQuery)
+        return noisy_minimiser(self.__rows, query, linear, self.__derived(query, index))
 
     def perturbed_minimizer(self) -> Array:
         """The minimiser of the randomly perturbed objective, shape (p,)."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
+from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
@@ -41,6 +42,22 @@ class CuratorMenu:
         """`count` choices of a coordinate by its scaled partial derivative, each of range `epsilon`."""
         public = None if scales is None else tuple(float(scale) for scale in scales)
         return SelectQuery(self.facts, self.neighbours, self.records, count, loss, clip, epsilon, scales=public)
+
+    def minimizer(
+        self,
+        loss: AnyLoss,
+        *,
+        clip: float,
+        ridge: float,
+        feasible: ConvexSet | None,
+        penalty: Penalty,
+        mu: float,
+        count: int = 1,
+        linear_bound: float = 0.0,
+    ) -> MinimizerQuery:
+        """`count` noisy minimisers, each `mu`-GDP; the ridge is of the mean. μ = ∞: the exact optimum."""
+        basics = (self.facts, self.neighbours, self.records, count)
+        return MinimizerQuery(*basics, loss, clip, ridge, feasible, penalty, mu, linear_bound)
 
     def perturbed_minimizer(
         self,

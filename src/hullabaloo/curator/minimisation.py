@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.objective import Objective
+from hullabaloo.curator.objective import Objective, ScalarObjective
 from hullabaloo.curator.optimise import Reach
 from hullabaloo.curator.query import UNIT_ROUNDOFF
 from hullabaloo.curator.shape import elastic_weights, shape_of
+from hullabaloo.curator.vector_objective import VectorObjective
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require
-from hullabaloo.losses import Loss, Pinball, VectorLoss
+from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
 
 Array = npt.NDArray[np.float64]
@@ -29,6 +30,8 @@ _NORM_SLACK = 1e-12  # by which an encoded row's norm may exceed the declared on
 class Family:
     """The objectives of all tables of a domain: `Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + nψ(θ) + ⟨b, θ⟩` over C.
 
+    For a loss of k predictions θ is a (p, k) matrix, flattened by rows.
+
     `λ‖θ‖²/2` counts as present where nψ has as much curvature of its own: the squares are the larger of the two in every
     coordinate, and the objective is λ-strongly convex all the same.
     """
@@ -36,11 +39,16 @@ class Family:
     facts: RowFacts
     neighbours: Neighbours
     records: int
-    loss: Loss
+    loss: AnyLoss
     clip: float
     ridge: float
     feasible: ConvexSet | None
     penalty: Penalty
+
+    @property
+    def coordinates(self) -> int:
+        """p, or pk."""
+        return self.facts.width * (len(self.facts.targets) if isinstance(self.loss, VectorLoss) else 1)
 
     @property
     def lipschitz(self) -> float:
@@ -65,7 +73,8 @@ class Family:
     @property
     def doubled(self) -> bool:
         """Whether minimisers are found in doubled precision: no set, and a penalty of l1 and squares at most."""
-        return self.feasible is None and elastic_weights(self.penalty, 1) is not None
+        fine = self.feasible is None and elastic_weights(self.penalty, self.coordinates) is not None
+        return fine and isinstance(self.loss, Loss)
 
     def radius(self, linear: float, rows: int) -> float:
         """A bound of ‖θ*‖₂ for `‖b‖ ≤ linear` and so many rows.
@@ -74,23 +83,27 @@ class Family:
         with a code being at least 0 (and clipping lowers them, with the same minimum); and stationarity gives
         `λ‖θ*‖ ≤ N L + ‖b‖` (ψ has its least value at 0). The smallest of these.
         """
-        height = self.facts.max_weight * _highest(self.loss, self.facts.offset_bound)
-        by_value = (linear + math.sqrt(linear**2 + 2.0 * self.ridge * rows * height)) / self.ridge
-        by_slope = (rows * self.lipschitz + linear) / self.ridge
-        bound = min(by_value, by_slope) * (1.0 + 1e-12)
-        return bound if self.feasible is None else min(bound, self.feasible.max_norm(2.0, self.facts.width))
+        bound = (rows * self.lipschitz + linear) / self.ridge
+        if isinstance(self.loss, Loss):
+            height = self.facts.max_weight * _highest(self.loss, self.facts.offset_bound)
+            by_value = (linear + math.sqrt(linear**2 + 2.0 * self.ridge * rows * height)) / self.ridge
+            bound = min(bound, by_value)
+        bound *= 1.0 + 1e-12
+        return bound if self.feasible is None else min(bound, self.feasible.max_norm(2.0, self.coordinates))
 
     def reach(self, linear: float, rows: int) -> Reach:
         """The constants for `‖b‖ ≤ linear` and so many rows."""
-        squares = float(shape_of(None, self.penalty, self.records, self.ridge, self.facts.width)[1].max())
+        squares = float(shape_of(None, self.penalty, self.records, self.ridge, self.coordinates)[1].max())
         radius = self.radius(linear, rows)
         slope = rows * self.lipschitz + linear + squares * radius
         return Reach(self.ridge, rows * self.smoothness + squares, radius, slope)
 
     def objective(self, rows: Rows, linear: Array) -> Objective:
         """The objective of one table; PRIVATE."""
-        shape, squares = shape_of(self.feasible, self.penalty, self.records, self.ridge, self.facts.width)
-        return Objective(rows, self.loss, self.clip, squares=squares, linear=linear, shape=shape)
+        shape, squares = shape_of(self.feasible, self.penalty, self.records, self.ridge, self.coordinates)
+        if isinstance(self.loss, VectorLoss):
+            return VectorObjective(rows, self.loss, self.clip, squares=squares, linear=linear, shape=shape)
+        return ScalarObjective(rows, self.loss, self.clip, squares=squares, linear=linear, shape=shape)
 
     def to_dict(self) -> dict[str, Any]:
         """The public parameters."""
@@ -103,23 +116,24 @@ def _highest(loss: Loss, offset: float) -> float:
     return float(np.max(loss.value(corners[:, 0], corners[:, 1])))
 
 
-def refuse_unfit(loss: Any, feasible: Any, penalty: Penalty, dimension: int, what: str) -> None:
-    """Refuse what no minimiser query can do, before anything is charged."""
-    if isinstance(loss, VectorLoss):
-        raise CapabilityError(
-            f"{what} was asked of the loss {loss.name!r} of several predictions at once, to which its proof does not apply. "
-            "Use one class against the rest (a loss of one prediction), or solver='gradient'."
-        )
+def refuse_unfit(loss: AnyLoss, feasible: Any, penalty: Penalty, dimension: int, what: str) -> None:
+    """Refuse what no minimiser can be certified for, before anything is charged."""
     if isinstance(loss, Pinball):
         raise CapabilityError(
             f"{what} needs a loss with a Lipschitz derivative, which the pinball loss has not. Use solver='gradient' or "
             "'mirror_descent' for quantiles."
         )
-    if feasible is not None:
-        require(feasible, [Projectable], what)
-        weights = elastic_weights(penalty, dimension)
-        if weights is None or weights[0].any():
-            raise CapabilityError(
-                f"{what} was asked for both a set and the penalty {penalty!r}. Keep one of them (a squared l2 penalty may "
-                "stay beside a set)."
-            )
+    refuse_both(feasible, penalty, dimension, what)
+
+
+def refuse_both(feasible: Any, penalty: Penalty, dimension: int, what: str) -> None:
+    """Refuse a set without a projection, and a set beside a penalty with kinks."""
+    if feasible is None:
+        return
+    require(feasible, [Projectable], what)
+    weights = elastic_weights(penalty, dimension)
+    if weights is None or weights[0].any():
+        raise CapabilityError(
+            f"{what} was asked for both a set and the penalty {penalty!r}. Keep one of them (a squared l2 penalty may stay "
+            "beside a set)."
+        )

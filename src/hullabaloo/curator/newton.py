@@ -8,12 +8,14 @@ import numpy.typing as npt
 from hullabaloo.curator.objective import Local, Objective, euclidean
 from hullabaloo.curator.shape import Copies, Kinks
 from hullabaloo.quadratic import minimise_quadratic
+from hullabaloo.quadratic.linear_system import factorise
 
 Array = npt.NDArray[np.float64]
 
 _NEWTON = 60
 _DENSE = 1500  # columns up to which a Hessian is formed
-_CONJUGATE = 200
+_CONJUGATE = 500
+_ROUGH = 1e-3
 _WARM = 60
 
 
@@ -41,27 +43,34 @@ def newton(objective: Objective, start: Array, tolerance: float) -> tuple[Local,
 
 def _model_minimiser(objective: Objective, local: Local, hessian: Array | None) -> Array:
     """The minimiser of the second-order model of S, with ψ and C."""
+    if hessian is not None:
+        return model_minimiser(objective, local.theta, local.gradient, hessian)
+    if objective.shape.kinks is None or objective.shape.kinks.any():
+        return with_momentum(objective, local, _WARM).theta
+    everywhere = np.ones(local.theta.size)
+    return local.theta + conjugate_gradients(objective, local, -local.gradient, everywhere, _ROUGH)
+
+
+def model_minimiser(objective: Objective, theta: Array, gradient: Array, hessian: Array) -> Array:
+    """`argmin ⟨g, u − θ⟩ + ½(u − θ)ᵀH(u − θ) + ψ(u)` over u in C."""
     shape = objective.shape
-    smooth = shape.kinks is not None and not shape.kinks.any()
-    if hessian is None:
-        return _by_conjugate_gradients(objective, local) if smooth else with_momentum(objective, local, _WARM).theta
-    if smooth:
-        return local.theta + solve(hessian, -local.gradient)
-    cross = hessian @ local.theta - local.gradient
+    if shape.kinks is not None and not shape.kinks.any():
+        return theta + solve(hessian, -gradient)
+    cross = hessian @ theta - gradient
     if shape.kinks is not None:
-        solved = minimise_quadratic(hessian, cross, penalty=Kinks(shape.kinks), start=local.theta)
+        solved = minimise_quadratic(hessian, cross, penalty=Kinks(shape.kinks), start=theta)
     elif shape.body is not None:
-        solved = minimise_quadratic(hessian, cross, feasible=shape.body, start=local.theta)
+        solved = minimise_quadratic(hessian, cross, feasible=shape.body, start=theta)
     else:
         assert shape.penalty is not None
-        solved = minimise_quadratic(hessian, cross, penalty=Copies(shape.penalty, shape.copies), start=local.theta)
+        solved = minimise_quadratic(hessian, cross, penalty=Copies(shape.penalty, shape.copies), start=theta)
     return solved.theta
 
 
 def _line(objective: Objective, local: Local, target: Array) -> tuple[float, Array]:
     """A step towards `target` in (0, 1] that minimises a convex majorant of F along it; 0 where none descends."""
     move = target - local.theta
-    image: Array = objective.X @ move
+    image = objective.image(move)
     rise = objective.shape.change(local.theta, target)
 
     def slope(length: float) -> float:
@@ -86,35 +95,26 @@ def _line(objective: Objective, local: Local, target: Array) -> tuple[float, Arr
 
 
 def solve(hessian: Array, right: Array) -> Array:
-    """`H⁻¹ right`, by Cholesky; a matrix that rounding made indefinite is lifted until it is definite."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    lift = 0.0
-    while True:
-        try:
-            shifted = hessian if lift == 0.0 else hessian + lift * np.eye(len(hessian))
-            solution: Array = cho_solve(cho_factor(shifted, lower=True, check_finite=False), right, check_finite=False)
-            return solution
-        except LinAlgError:
-            lift = max(100.0 * lift, 1e-14 * float(np.abs(hessian).max()))
+    """`H⁻¹ right`, by Cholesky; of smallest norm where H is singular to working precision."""
+    return factorise(hessian).solve(right)
 
 
-def _by_conjugate_gradients(objective: Objective, local: Local) -> Array:
-    """The Newton point where the Hessian is too wide to be formed."""
-    move = np.zeros_like(local.theta)
-    residual = -local.gradient
+def conjugate_gradients(objective: Objective, local: Local, right: Array, support: Array, precision: float) -> Array:
+    """`H⁻¹ right` on the support, to a relative precision of the residual, without forming H."""
+    held = np.where(support, 1.0, 0.0)
+    move, residual = np.zeros_like(right), right * held
     direction, size = residual.copy(), float(residual @ residual)
-    goal = min(0.01, size**0.5) ** 2 * size
+    goal = precision**2 * size
     for _ in range(_CONJUGATE):
-        if size <= goal or size == 0.0:
+        if not size > goal:
             break
-        image = objective.curve(local, direction)
+        image = held * objective.curve(local, direction)
         length = size / float(direction @ image)
         move += length * direction
         residual -= length * image
         new = float(residual @ residual)
         direction, size = residual + (new / size) * direction, new
-    return local.theta + move
+    return move
 
 
 def with_momentum(objective: Objective, local: Local, steps: int) -> Local:

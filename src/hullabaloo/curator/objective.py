@@ -1,8 +1,9 @@
 """The objective that minimiser queries minimise inside the curator, with everything about it that a method may ask."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +19,65 @@ _BLOCK = 1 << 12
 _EMPTY = np.zeros(0)
 
 
-@final
-class Objective:
+class Objective(ABC):
     """`F(θ) = Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + ½ Σ_j a_j θ_j² + ⟨b, θ⟩ + ψ(θ)` over C; PRIVATE.
 
-    `φ_c` is φ with its derivative clipped. S is everything but ψ and C; `a_j ≥ λ > 0` makes F λ-strongly convex.
+    `φ_c` is φ with its derivative clipped. S is everything but ψ and C; `a_j ≥ λ > 0` makes F λ-strongly convex. A matrix θ is
+    passed flattened by rows. What depends on a point is computed in plain doubles, but for `careful_gradient`.
     """
+
+    X: Any
+    squares: Array
+    linear: Array
+    shape: Shape
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of θ."""
+        return self.linear.size
+
+    @abstractmethod
+    def image(self, move: Array) -> Array:
+        """What a move adds to the predictions of all records."""
+
+    @abstractmethod
+    def predictions(self, theta: Array) -> Array:
+        """`⟨x_i, θ⟩ + o_i`."""
+
+    @abstractmethod
+    def at(self, theta: Array, z: Array) -> "Local":
+        """S around θ, whose predictions are z."""
+
+    @abstractmethod
+    def hessian(self, local: "Local") -> Array:
+        """`Σ w φ'' x xᵀ + diag(a)`, (p, p)."""
+
+    @abstractmethod
+    def curve(self, local: "Local", direction: Array) -> Array:
+        """The Hessian times a direction."""
+
+    @abstractmethod
+    def slope_along(self, local: "Local", move: Array, length: float, image: Array) -> float:
+        """`⟨∇S(θ + t·move), move⟩`, `image` being that of the move."""
+
+    @abstractmethod
+    def careful_gradient(self, theta: Array, low: Array) -> tuple[Array, Array]:
+        """∇S at θ + low, as precise as the distance in question needs: a doubled number for each coordinate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Local:
+    """S at one point: predictions, gradient and the records' `w φ''`, (n,) or (n, k, k)."""
+
+    theta: Array
+    z: Array
+    gradient: Array
+    second: Array
+
+
+@final
+class ScalarObjective(Objective):
+    """The objective of a loss of one prediction, for the first target; careful gradients are in doubled precision."""
 
     def __init__(self, rows: Rows, loss: Loss, clip: float, *, squares: Array, linear: Array, shape: Shape) -> None:
         self.X, self.y = rows.X, np.ascontiguousarray(rows.Y[:, 0])
@@ -33,24 +87,20 @@ class Objective:
         self.squares, self.linear, self.shape = squares, linear, shape
         self.dense = isinstance(self.X, np.ndarray)
 
-    @property
-    def dimension(self) -> int:
-        """p."""
-        return self.linear.size
+    def image(self, move: Array) -> Array:  # noqa: D102
+        product: Array = self.X @ move
+        return product
 
-    def predictions(self, theta: Array) -> Array:
-        """`⟨x_i, θ⟩ + o_i`."""
+    def predictions(self, theta: Array) -> Array:  # noqa: D102
         z: Array = self.X @ theta
         return z + self.offset if self.offset.size else z
 
-    def at(self, theta: Array, z: Array) -> "Local":
-        """S around θ, whose predictions are z."""
+    def at(self, theta: Array, z: Array) -> Local:  # noqa: D102
         first, second = np.empty_like(z), np.empty_like(z)
         slopes(z, self.y, self.weight, self.clip, self.code, self.parameter, first, second)
         return Local(theta, z, self.X.T @ first + self.squares * theta + self.linear, second)
 
-    def hessian(self, local: "Local") -> Array:
-        """`Σ w φ'' x xᵀ + diag(a)`, (p, p)."""
+    def hessian(self, local: Local) -> Array:  # noqa: D102
         p = self.dimension
         total = np.zeros((p, p))
         root = np.sqrt(local.second)
@@ -65,18 +115,15 @@ class Objective:
         total[np.diag_indices(p)] += self.squares
         return total
 
-    def curve(self, local: "Local", direction: Array) -> Array:
-        """The Hessian times a direction."""
+    def curve(self, local: Local, direction: Array) -> Array:  # noqa: D102
         product: Array = self.X.T @ (local.second * (self.X @ direction)) + self.squares * direction
         return product
 
-    def slope_along(self, local: "Local", move: Array, length: float, image: Array) -> float:
-        """`⟨∇S(θ + t·move), move⟩`, `image` being X·move."""
+    def slope_along(self, local: Local, move: Array, length: float, image: Array) -> float:  # noqa: D102
         data = along(local.z, image, length, self.y, self.weight, self.clip, self.code, self.parameter)
         return float(data) + float((self.squares * (local.theta + length * move) + self.linear) @ move)
 
-    def careful_gradient(self, theta: Array, low: Array) -> tuple[Array, Array]:
-        """∇S at θ + low, in doubled precision: a doubled number for each coordinate."""
+    def careful_gradient(self, theta: Array, low: Array) -> tuple[Array, Array]:  # noqa: D102
         total, rest = np.zeros(self.dimension), np.zeros(self.dimension)
         for start in range(0, self.y.size, _BLOCK):
             part = slice(start, start + _BLOCK)
@@ -92,16 +139,6 @@ class Objective:
         total, rest = doubled_sum(total, rest, *doubled_product(self.squares, theta))
         total, rest = doubled_sum(total, rest, self.squares * low, np.zeros_like(low))
         return doubled_sum(total, rest, self.linear, np.zeros_like(low))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Local:
-    """S at one point: predictions, gradient and the records' `w φ''`."""
-
-    theta: Array
-    z: Array
-    gradient: Array
-    second: Array
 
 
 def doubled_sum(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, Array]:

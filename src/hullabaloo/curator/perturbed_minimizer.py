@@ -13,7 +13,7 @@ from hullabaloo.curator.query import Query
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.losses import Loss
+from hullabaloo.losses import Loss, VectorLoss
 from hullabaloo.noise import TestKey, gaussian, gaussian_scale, lattice
 from hullabaloo.privacy import Event, GaussianEvent, ObjectivePerturbationEvent, compose
 
@@ -67,6 +67,11 @@ class PerturbedMinimizerQuery(Query):
 
     def __post_init__(self) -> None:
         super(PerturbedMinimizerQuery, self).__post_init__()  # slots dataclasses break the short form
+        if isinstance(self.loss, VectorLoss):
+            raise CapabilityError(
+                f"Objective perturbation was asked of the loss {self.loss.name!r} of several predictions at once, to which its "
+                "proof does not apply. Use one class against the rest (a loss of one prediction), or solver='gradient'."
+            )
         refuse_unfit(self.loss, self.feasible, self.penalty, self.facts.width, "Objective perturbation")
         if self.facts.records_per_unit != 1:
             raise CapabilityError(

@@ -59,12 +59,13 @@ def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge:
 
 def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
     """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
-    free = isinstance(penalty, PenaltyWithFreeIntercept)
-    inner = penalty.penalty if isinstance(penalty, PenaltyWithFreeIntercept) else penalty
-    if not isinstance(inner, HasElasticForm):
+    free = 0
+    while isinstance(penalty, PenaltyWithFreeIntercept):
+        penalty, free = penalty.penalty, free + 1
+    if not isinstance(penalty, HasElasticForm):
         return None
-    kinks, squares = inner.elastic_weights(p - free)
-    return (np.append(kinks, 0.0), np.append(squares, 0.0)) if free else (kinks, squares)
+    kinks, squares = penalty.elastic_weights(p - free)
+    return np.append(kinks, np.zeros(free)), np.append(squares, np.zeros(free))
 
 
 @final

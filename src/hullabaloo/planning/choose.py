@@ -16,6 +16,7 @@ from hullabaloo.solvers import (
     MirrorDescentSolver,
     MomentsSolver,
     ObjectivePerturbationSolver,
+    OutputPerturbationSolver,
     Plan,
     Problem,
     SeparateTargetsSolver,
@@ -30,6 +31,7 @@ SOLVERS: Mapping[str, Solver] = MappingProxyType(
         "mirror_descent": MirrorDescentSolver(),
         "frank_wolfe": FrankWolfeSolver(),
         "objective_perturbation": ObjectivePerturbationSolver(),
+        "output_perturbation": OutputPerturbationSolver(),
     }
 )
 

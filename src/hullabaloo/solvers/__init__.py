@@ -7,6 +7,7 @@ from hullabaloo.solvers.gradient import GradientSolver
 from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.moments import MomentsSolver, solve_moments
 from hullabaloo.solvers.objective_perturbation import ObjectivePerturbationSolver
+from hullabaloo.solvers.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "MirrorDescentSolver",
     "MomentsSolver",
     "ObjectivePerturbationSolver",
+    "OutputPerturbationSolver",
     "Plan",
     "Problem",
     "Quote",

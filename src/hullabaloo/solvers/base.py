@@ -120,6 +120,18 @@ class Menu(Protocol):
     def vertex(  # noqa: D102
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
     ) -> VertexQuote: ...
+    def minimizer(  # noqa: D102
+        self,
+        loss: AnyLoss,
+        *,
+        clip: float,
+        ridge: float,
+        feasible: ConvexSet | None,
+        penalty: Penalty,
+        mu: float,
+        count: int = 1,
+        linear_bound: float = 0.0,
+    ) -> NoisyQuote: ...
     def perturbed_minimizer(  # noqa: D102
         self,
         loss: Loss,
@@ -142,6 +154,7 @@ class Answers(Protocol):
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
     def moments(self) -> NoisyMoments: ...  # noqa: D102
     def vertex(self, theta: Array) -> int: ...  # noqa: D102
+    def minimizer(self, linear: Array | None = None) -> Array: ...  # noqa: D102
     def perturbed_minimizer(self) -> Array: ...  # noqa: D102
 
 

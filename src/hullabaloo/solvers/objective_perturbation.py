@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import HasElasticForm, Projectable
 from hullabaloo.losses import Huber, Loss, Squared
 from hullabaloo.privacy import (
     Allowance,
@@ -42,6 +43,9 @@ DEARER = (1.066, 1.067, 1.076, 1.10, 1.16, 1.23, 1.30, 1.41, 1.55)
 
 CAUTION = 2.0
 """Predicted noise weighs this many times as much as predicted bias: the reference table is a guess, noise is known."""
+
+ZERO = 6.0
+"""Beside an l1 penalty, coefficients within so many standard deviations of the faint noise are the zeros they were."""
 
 
 @final
@@ -104,8 +108,15 @@ class ObjectivePerturbationSolver(Solver):
         return Plan(self.name, (quote,), MappingProxyType(settings), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Ask for the minimiser."""
-        return Solution(theta=curator.perturbed_minimizer()[:, None])
+        """Ask for the minimiser; undo what the faint noise on it did to the set's and the penalty's shape."""
+        theta = curator.perturbed_minimizer()
+        if isinstance(problem.feasible, Projectable):
+            theta = problem.feasible.project(theta)
+        elif isinstance(problem.penalty, HasElasticForm):
+            kinks = problem.penalty.elastic_weights(problem.dimension - problem.intercept)[0]
+            slopes = theta[: kinks.size]
+            slopes[(kinks > 0.0) & (np.abs(slopes) <= ZERO * plan.settings["output_sigma"])] = 0.0
+        return Solution(theta=theta[:, None])
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """Excess risk on the reference table: the formula above."""
@@ -116,7 +127,7 @@ class ObjectivePerturbationSolver(Solver):
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """`√diag(H⁻¹ σ² H⁻¹ + σ_out²)`, `H = n φ̄'' gram + λ`."""
         values, vectors = np.linalg.eigh(gram)
-        curved = problem.records * _typical_curvature(problem) * np.maximum(values, 0.0) + plan.settings["ridge"]
+        curved = problem.records * curvature_at(problem) * np.maximum(values, 0.0) + plan.settings["ridge"]
         variance = vectors**2 @ (plan.settings["sigma"] / curved) ** 2 + plan.settings["output_sigma"] ** 2
         return np.asarray(np.sqrt(variance), dtype=np.float64)
 
@@ -158,20 +169,25 @@ def _best_ridge(problem: Problem, allowance: Allowance, clip: float, smoothness:
 
 def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
     """Predicted excess risk on the reference table: what noise adds and what the ridge misses."""
-    reference = Reference.of(problem)
-    scale2 = max(problem.norm_l2**2 - 1.0, 1.0) if problem.intercept and problem.dimension > 1 else problem.norm_l2**2
-    values = reference.eigenvalues * scale2
-    theta2 = np.full(values.size, reference.coefficient**2 / scale2)
-    if problem.intercept:
-        values, theta2 = np.append(values, 1.0), np.append(theta2, 0.1)
-    bend = _typical_curvature(problem)
+    values, theta2 = reference_terms(problem)
+    bend = curvature_at(problem)
     curved = problem.records * bend * values
     noise = 0.5 * bend * float((values * (sigma / (curved + ridge)) ** 2).sum())
     bias = 0.5 * bend * float((values * theta2 * (ridge / (curved + ridge)) ** 2).sum())
     return noise, bias
 
 
-def _typical_curvature(problem: Problem) -> float:
+def reference_terms(problem: Problem) -> tuple[Array, Array]:
+    """Second moments and squared coefficients of the reference table along its directions, as encoded, the intercept last."""
+    reference = Reference.of(problem)
+    scale2 = max(problem.norm_l2**2 - 1.0, 1.0) if problem.intercept and problem.dimension > 1 else problem.norm_l2**2
+    values = reference.eigenvalues * scale2
+    theta2 = np.full(values.size, reference.coefficient**2 / scale2)
+    if problem.intercept:
+        values, theta2 = np.append(values, 1.0), np.append(theta2, 0.1)
+    return values, theta2
+
+
+def curvature_at(problem: Problem) -> float:
     """φ'' where predictions are small: 1 for squared-like losses, ¼ for logistic ones."""
-    assert isinstance(problem.loss, Loss)
-    return float(problem.loss.constants(1.0, 1.0, clip_for(problem)).smoothness)
+    return float(problem.loss.constants(1.0, 1.0).smoothness)
