@@ -127,9 +127,10 @@ class Curator:
         )
 
     def __noisy(self, query: NoisySum, exact: Array, index: int) -> Array:
-        if query.sigma == 0.0:
+        sigma = query.sigma
+        if sigma == 0.0:
             return exact
-        return gaussian(exact, query.sigma, bound=query.bound, key=self.__derived(query, index))
+        return gaussian(exact, sigma, bound=query.bound, key=self.__derived(query, index))
 
     def __derived(self, query: Query, index: int) -> TestKey | None:
         return None if self.__key is None else self.__key.derive(f"{query.name}/{index}")

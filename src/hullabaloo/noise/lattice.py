@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
 
@@ -100,6 +101,7 @@ def inflated_l1(sensitivity: float, scale: float, p: int, bound: float) -> float
     return _up(_real(sensitivity) + _up(pitch * _count(p)))
 
 
+@lru_cache(maxsize=1024)
 def gaussian_scale(sensitivity: float, mu: float, p: int, bound: float) -> float:
     """Find σ for which a Gaussian release of p values is μ-GDP, rounding to the lattice included.
 
