@@ -35,7 +35,8 @@ def blocks(encoding: Encoding) -> list[tuple[int, ...]]:
     layout = encoding.layout
     if layout is None:
         return [(place,) for place in range(len(encoding.feature_names_out))]
-    found = [(n.column, n.indicator) if n.indicator >= 0 else (n.column,) for n in layout.numeric]
+    found: list[tuple[int, ...]] = []
+    found += [(n.column, n.indicator) if n.indicator >= 0 else (n.column,) for n in layout.numeric]
     found += [(*g.columns, g.missing) if g.missing >= 0 else g.columns for g in layout.onehot]
     found += [products.columns for products in layout.products]
     return sorted(block for block in found if block)
