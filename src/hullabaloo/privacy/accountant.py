@@ -57,7 +57,7 @@ def group(event: Event, k: int) -> Event:
     """Give the event as it protects a person who contributes k records.
 
     **Guarantee.** Claim: between tables that differ in k records the release costs at most the result. Proof: each noise is
-    additive with a sensitivity, or a range, that at most multiplies by k along a chain of k neighbours, and every step of a
-    composition faces the same two tables. For Gaussian releases it is kμ-GDP (Dong, Roth & Su 2022, Thm 2.14).
+    additive with a sensitivity, or a range, that at most multiplies by k along a chain of k neighbours (objective perturbation:
+    its profile grows along the chain, Dwork & Roth 2014, Thm 2.2), and every step of a composition faces the same two tables. For Gaussian releases it is kμ-GDP (Dong, Roth & Su 2022, Thm 2.14).
     """
     return event.group(k)
