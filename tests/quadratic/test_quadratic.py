@@ -279,6 +279,22 @@ def test_the_eliminated_intercept_is_optimal_too(kind, ends):
         assert slope[-1] <= 0.0
 
 
+@pytest.mark.parametrize("columns", [2, 8])
+def test_several_intercepts_are_each_optimal(columns):
+    X, y = table(200, 8, seed=12)
+    gram, cross = moments(X, y)
+    bounded = with_intercept(Box(-0.1, 0.2), -0.05, 0.05, columns)
+    theta = minimise_quadratic(gram, cross, feasible=bounded).theta
+    slope = gram @ theta - cross
+    assert bounded.contains(theta)
+    assert bounded.support(-slope) + float(slope @ theta) <= 1e-12
+    free = with_free_intercept(L1Penalty(0.02), columns)
+    theta = minimise_quadratic(gram, cross, penalty=free).theta
+    slope = gram @ theta - cross
+    assert slope[-columns:] == pytest.approx(np.zeros(columns), abs=1e-11)
+    assert np.abs(slope[:-columns]).max(initial=0.0) <= 0.02 + 1e-11
+
+
 def test_an_intercept_alone():
     body = with_intercept(L1Ball(1.0), -1.0, 1.0)
     assert minimise_quadratic([[2.0]], [1.0], feasible=body).theta == pytest.approx([0.5])

@@ -13,11 +13,6 @@ def measured_width(
 
     Between the proved bounds of `body.gaussian_width(p)` the confidence interval of `simulated_width` applies: the
     true width is in [low, high] with probability at least 1 − `failure`.
-
-    >>> from hullabaloo.geometry import ElasticBall
-    >>> width = measured_width(ElasticBall(0.5, 1.0), 10, generator=np.random.default_rng(0))
-    >>> print(width.low < 1.86 < width.high, width.method)
-    True simulation within a bound
     """
     known = body.gaussian_width(p)
     if known.high - known.low <= 1e-9 * abs(known.high) or not np.isfinite(known.high):

@@ -185,14 +185,15 @@ def _require_convex(a: Array) -> None:
 
 def _with_squares(a: Array, penalty: Penalty) -> tuple[Array, Array | None]:
     """Move the l2 part of the penalty into A; give A and the weights of the l1 part (None: of another form)."""
-    free = isinstance(penalty, PenaltyWithFreeIntercept)
-    core = penalty.penalty if isinstance(penalty, PenaltyWithFreeIntercept) else penalty
+    core, free = penalty, 0
+    if isinstance(penalty, PenaltyWithFreeIntercept):
+        core, free = penalty.penalty, penalty.columns
     if not isinstance(core, HasElasticForm):
         return a, None
     weight, squares = core.elastic_weights(len(a) - free)
     if squares.any():
-        a = a + np.diag(np.append(squares, 0.0) if free else squares)
-    return a, np.append(weight, 0.0) if free else weight
+        a = a + np.diag(np.append(squares, np.zeros(free)))
+    return a, np.append(weight, np.zeros(free))
 
 
 def _solver(problem: _Problem) -> _Solve:
@@ -206,10 +207,16 @@ def _solver(problem: _Problem) -> _Solve:
     if isinstance(feasible, L2Ball):
         radius, spectrum = feasible.radius, Spectrum.of(a)
         return lambda cross, start: _Column(solve_on_ball(a, cross, radius, spectrum), 0, Status.EXACT)
-    if isinstance(feasible, WithIntercept):
+    if isinstance(feasible, WithIntercept) and feasible.columns == 1:
         return _Eliminated(replace(problem, feasible=feasible.body), feasible.lower, feasible.upper)
-    if feasible is None and weight is not None and isinstance(problem.penalty, PenaltyWithFreeIntercept):
-        inner = replace(problem, penalty=problem.penalty.penalty, weight=weight[:-1])
+    penalty = problem.penalty
+    if (
+        feasible is None
+        and weight is not None
+        and isinstance(penalty, PenaltyWithFreeIntercept)
+        and penalty.columns == 1
+    ):
+        inner = replace(problem, penalty=penalty.penalty, weight=weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()
 
