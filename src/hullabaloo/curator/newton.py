@@ -109,7 +109,10 @@ def conjugate_gradients(objective: Objective, local: Local, right: Array, suppor
         if not size > goal:
             break
         image = held * objective.curve(local, direction)
-        length = size / float(direction @ image)
+        bend = float(direction @ image)
+        if not bend > 0.0:  # a direction without curvature, where the loss is straight
+            break
+        length = size / bend
         move += length * direction
         residual -= length * image
         new = float(residual @ residual)
@@ -145,11 +148,12 @@ def with_momentum(objective: Objective, local: Local, steps: int) -> Local:
 
 
 def _largest(objective: Objective, local: Local) -> float:
-    """An estimate of the Hessian's largest eigenvalue, from a few powers."""
+    """An estimate of the Hessian's largest eigenvalue, from a few powers; 1 where the Hessian is 0 (a hinge's straight part)."""
     direction = np.cos(np.arange(local.theta.size)) + 1e-3
     value = 1.0
     for _ in range(8):
-        direction = direction / euclidean(direction)
-        direction = objective.curve(local, direction)
+        direction = objective.curve(local, direction / euclidean(direction))
         value = euclidean(direction)
+        if value == 0.0:
+            return 1.0
     return 1.1 * value
