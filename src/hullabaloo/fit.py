@@ -21,8 +21,9 @@ from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import choose
-from hullabaloo.planning.rehearse import Perform
+from hullabaloo.planning.choose import choose, exact
+from hullabaloo.planning.outlook import can_rehearse
+from hullabaloo.planning.rehearse import Perform, Rehearsed, rehearse, stages
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.release import PrivacyStatement, Release
@@ -190,6 +191,16 @@ def replanned(prepared: Prepared, *, records: int, spend: float) -> float:
     return prepared.solver.predicted_risk(
         problem, prepared.solver.plan(problem, menu, prepared.allowance.scaled(spend))
     )
+
+
+def tried_out(prepared: Prepared, draws: int = 4) -> tuple[Rehearsed, ...]:
+    """What the plan does on the synthetic tables of its domain; empty where that would take long."""
+    problem, facts = prepared.problem, prepared.encoding.facts
+    if not (prepared.allowance.is_private and can_rehearse(problem)):
+        return ()
+    perform = rehearsal(facts)
+    scenes = stages(problem, exact(problem, CuratorMenu(facts, problem.neighbours, problem.records)), perform)
+    return tuple(rehearse(scene, prepared.solver, prepared.plan, perform, draws) for scene in scenes)
 
 
 def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None) -> Fitted:

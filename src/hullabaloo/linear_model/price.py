@@ -9,13 +9,10 @@ import numpy as np
 
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.fit import Prepared, replanned
+from hullabaloo.linear_model.gain import about, prospect, rival
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
 
-# The table that gains are quoted for: features spread evenly and independently over their declared ranges, a target
-# whose standard deviation is a quarter of its declared range, of whose variance the best model explains a tenth.
-TARGET_VARIANCE = 0.25
-EXPLAINED = 0.1
 # The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
 WIDEST = 2_048
 # A budget beyond this protects so little that it is not offered as a remedy.
@@ -34,7 +31,7 @@ class Price:
         columns: names of the encoded columns; empty where there are too many to show.
         privacy_errors: expected privacy noise (standard error) of each of their coefficients, in the user's units, for a
             table whose features are spread evenly over their declared ranges.
-        expectation: a sentence that says whether the model can be expected to beat the mean, and from which n or ε.
+        expectation: a sentence that says whether the model can be expected to beat a constant, and from which n or ε.
         reason: why this solver and these settings.
         notes: sentences on what should be changed before the fit, if anything.
     """
@@ -142,23 +139,26 @@ def _notes(prepared: Prepared, named: bool) -> tuple[str, ...]:
 
 
 def _expectation(prepared: Prepared) -> str:
-    gain = 0.5 * TARGET_VARIANCE * EXPLAINED
     if not prepared.task.budget.is_private:
         return "the non-private optimum: no noise is drawn and nothing is protected"
-    risk = _risk(prepared, prepared.problem.records, 1.0)
-    about = "a table whose features explain a tenth of a well spread target"
-    if risk < gain:
-        return f"for {about}, expected to keep about {100 * (1 - risk / gain):.0f} % of what the non-private model gains over the mean"
-    records = _first(lambda scale: _risk(prepared, math.ceil(prepared.problem.records * scale), 1.0) < gain)
-    budget = _first(lambda scale: _risk(prepared, prepared.problem.records, scale) < gain)
+    problem = prepared.problem
+    formula = _risk(prepared, problem.records, 1.0)
+    risk, best = prospect(prepared, formula)
+    where, constant = about(problem), rival(problem)
+    if risk < best:
+        kept = 100 * (1 - risk / best)
+        return f"for {where}, expected to keep about {kept:.0f} % of what the non-private model gains over {constant}"
+    enough = best * formula / risk  # what the formula must come down to, if it is off by the same factor elsewhere
+    records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
+    budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough)
     epsilon = task_epsilon(prepared)
     remedies = []
     if records is not None:
-        remedies.append(f"about {_round(prepared.problem.records * records):,} records")
+        remedies.append(f"about {_round(problem.records * records):,} records")
     if budget is not None and epsilon is not None and epsilon * budget <= LARGEST_EPSILON:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"
-    return f"for {about}, NOT expected to beat the mean; that would take {hope}"
+    return f"for {where}, NOT expected to beat {constant}; that would take {hope}"
 
 
 def task_epsilon(prepared: Prepared) -> float | None:
