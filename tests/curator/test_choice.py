@@ -13,7 +13,7 @@ from hullabaloo.curator.choice import Choice
 from hullabaloo.curator.gradient import exact_gradient
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotPaidFor
-from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, Simplex, with_intercept
+from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, Polytope, Simplex, with_intercept
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
@@ -78,6 +78,27 @@ def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(
     share = 2.0 if kind == "select" and about.width > 1 else 0.5 if kind == "select" else 0.7
     expected = about.records_per_unit * about.max_weight * 0.5 * share * about.norm_linf * copies(relation)
     assert asked.sensitivity == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", ["p7", "weights", "units", "weighted-units"])
+@pytest.mark.parametrize("records", [1, 20])
+def test_a_polytope_is_bounded_vertex_by_vertex(relation: Neighbours, name: str, records: int) -> None:
+    """Every vertex has its own best norm; clipped coordinates (the bound of one declared record is exceeded) move no further."""
+    about = TABLES[name]
+    rng = np.random.default_rng(21)
+    corners = rng.normal(size=(9, about.width)) * rng.choice([0.0, 1.0, 30.0], size=(9, about.width), p=[0.5, 0.4, 0.1])
+    asked = vertex(about, relation, Polytope(corners), records=records)
+    bounds = [
+        min(np.abs(s).sum() * about.norm_linf, np.linalg.norm(s) * about.norm_l2, np.abs(s).max() * about.norm_l1)
+        for s in corners
+    ]
+    unit = 0.5 * about.max_weight * about.records_per_unit * copies(relation)
+    assert asked.sensitivity == pytest.approx(max(bounds) * unit, rel=1e-6)
+    for left, right in pairs(rng, relation, about, rounds=40, n=300 if records == 1 else 20):
+        theta = rng.normal(0.0, 5.0, about.width)
+        moved = np.abs(exact_scores(left, asked, theta) - exact_scores(right, asked, theta)).max()
+        assert moved <= asked.sensitivity
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -310,6 +331,9 @@ def test_beside_an_intercept_the_best_candidate_is_the_products() -> None:
             g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -9.0, 9.0)
             end, corner = divmod(Curator(rows, [asked]).vertex(theta), 6)
             assert np.array_equal(L1Ball(0.7).vertex_at(corner, 3), L1Ball(0.7).vertex(g[:-1]))
+            if ends[0] < ends[1]:  # the number is the one of the product's own list
+                listed = with_intercept(L1Ball(0.7), *ends).vertex_at(6 * end + corner, 4)  # type: ignore[attr-defined]
+                assert np.array_equal(listed, np.append(L1Ball(0.7).vertex_at(corner, 3), ends[end]))
             assert ends[0] == ends[1] or end == (g[-1] < 0.0)
 
 
