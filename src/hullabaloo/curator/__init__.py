@@ -8,8 +8,10 @@ from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.query import NoisySum, Query
+from hullabaloo.curator.scales import ScalesQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
+from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.curator.vertex import VertexQuery
 
 __all__ = [
@@ -17,12 +19,15 @@ __all__ = [
     "Curator",
     "CuratorMenu",
     "GradientQuery",
+    "MeansQuery",
     "MinimizerQuery",
     "MomentsQuery",
     "NoisySum",
     "PerturbedMinimizerQuery",
     "Query",
+    "ScalesQuery",
     "SecondMomentsQuery",
     "SelectQuery",
+    "StepQuery",
     "VertexQuery",
 ]

@@ -10,12 +10,15 @@ import numpy.typing as npt
 from hullabaloo.curator.choice import choose
 from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
+from hullabaloo.curator.lens import Lens
 from hullabaloo.curator.minimizer import MinimizerQuery, noisy_minimiser
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
 from hullabaloo.curator.query import NoisySum, Query
+from hullabaloo.curator.scales import ScalesQuery, exact_scales
 from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_mask
+from hullabaloo.curator.step import MeansQuery, StepQuery, exact_means, exact_steps
 from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
@@ -61,6 +64,24 @@ class Curator:
         """The noisy mean of clipped per-record gradients at θ, shape (p,)."""
         query, index = self.__spend(GradientQuery)
         return self.__noisy(query, exact_gradient(self.__rows, query, theta), index) / query.records
+
+    def means(self) -> Array:
+        """The noisy means of the encoded columns, shape (p,)."""
+        query, index = self.__spend(MeansQuery)
+        return self.__noisy(query, exact_means(self.__rows, query), index) * (query.reach / query.records)
+
+    def scales(self, theta: Array | None, *, centre: Array, lift: float, edges: Array) -> Array:
+        """Noisy shares of the records whose `|φ'| ‖u‖` lies below, between and above the edges; θ None: of ‖u‖."""
+        query, index = self.__spend(ScalesQuery)
+        exact = exact_scales(self.__rows, query, theta, Lens(centre, lift), edges)
+        return self.__noisy(query, exact, index) / query.records
+
+    def step(self, theta: Array, *, centre: Array, lift: float, reach: float) -> Array:
+        """The noisy mean of gradients by coefficients of `x − m` at θ, each shortened to `reach`, shape (p,)."""
+        query, index = self.__spend(StepQuery)
+        lens = Lens(centre, lift)
+        noisy = self.__noisy(query, exact_steps(self.__rows, query, theta, lens, reach), index)
+        return noisy * (reach / query.records) / lens.scale(query.facts)
 
     def vertex(self, theta: Array) -> int:
         """The number of a vertex of the set, chosen by the gradient at θ."""

@@ -8,8 +8,10 @@ from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
+from hullabaloo.curator.scales import ScalesQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
+from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import ConvexSet, Penalty
@@ -28,6 +30,18 @@ class CuratorMenu:
     def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> GradientQuery:
         """`count` noisy mean gradients, each `mu`-GDP."""
         return GradientQuery(self.facts, self.neighbours, self.records, count, mu, loss, clip)
+
+    def means(self, *, mu: float) -> MeansQuery:
+        """One release of the columns' means, `mu`-GDP."""
+        return MeansQuery(self.facts, self.neighbours, self.records, 1, mu)
+
+    def scales(self, loss: Loss, *, bins: int, mu: float, count: int) -> ScalesQuery:
+        """`count` noisy histograms of the lengths of per-record gradients, each `mu`-GDP."""
+        return ScalesQuery(self.facts, self.neighbours, self.records, count, mu, loss, bins)
+
+    def step(self, loss: Loss, *, mu: float, count: int) -> StepQuery:
+        """`count` noisy sums of centred, shortened gradients, each `mu`-GDP."""
+        return StepQuery(self.facts, self.neighbours, self.records, count, mu, loss)
 
     def vertex(
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False

@@ -10,6 +10,7 @@ from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearse
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import (
+    AdaptiveGradientSolver,
     FrankWolfeSolver,
     GradientSolver,
     Menu,
@@ -28,6 +29,7 @@ SOLVERS: Mapping[str, Solver] = MappingProxyType(
     {
         "moments": MomentsSolver(),
         "gradient": GradientSolver(),
+        "adaptive_gradient": AdaptiveGradientSolver(),
         "mirror_descent": MirrorDescentSolver(),
         "frank_wolfe": FrankWolfeSolver(),
         "objective_perturbation": ObjectivePerturbationSolver(),

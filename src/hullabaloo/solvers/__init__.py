@@ -1,5 +1,6 @@
 """One algorithm a file, over one shared loop; solvers see public facts and private answers only."""
 
+from hullabaloo.solvers.adaptive_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
 from hullabaloo.solvers.explained import Explained, explained
 from hullabaloo.solvers.frank_wolfe import FrankWolfeSolver
@@ -11,6 +12,7 @@ from hullabaloo.solvers.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 
 __all__ = [
+    "AdaptiveGradientSolver",
     "Answers",
     "Explained",
     "FrankWolfeSolver",

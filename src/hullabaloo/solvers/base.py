@@ -117,6 +117,9 @@ class Menu(Protocol):
 
     def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def moments(self, *, mu: float, target_scale: float) -> NoisyQuote: ...  # noqa: D102
+    def means(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
+    def scales(self, loss: Loss, *, bins: int, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
+    def step(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def vertex(  # noqa: D102
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
     ) -> VertexQuote: ...
@@ -153,6 +156,9 @@ class Answers(Protocol):
     def of_target(self, target: int) -> "Answers": ...  # noqa: D102
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
     def moments(self) -> NoisyMoments: ...  # noqa: D102
+    def means(self) -> Array: ...  # noqa: D102
+    def scales(self, theta: Array | None, *, centre: Array, lift: float, edges: Array) -> Array: ...  # noqa: D102
+    def step(self, theta: Array, *, centre: Array, lift: float, reach: float) -> Array: ...  # noqa: D102
     def vertex(self, theta: Array) -> int: ...  # noqa: D102
     def minimizer(self, linear: Array | None = None) -> Array: ...  # noqa: D102
     def perturbed_minimizer(self) -> Array: ...  # noqa: D102

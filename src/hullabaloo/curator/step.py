@@ -1,0 +1,149 @@
+"""The step query: the noisy sum of per-record gradients, centred and shortened to a length that may change between answers."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.lens import Lens
+from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.step_kernels import PLAIN, dense_steps, sparse_steps
+from hullabaloo.curator.threads import merged
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses import Loss
+from hullabaloo.privacy import Neighbours
+
+Array = npt.NDArray[np.float64]
+
+_BLOCK = 1 << 14
+_CARRY = 1 << 8
+_CELLS = 37
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSum(NoisySum):
+    """`Σ_i w_i u_i · clip(φ'_i/G, ±1/‖u_i‖₂)`, `u = D(x − m)`: per-record gradients of u, in units of their longest, G.
+
+    **Guarantee.** Precondition: `0 ≤ w_i ≤ W` (enforced by the domain's encoding); θ, m, D and G are functions of earlier
+    releases. Every contribution has l2 norm at most W, whatever the record, its derivative and θ, m, D, G > 0 are: so each of
+    them may be chosen anew for every answer at the same noise and price. An undefined derivative, or a record on the centre,
+    counts as 0. Replacing a record moves the sum by at most `2W`, adding or removing one by at most W. Float rounding of the
+    computed length and products (a factor `1 + (p+32)u`) and rounding to the lattice (at most `√p · pitch/2`) are charged;
+    the sum is exact. Clipping by norm is Abadi et al. (2016); that a linear model's gradient is a scalar times x makes it
+    a clip of φ', and the mean of such gradients that of a convex loss whose records have their own Huber thresholds.
+    """
+
+    @property
+    def length(self) -> int:
+        """p coordinates."""
+        return self.facts.width
+
+    @property
+    def contribution(self) -> float:
+        """1."""
+        return 1.0
+
+    @property
+    def exponent(self) -> int:
+        """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
+        return math.frexp(self.facts.max_weight)[1] - _CELLS
+
+    @property
+    def record_sensitivity(self) -> float:
+        """`2W` (replace-one) or W (add-or-remove), rounding included."""
+        norm = self.facts.max_weight * (1.0 + (self.length + 32) * UNIT_ROUNDOFF)
+        norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)
+        return norm * (2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class StepQuery(UnitSum):
+    """The `UnitSum` of a loss's gradients.
+
+    **Guarantee.** That of `UnitSum`, for every θ, lens and reach.
+    """
+
+    loss: Loss
+
+    name: ClassVar[str] = "step"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with its loss."""
+        return {**super(StepQuery, self).to_dict(), "loss": self.loss.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class MeansQuery(UnitSum):
+    """The means of the encoded columns: the `UnitSum` with φ' ≡ 1, no centre and G the bound of ‖x‖₂.
+
+    **Guarantee.** That of `UnitSum`; no record is shortened, as none is longer than G.
+    """
+
+    name: ClassVar[str] = "means"
+
+    @property
+    def reach(self) -> float:
+        """The bound of ‖x‖₂."""
+        return self.facts.norm_l2
+
+
+def exact_steps(rows: Rows, query: StepQuery, theta: Array, lens: Lens, reach: float) -> Array:
+    """The exact sum in units of `reach`, as doubles; PRIVATE."""
+    if not 0.0 < reach < math.inf:
+        raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {reach!r}.")
+    return _exact(rows, query, theta, lens, reach, int(query.loss.kernel_code), query.loss.kernel_parameter)
+
+
+def exact_means(rows: Rows, query: MeansQuery) -> Array:
+    """The exact sums of the columns in units of `query.reach`, as doubles; PRIVATE."""
+    nowhere = np.zeros(query.length)
+    return _exact(rows, query, nowhere, Lens(nowhere), query.reach, PLAIN, 0.0)
+
+
+def _exact(rows: Rows, query: UnitSum, theta: Array, lens: Lens, reach: float, code: int, parameter: float) -> Array:
+    theta = np.ascontiguousarray(theta, dtype=np.float64)
+    if theta.shape != (query.length,):
+        raise InvalidParameter(
+            f"A step was asked at a point of shape {theta.shape}, but there are {query.length} encoded columns. Pass one "
+            "coefficient for each."
+        )
+    point = (theta, np.ascontiguousarray(lens.centre), lens.scale(query.facts))
+    add = _adder(rows, query, point, (reach, code, parameter))
+
+    def work(starts: range) -> ExactSum:
+        total = ExactSum((query.length,), query.exponent)
+        for number, start in enumerate(starts, 1):
+            add(total, start, start + _BLOCK)
+            if number % _CARRY == 0:
+                total.carry()
+        total.carry()
+        return total
+
+    cells = rows.Y.shape[0] * query.length
+    return merged(work, range(0, rows.Y.shape[0], _BLOCK), threads=cells >= 1 << 20).value(query.bound)
+
+
+def _adder(
+    rows: Rows, query: UnitSum, point: tuple[Array, Array, Array], settings: tuple[float, int, float]
+) -> Callable[[ExactSum, int, int], None]:
+    X, none = rows.X, np.zeros(0)
+    y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
+    weight, offset = (none if found is None else found for found in (rows.weight, rows.offset))
+    theta, centre, scale = point
+    magic, unit = magic_number(query.exponent), 2.0**-query.exponent
+    absent = not isinstance(X, np.ndarray) and not centre.any()
+
+    def add(total: ExactSum, start: int, stop: int) -> None:
+        part = (y[start:stop], weight[start:stop], offset[start:stop], theta)
+        if absent:
+            sparse_steps(X.data, X.indices, X.indptr[start : stop + 1], *part, scale, *settings, unit, total.low)
+            return
+        block = X[start:stop] if isinstance(X, np.ndarray) else X[start:stop].toarray()
+        dense_steps(block, *part, centre, scale, *settings, magic, unit, total.high, total.low)
+
+    return add

@@ -1,0 +1,111 @@
+"""Kernels of the centred queries: sums of shortened per-record gradients on a lattice, and the lengths that are shortened.
+
+In both, a record is `u = D(x − m)` with a public centre m and public weights D, and `code` may be `PLAIN`: φ' ≡ 1.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from hullabaloo.curator.gradient_kernels import ROWS, product
+from hullabaloo.curator.kernels import add_cells, derivative
+
+PLAIN = -1
+SHORTEST = 1e-200
+"""Squared lengths below this count as 0: above, a sum of squares is accurate to its last digits."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def slope(code, parameter, z, y):  # type: ignore[no-untyped-def]  # numba kernel
+    """φ'(z, y), 0 where it is undefined."""
+    if code == PLAIN:
+        return 1.0
+    d = derivative(code, parameter, z, y)
+    return 0.0 if math.isnan(d) else d
+
+
+@njit(cache=True, nogil=True)
+def squared_length(row, centre, scale):  # type: ignore[no-untyped-def]
+    """‖D(x − m)‖²; 0 below `SHORTEST`."""
+    total = 0.0
+    for j in range(row.size):
+        u = (row[j] - centre[j]) * scale[j]
+        total += u * u
+    return total if total > SHORTEST else 0.0
+
+
+@njit(cache=True, nogil=True)
+def dense_steps(  # type: ignore[no-untyped-def]
+    X, y, weight, offset, theta, centre, scale, reach, code, parameter, magic, unit, high, low
+):
+    """Add `w u · clip(φ'/reach, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
+    n, p = X.shape
+    weighted, moved = weight.size > 0, offset.size > 0
+    block = np.zeros(p)
+    for start in range(0, n, ROWS):
+        block[:] = 0.0
+        for i in range(start, min(start + ROWS, n)):
+            squares = squared_length(X[i], centre, scale)
+            if squares == 0.0:
+                continue
+            z = product(X[i], theta)
+            if moved:
+                z += offset[i]
+            limit = 1.0 / math.sqrt(squares)
+            d = min(max(slope(code, parameter, z, y[i]) / reach, -limit), limit)
+            if weighted:
+                d *= weight[i]
+            for j in range(p):
+                block[j] += (d * ((X[i, j] - centre[j]) * scale[j]) + magic) - magic
+        add_cells(block, unit, high, low)
+
+
+@njit(cache=True, nogil=True)
+def dense_lengths(X, y, offset, theta, centre, scale, code, parameter, out):  # type: ignore[no-untyped-def]
+    """Write `|φ'| ‖u‖` of every row into `out`."""
+    moved = offset.size > 0
+    for i in range(y.size):
+        z = product(X[i], theta)
+        if moved:
+            z += offset[i]
+        out[i] = abs(slope(code, parameter, z, y[i])) * math.sqrt(squared_length(X[i], centre, scale))
+
+
+@njit(cache=True, nogil=True)
+def sparse_steps(  # type: ignore[no-untyped-def]
+    data, indices, indptr, y, weight, offset, theta, scale, reach, code, parameter, unit, cells
+):
+    """`dense_steps` without a centre, for rows in compressed sparse row form, in whole cells; an absent cell adds 0."""
+    weighted, moved = weight.size > 0, offset.size > 0
+    for i in range(y.size):
+        z, squares = 0.0, 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            u = data[at] * scale[indices[at]]
+            z += data[at] * theta[indices[at]]
+            squares += u * u
+        if squares <= SHORTEST:
+            continue
+        if moved:
+            z += offset[i]
+        limit = 1.0 / math.sqrt(squares)
+        d = min(max(slope(code, parameter, z, y[i]) / reach, -limit), limit)
+        if weighted:
+            d *= weight[i]
+        for at in range(indptr[i], indptr[i + 1]):
+            cells[indices[at]] += np.int64(np.rint(d * (data[at] * scale[indices[at]]) * unit))
+
+
+@njit(cache=True, nogil=True)
+def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, parameter, out):  # type: ignore[no-untyped-def]
+    """`dense_lengths` without a centre, for rows in compressed sparse row form."""
+    moved = offset.size > 0
+    for i in range(y.size):
+        z, squares = 0.0, 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            u = data[at] * scale[indices[at]]
+            z += data[at] * theta[indices[at]]
+            squares += u * u
+        if moved:
+            z += offset[i]
+        out[i] = abs(slope(code, parameter, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)

@@ -1,0 +1,217 @@
+"""Adaptive gradient: noisy gradients of centred records, cut at a private quantile of their lengths, with momentum.
+
+Three things are bought before the steps, for an eighth of the budget: the columns' means, how long centred records are,
+and, after a fifth of the steps, how long their gradients are. Noise is proportional to the longest gradient that is let
+through: records far from zero but near each other, and residuals far below their declared range, need not pay for what they
+might have been. Steps, travel and T follow `route.py`.
+"""
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import NoPenalty, Projectable, require
+from hullabaloo.losses import Loss
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.histogram import edges, quantile
+from hullabaloo.solvers.reference import Reference
+from hullabaloo.solvers.route import BINS, TYPICAL, Route, centred, route, split
+
+Array = npt.NDArray[np.float64]
+
+SETTLE = 10.0
+"""How many times its own memory the intercept's walk lasts."""
+BURN = 0.3
+"""Share of the second walk that is not averaged."""
+TRAVEL_FIRST = 0.5
+"""Travel of the first walk, times λ."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AdaptiveGradientSolver(Solver):
+    """One model by noisy gradient steps that measure, privately, what they clip.
+
+    **Guarantee.** The plan buys one answer of means, two histograms and T steps, Gaussian releases whose μ² add up to the
+    allowance's: `μ`-GDP for every adaptive sequence of points, centres and lengths (Dong, Roth, Su 2022), each of which is a
+    function of public facts and earlier answers.
+    """
+
+    name: ClassVar[str] = "adaptive_gradient"
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """Means, two histograms, T steps.
+
+        Raises:
+            CapabilityError: no noise is asked for, several targets, or a set without a projection.
+        """
+        loss = self._check(problem, allowance)
+        path = route(problem, menu, allowance.mu)
+        to_means, to_lengths, to_steps = split(allowance.mu)
+        quotes: list[Quote] = [menu.means(mu=to_means)] if centred(problem) else []
+        quotes.append(menu.scales(loss, bins=BINS, mu=to_lengths, count=2))
+        quotes.append(menu.step(loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
+        reason = (
+            f"{path.steps} noisy gradients of {'centred ' * centred(problem)}records, cut at {path.cut:.0%} of them"
+        )
+        return Plan(self.name, tuple(quotes), MappingProxyType(path.to_dict()), reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Measure, walk, measure, walk."""
+        path = Route(**plan.settings)
+        view = _View.measured(problem, path, curator)
+        walk = _Walk(problem, path, view, curator)
+        typical = math.hypot(view.typical, view.lift if problem.intercept else 0.0)
+        start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
+        reach = 0.5 * path.slope * typical
+        last, mean = walk.go(start, path.first, reach, TRAVEL_FIRST, 0.5)
+        grid = edges(2.0 * path.slope * typical, BINS - 1)
+        shares = curator.scales(mean, centre=view.centre, lift=view.lift, edges=grid)
+        cut = quantile(shares, grid, path.share_noise, above=path.cut, likely=0.25 * path.slope * typical)
+        cut = max(cut, path.least * path.slope * typical)
+        _, theta = walk.go(last, path.second, cut, path.reach, BURN)
+        trace = {"typical length": view.typical, "gradients cut at": cut, "ridge": walk.ridge(cut)}
+        return Solution(theta[:, None], trace=(trace,))
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """Excess risk on the reference table: what travel leaves out, and noise."""
+        path, reference = Route(**plan.settings), Reference.of(problem)
+        values = path.smoothness * reference.eigenvalues
+        ridge, noise = _expected(problem, path)
+        travel = path.reach / ridge
+        missed = (reference.coefficient * np.exp(-travel * values)) ** 2
+        gathered = (noise / path.bound * np.minimum(travel, 1.0 / np.maximum(values, 1e-300))) ** 2
+        return 0.5 * (float(values @ (missed + gathered)) + path.smoothness * _middle(problem, path) ** 2)
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """Standard deviation of the noise in θ, by eigendirections of `gram`."""
+        path = Route(**plan.settings)
+        ridge, noise = _expected(problem, path)
+        slopes = problem.dimension - problem.intercept
+        values, vectors = np.linalg.eigh(gram[:slopes, :slopes])
+        travel = path.reach / (ridge * path.bound**2)
+        deviation = noise * np.minimum(travel, 1.0 / np.maximum(path.smoothness * values, 1e-300))
+        spread = np.sqrt(vectors**2 @ deviation**2)
+        return np.asarray(np.append(spread, [_middle(problem, path)] * problem.intercept), dtype=np.float64)
+
+    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
+        if not allowance.is_private:
+            raise CapabilityError(
+                "Without noise the adaptive gradient has nothing to adapt to, and its steps end short of the optimum. Use "
+                "solver='auto' or 'output_perturbation', which give the exact optimum, or a finite budget."
+            )
+        if problem.targets != 1 or not isinstance(problem.loss, Loss):
+            raise CapabilityError(
+                f"The adaptive gradient fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one "
+                "target at a time, or use solver='gradient'."
+            )
+        if problem.constraint is not None:
+            require(problem.constraint, [Projectable], "The adaptive gradient solver")
+            if not isinstance(problem.penalty, NoPenalty):
+                raise CapabilityError(
+                    "The adaptive gradient solver takes a set or a penalty, not both; keep one of them."
+                )
+        return problem.loss
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """Where records are seen from, and how long they then are."""
+
+    centre: Array
+    lift: float
+    typical: float
+
+    @classmethod
+    def measured(cls, problem: Problem, path: Route, curator: Answers) -> "_View":
+        """Buy means and the first histogram."""
+        p, slopes = problem.dimension, problem.dimension - problem.intercept
+        centre = np.zeros(p)
+        if centred(problem):
+            centre[:-1] = curator.means()[:-1]
+            noise, size = slopes * path.mean_noise**2, float(centre @ centre)
+            centre *= max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0
+            centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
+        grid = edges(path.bound, BINS - 1)
+        tiny = 1e-9  # the constant column must not lengthen what is measured here
+        shares = curator.scales(None, centre=centre, lift=tiny if problem.intercept else 1.0, edges=grid)
+        likely = TYPICAL * path.bound
+        typical = quantile(shares, grid, path.share_noise, above=0.5, likely=likely)
+        lift = typical * max(slopes, 1) ** -0.25 if centred(problem) else 1.0
+        return cls(centre, lift, typical)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """Heavy-ball steps on the centred records; the result is in the usual coefficients."""
+
+    problem: Problem
+    path: Route
+    view: _View
+    curator: Answers
+
+    def ridge(self, reach: float) -> float:
+        """λ."""
+        return self.path.ridge(self.problem.dimension - self.problem.intercept, self.view.typical, reach)
+
+    def go(self, start: Array, steps: int, reach: float, far: float, burn: float) -> tuple[Array, Array]:
+        """The last iterate and the mean of all but the first share `burn`, after travelling `far/λ`."""
+        problem, path, view = self.problem, self.path, self.view
+        travel = far / self.ridge(reach)
+        largest = 1.0 / (path.smoothness * view.typical**2 * path.room)
+        memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / 8.0))
+        step = min(largest, travel * (1.0 - memory) / steps)
+        middle = min(1.0 / (path.smoothness * path.room), SETTLE * (1.0 - memory) / (steps * path.smoothness))
+        slopes = problem.dimension - problem.intercept
+        theta, speed, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
+        first = int(steps * burn)
+        for t in range(steps):
+            g = self.curator.step(theta, centre=view.centre, lift=view.lift, reach=reach)
+            before = theta[:slopes]
+            speed[:slopes] = memory * speed[:slopes] - step * g[:slopes]
+            after = _proximal(problem, before + speed[:slopes], step) if slopes else before
+            speed[:slopes] = after - before
+            new = after
+            if problem.intercept:
+                low, high = problem.loss.intercept_bounds
+                level = theta[-1] + float(view.centre[:slopes] @ before)  # the prediction at the centre
+                speed[-1] = memory * speed[-1] - middle * g[-1]
+                moved = min(max(level + speed[-1], low), high)
+                new = np.append(after, moved - float(view.centre[:slopes] @ after))
+            theta = new
+            if t >= first:
+                total += theta
+        return theta, self._feasible(total / (steps - first))
+
+    def _feasible(self, theta: Array) -> Array:
+        """The intercept within its bounds where a set needs them."""
+        if self.problem.constraint is None or not self.problem.intercept:
+            return theta
+        return np.append(theta[:-1], np.clip(theta[-1], *self.problem.loss.intercept_bounds))
+
+
+def _proximal(problem: Problem, point: Array, step: float) -> Array:
+    if problem.constraint is not None:
+        assert isinstance(problem.constraint, Projectable)  # the plan saw to it
+        return problem.constraint.project(point)
+    return problem.penalty.prox(point, step)
+
+
+def _expected(problem: Problem, path: Route) -> tuple[float, float]:
+    """λ and the noise of one coordinate of the mean gradient for rows of norm ≤ 1, lengths as usual."""
+    slopes = problem.dimension - problem.intercept
+    reach = 0.35 * path.slope * TYPICAL
+    return path.ridge(slopes, TYPICAL, reach), path.noise * reach * path.bound
+
+
+def _middle(problem: Problem, path: Route) -> float:
+    """Noise of the intercept."""
+    if not problem.intercept:
+        return 0.0
+    return path.noise * 0.35 * path.slope * math.sqrt(math.sqrt(max(problem.dimension - 1, 1))) / path.smoothness

@@ -1,0 +1,39 @@
+"""Quantiles of a noisy histogram on a logarithmic scale, held up by what is known beforehand where noise drowns it."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+WIDTH = 0.7
+"""Standard deviation of the prior, in powers of two."""
+
+
+def edges(largest: float, count: int) -> Array:
+    """`count` edges up to `largest`, each √2 times the one before."""
+    return largest * 2.0 ** (-0.5 * np.arange(count - 1, -1, -1.0))
+
+
+def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:
+    """The length that a share `above` of the records exceeds, within the outer edges.
+
+    `shares` has one noisy number for each bin, the outer two without end. The prior is a bell around `likely` in the logarithm
+    of lengths; its weight is the noise's expected squared length `bins · noise²`, so that it matters only where the
+    histogram says little. The tail is interpolated geometrically inside a bin.
+    """
+    inner = np.log2(edges)
+    mids = np.concatenate([[inner[0] - 0.25], 0.5 * (inner[1:] + inner[:-1]), [inner[-1] + 0.25]])
+    prior = np.exp(-0.5 * ((mids - math.log2(likely)) / WIDTH) ** 2)
+    weight = min(1.0, shares.size * noise**2)
+    mixed = (1.0 - weight) * shares + weight * prior / prior.sum()
+    tail = np.cumsum(mixed[::-1])[::-1][1:]  # share above each edge
+    tail = np.maximum.accumulate(tail[::-1])[::-1]
+    if tail[-1] >= above:
+        return float(edges[-1])
+    if tail[0] <= above:
+        return float(edges[0])
+    at = int(np.flatnonzero(tail >= above)[-1])
+    part = (tail[at] - above) / (tail[at] - tail[at + 1])
+    return float(2.0 ** (inner[at] + part * (inner[at + 1] - inner[at])))

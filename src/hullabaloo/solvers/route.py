@@ -1,0 +1,139 @@
+"""The public rule of the adaptive gradient: what is paid for what, how many steps, how far they travel, and how they are cut.
+
+Every number here is a function of public facts and of noise levels that are known beforehand.
+
+*Noise.* s is the noise of the mean of contributions of length ≤ 1 (the `UnitSum`), bought with the budget's share for steps; with
+gradients shortened to G, one coordinate of their mean has noise sG, and T equal parts of it have sG√T each.
+
+*Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is
+large, `1/h` stands for η. So travel acts as a ridge 1/η, and the noise in p coordinates adds about `½ L p_h (ηsG)² h` to the loss.
+A signal that a ridge λ would just show has coefficients of length 1/typical length of a record, which gives
+`λ = RIDGE · √(L p) · r · sG` for records of typical length r (half-way between a ridge that fits every signal and one that fits none
+on some twenty tables; a factor 2 either way costs little), and `η = REACH/λ`, a little further where noise is small.
+
+*Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the
+same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hullabaloo.losses import Loss
+from hullabaloo.losses.base import KernelCode
+from hullabaloo.solvers.base import Menu, Problem
+
+BINS = 11
+CENTRE = 0.08
+"""Share of μ² for the columns' means."""
+LENGTHS = 0.02
+"""Share of μ² for each of the two histograms of lengths."""
+RIDGE = 0.7
+REACH = 2.0
+SPAN = 8.0
+ROOM = 1.5
+"""How many times the estimated curvature a step must be stable for."""
+FIRST = 0.2
+"""Share of the steps that come before gradients are cut at their own quantile."""
+FEWEST, MOST = 10, 400
+USUAL = 0.03
+"""Noise s√p at which the constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
+TYPICAL = 0.55
+"""Length of a usual centred record over its declared bound, before it is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Everything that a run needs, fixed from public facts.
+
+    Attributes:
+        first, second: numbers of steps before and after gradients are cut anew.
+        noise: s, of the unit sum's mean when all steps are averaged.
+        mean_noise: of each column's mean.
+        share_noise: of each share of a histogram.
+        reach: η λ.
+        smoothness: L.
+        slope: natural size of |φ'|.
+        cut: share of the records whose gradients are shortened.
+        least: least length of gradients, over `slope` times a record's typical length.
+        bound: of ‖x_s‖₂, the intercept left out.
+        room: `ROOM`, and what weights and units add to the curvature.
+    """
+
+    first: int
+    second: int
+    noise: float
+    mean_noise: float
+    share_noise: float
+    reach: float
+    smoothness: float
+    slope: float
+    cut: float
+    least: float
+    bound: float
+    room: float
+
+    @property
+    def steps(self) -> int:
+        """T."""
+        return self.first + self.second
+
+    def ridge(self, slopes: int, typical: float, reach: float) -> float:
+        """λ for gradients shortened to `reach`."""
+        return RIDGE * math.sqrt(self.smoothness * max(slopes, 1)) * typical * self.noise * reach
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings of a plan."""
+        return asdict(self)
+
+
+def split(mu: float) -> tuple[float, float, float]:
+    """μ of the means, of one histogram, and of all steps together."""
+    return mu * math.sqrt(CENTRE), mu * math.sqrt(LENGTHS), mu * math.sqrt(1.0 - CENTRE - 2.0 * LENGTHS)
+
+
+def symmetric(loss: Loss) -> bool:
+    """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
+    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
+
+
+def centred(problem: Problem) -> bool:
+    """Whether means are bought: an intercept takes up what a centre leaves."""
+    return problem.intercept and problem.dimension > 1
+
+
+def route(problem: Problem, menu: Menu, mu: float) -> Route:
+    """The public rule for a budget of `mu` (finite)."""
+    loss = problem.loss
+    assert isinstance(loss, Loss)  # the solver saw to it
+    slopes = problem.dimension - problem.intercept
+    bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
+    constants = loss.constants(1.0, 1.0)
+    slope = min(constants.lipschitz, 1.0)
+    smoothness = min(constants.smoothness, 1.0)
+    to_means, to_lengths, to_steps = split(mu)
+    noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
+    level = noise * math.sqrt(max(slopes, 1))
+    reach = REACH * min(max((USUAL / level) ** 0.25, 0.3), 5.0)
+    load = problem.max_weight * problem.records_per_unit
+    room = ROOM * load
+    typical = TYPICAL * bound
+    ridge = RIDGE * math.sqrt(smoothness * max(slopes, 1)) * noise * 0.35 * slope * typical**2
+    travel = reach / ridge
+    second = math.sqrt(SPAN * travel * smoothness * room) * typical
+    second_steps = int(min(max(second, FEWEST), MOST))
+    usual = symmetric(loss)
+    return Route(
+        first=max(3, round(FIRST * second_steps)),
+        second=second_steps,
+        noise=noise,
+        mean_noise=menu.means(mu=to_means).sigma * problem.norm_l2 / problem.records if centred(problem) else 0.0,
+        share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
+        reach=reach,
+        smoothness=smoothness,
+        slope=slope,
+        cut=min(max((0.25 if usual else 0.1) * math.sqrt(level / USUAL), 0.02), 0.4),
+        least=0.05 if usual else 0.5,
+        bound=bound,
+        room=room,
+    )
