@@ -16,7 +16,8 @@ def nearest_in_hull(points: Vector, target: Vector) -> Vector:
     weights) gains the row of smallest score, and loses rows until it is a corral again. The distance falls strictly
     from corral to corral and there are finitely many, so that it ends at the minimiser, where no row scores below
     the point itself; it converges linearly on the way (Lacoste-Julien, Jaggi 2015, Theorem 1). In floating point it
-    ends when that gap, which bounds the squared error of the point, is within rounding, or the distance falls no more.
+    ends when that gap, which bounds half the squared error of the point, is within rounding, or where rounding brings a
+    corral back.
     """
     centre = points.mean(axis=0)
     rows = points - centre
@@ -29,17 +30,17 @@ def nearest_in_hull(points: Vector, target: Vector) -> Vector:
         aim = aim / distance * (_FAR * size)
     corral = [int((rows @ aim).argmax())]
     weight = np.ones(1)
-    before = math.inf
-    while True:
+    seen: set[frozenset[int]] = set()
+    while frozenset(corral) not in seen:
+        seen.add(frozenset(corral))
         point = weight @ rows[corral]
         apart = point - aim
         length = euclidean_norm(apart)
         scores = rows @ apart
         best = int(scores.argmin())
         gap = float(point @ apart) - float(scores[best])
-        if gap <= 1e-15 * size * (length + size) or best in corral or length >= before:
+        if gap <= 1e-15 * size * (length + size) or best in corral:
             break
-        before = length
         corral.append(best)
         weight = np.append(weight, 0.0)
         corral, weight = _shrunk_to_corral(rows, aim, corral, weight)

@@ -43,7 +43,7 @@ class LpBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     def __post_init__(self) -> None:
         q = self.exponent
-        if isinstance(q, int | float) and q in (1.0, 2.0, math.inf):
+        if isinstance(q, int | float) and not isinstance(q, bool) and q in (1.0, 2.0, math.inf):
             instead = {1.0: "L1Ball(radius)", 2.0: "L2Ball(radius)", math.inf: "Box(-radius, radius)"}[float(q)]
             raise InvalidParameter(f"An LpBall has an exponent between 1 and 2, but it is {q}; use {instead} for that.")
         q = finite_number(q, "The exponent of an LpBall")
