@@ -8,17 +8,25 @@ from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
     Box,
     ConvexSet,
+    ElasticBall,
     ElasticNetPenalty,
+    GroupBall,
+    GroupPenalty,
     HasElasticForm,
     HasMirrorMap,
     HasVertices,
     L1Ball,
     L1Penalty,
     L2Ball,
+    LpBall,
     NoPenalty,
+    NuclearBall,
+    NuclearPenalty,
+    Polytope,
     Projectable,
     Simplex,
     SquaredL2Penalty,
+    VerticesWithIntercept,
     WithIntercept,
     explain_missing,
     penalty_from_dict,
@@ -57,6 +65,11 @@ def test_a_mismatch_is_one_sentence_with_the_remedy():
         ("box:-1,1", Box(-1.0, 1.0)),
         ("simplex", Simplex()),
         ("simplex:3", Simplex(3.0)),
+        ("lp:1.5,2", LpBall(1.5, 2.0)),
+        ("elastic:0.5,2", ElasticBall(0.5, 2.0)),
+        ("nuclear:2,3", NuclearBall(2.0, 3)),
+        ("group:1.5;0-2;3,5;4", GroupBall([[0, 1, 2], [3, 5], [4]], 1.5)),
+        ("polytope:0,0;1,0;0,-1.5", Polytope([[0.0, 0.0], [1.0, 0.0], [0.0, -1.5]])),
     ],
 )
 def test_sets_of_the_command_line(text, expected):
@@ -70,6 +83,8 @@ def test_sets_of_the_command_line(text, expected):
         ("l1:0.1", L1Penalty(0.1)),
         ("l2:1e-3", SquaredL2Penalty(1e-3)),
         ("elastic:0.1,0.5", ElasticNetPenalty(0.1, 0.5)),
+        ("group:0.1;0-1;2", GroupPenalty([[0, 1], [2]], 0.1)),
+        ("nuclear:0.1,2", NuclearPenalty(0.1, 2)),
     ],
 )
 def test_penalties_of_the_command_line(text, expected):
@@ -77,8 +92,29 @@ def test_penalties_of_the_command_line(text, expected):
 
 
 @pytest.mark.parametrize("text", ["", "l3:1", "l1", "l1:", "l1:a", "l1:1,2", "box:1", "l1:-1", "l1:nan", "box:2,1"])
-def test_text_that_names_no_set_is_refused(text):
+@pytest.mark.parametrize("more", ["", "0,"])
+def test_text_that_names_no_set_is_refused(text, more):
     with pytest.raises(InvalidParameter):
+        set_from_text(text + more)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("l1:1,2", r"gives 2 numbers, but 'l1' takes 1; write l1:2"),
+        ("box:a,1", r"names no set, as 'a,1' cannot be read"),
+        ("ball:1", r"as 'ball' is none of l1, l2, lp, box"),
+        ("group:1;0-1;1", "must not overlap"),
+        ("group:1", "cannot be read"),
+        ("group:1;0-;2", "cannot be read"),
+        ("nuclear:1,2.5", "number of columns of the matrix must be a whole number"),
+        ("polytope:0,0;1", "cannot be read"),
+        ("polytope:", "cannot be read"),
+        ("lp:1,2", "use L1Ball"),
+    ],
+)
+def test_text_that_is_refused_says_why(text, sentence):
+    with pytest.raises(InvalidParameter, match=sentence):
         set_from_text(text)
 
 
@@ -118,6 +154,44 @@ def test_a_free_intercept_is_left_alone():
     penalty = with_free_intercept(L1Penalty(1.0))
     assert penalty.value(np.array([1.0, -2.0, 50.0])) == 3.0
     assert np.array_equal(penalty.prox(np.array([1.5, -0.2, 50.0]), 1.0), [0.5, 0.0, 50.0])
+
+
+def test_vertices_stand_beside_both_ends_of_the_intercept():
+    body = with_intercept(L1Ball(2.0), -1.0, 3.0)
+    assert isinstance(body, VerticesWithIntercept)
+    listed = [body.vertex_at(i, 3).tolist() for i in range(body.vertex_count(3))]
+    heads = [[2.0, 0.0], [0.0, 2.0], [-2.0, 0.0], [0.0, -2.0]]
+    assert listed == [[*head, end] for end in (-1.0, 3.0) for head in heads]
+    assert body.vertex_scores(np.array([1.0, 2.0, 10.0])).tolist() == [-8, -6, -12, -14, 32, 34, 28, 26]
+    assert with_intercept(L1Ball(2.0), 0.5, 0.5).vertex_count(3) == 4
+    assert body.vertex_count(1) == 2  # an intercept and nothing else
+    for other in (
+        with_intercept(L1Ball(2.0)),
+        with_intercept(L1Ball(2.0), 0.0),
+        with_intercept(L2Ball(2.0), -1.0, 1.0),
+    ):
+        assert isinstance(other, WithIntercept)
+        assert not isinstance(other, HasVertices)
+    with pytest.raises(InvalidParameter, match="no vertex number 8"):
+        body.vertex_at(8, 3)
+
+
+def test_several_intercepts():
+    body = with_intercept(Simplex(), 0.0, 1.0, 2)
+    assert body.vertex_count(4) == 8
+    assert [body.vertex_at(i, 4)[2:].tolist() for i in range(0, 8, 2)] == [[0, 0], [1, 0], [0, 1], [1, 1]]
+    assert np.array_equal(body.project(np.array([3.0, 0.0, -4.0, 0.5])), [1.0, 0.0, 0.0, 0.5])
+    assert not isinstance(with_intercept(L1Ball(1.0), 0.0, 1.0, 17), HasVertices)  # 2^17 corners are not a list
+    assert np.array_equal(
+        with_free_intercept(L1Penalty(1.0), 2).prox(np.array([1.5, 9.0, -9.0]), 1.0), [0.5, 9.0, -9.0]
+    )
+    saved = {"kind": "with-intercept", "body": {"kind": "l1-ball", "radius": 1.0}, "lower": None, "upper": None}
+    assert set_from_dict(saved) == with_intercept(L1Ball(1.0))  # as written before there were several
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(InvalidParameter, match="number of intercepts"):
+            with_intercept(L1Ball(1.0), columns=wrong)
+    with pytest.raises(InvalidParameter, match="3 intercepts, but there are only 2 coordinates"):
+        with_intercept(L1Ball(1.0), columns=3).project(np.zeros(2))
 
 
 def test_an_intercept_beside_what_cannot_hold_one_is_refused():
