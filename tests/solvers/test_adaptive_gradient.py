@@ -1,0 +1,91 @@
+"""The adaptive gradient: within its budget, near the optimum with little noise, and harmless where there is no signal."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball
+from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.solvers import AdaptiveGradientSolver
+from hullabaloo.solvers.histogram import edges, quantile
+from tests.solvers.tables import least_squares, menu, problem, solve, table
+
+SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(
+    neighbours: Neighbours, mu: float, intercept: bool
+) -> None:
+    data = table(intercept=intercept)
+    asked = problem(data, neighbours)
+    spent = AdaptiveGradientSolver().plan(asked, menu(data, asked), Allowance.gdp(mu)).event.gdp_mu()
+    assert spent is not None
+    assert spent <= mu * (1.0 + 2.0**-40)
+    assert spent >= mu * math.sqrt(1.0 if intercept else 0.92) * (1.0 - 1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_with_little_noise_it_comes_near_the_optimum(intercept: bool) -> None:
+    data = table(20_000, 4, intercept=intercept)
+    theta = solve(AdaptiveGradientSolver(), data, problem(data), 3.0).theta[:, 0]
+    excess = np.mean((data.X @ (theta - least_squares(data)[:, 0])) ** 2)
+    assert excess < 5e-3 * np.mean(data.Y**2)
+
+
+@pytest.mark.parametrize("constraint", SETS, ids=str)
+def test_the_result_is_feasible_at_every_noise(constraint: object) -> None:
+    data = table(intercept=True)
+    asked = problem(data, constraint=constraint)  # type: ignore[arg-type]
+    assert asked.feasible is not None
+    for mu in (1e-3, 0.1, 3.0):
+        assert asked.feasible.contains(solve(AdaptiveGradientSolver(), data, asked, mu).theta[:, 0])
+
+
+def test_a_penalty_is_that_of_the_mean_loss() -> None:
+    data = table(20_000, 4, intercept=True)
+    asked = problem(data, penalty=L1Penalty(10.0))
+    theta = solve(AdaptiveGradientSolver(), data, asked, 1.0).theta[:, 0]
+    assert np.all(theta[:-1] == 0.0)
+
+
+def test_it_refuses_what_it_cannot_do() -> None:
+    data = table()
+    asked = problem(data)
+    with pytest.raises(CapabilityError, match="exact optimum"):
+        AdaptiveGradientSolver().plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    several = problem(table(targets=2))
+    with pytest.raises(CapabilityError, match="one target"):
+        AdaptiveGradientSolver().plan(several, menu(table(targets=2), several), Allowance.gdp(1.0))
+
+
+def test_predictions_fall_as_the_budget_grows() -> None:
+    data = table(5_000, 6, intercept=True)
+    asked = problem(data)
+    solver = AdaptiveGradientSolver()
+    risks, noises = [], []
+    for mu in (0.01, 0.1, 1.0):
+        plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+        risks.append(solver.predicted_risk(asked, plan))
+        noises.append(float(np.linalg.norm(solver.predicted_noise(asked, plan, np.eye(asked.dimension) / 3.0))))
+    assert risks[0] > risks[1] > risks[2] > 0.0
+    assert noises[0] > noises[1] > noises[2] > 0.0
+
+
+def test_quantiles_of_a_clean_histogram_are_interpolated_and_of_noise_are_the_likely_ones() -> None:
+    grid = edges(1.0, 10)
+    assert grid[-1] == 1.0
+    assert grid[1] / grid[0] == pytest.approx(math.sqrt(2.0))
+    lengths = np.exp(np.random.default_rng(41).uniform(np.log(0.1), 0.0, 100_000))
+    counts = np.bincount(np.searchsorted(grid, lengths), minlength=11) / lengths.size
+    for above in (0.1, 0.25, 0.5):
+        expected = float(np.quantile(lengths, 1.0 - above))
+        assert quantile(counts, grid, 0.0, above=above, likely=0.01) == pytest.approx(expected, rel=0.02)
+    noise = np.random.default_rng(42).normal(0.0, 5.0, 11)
+    assert quantile(noise, grid, 5.0, above=0.5, likely=0.3) == pytest.approx(0.3, rel=0.1)
+    assert quantile(np.eye(11)[10], grid, 0.0, above=0.5, likely=0.3) == grid[-1]
+    assert quantile(np.eye(11)[0], grid, 0.0, above=0.5, likely=0.3) == grid[0]
