@@ -1,0 +1,276 @@
+"""What the theorems say, measured: rates in n and p, Gaussian width against risk, the hard lasso, noise against the papers' noise.
+
+Each problem is the worst of a family (strengths of signal, or numbers of nonzero coefficients): theorems are about the worst
+table. Deterministic: public keys, fixed seeds.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from benchmarks.timing import alternate
+from benchmarks.worst_cases import (
+    STEEP,
+    Case,
+    allowance,
+    linear,
+    of_instance,
+    slope,
+    spread_lasso,
+    worst_linear,
+)
+from hullabaloo.curator import Curator
+from hullabaloo.data.source import Rows
+from hullabaloo.geometry import (
+    Box,
+    ConvexSet,
+    ElasticBall,
+    GroupBall,
+    L1Ball,
+    L2Ball,
+    LpBall,
+    NuclearBall,
+    Polytope,
+    Simplex,
+    SquaredL2Penalty,
+)
+from hullabaloo.losses import Logistic, Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.planning.hard_instances import hard_lasso
+from hullabaloo.planning.lower_bounds import lasso_rate, two_points
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of, objective_noise_multiplier
+from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Plan
+
+SOURCES = [
+    "benchmarks/timing.py",
+    "benchmarks/worst_cases.py",
+    "src/hullabaloo/curator",
+    "src/hullabaloo/geometry",
+    "src/hullabaloo/losses",
+    "src/hullabaloo/planning/hard_instances.py",
+    "src/hullabaloo/planning/lower_bounds.py",
+    "src/hullabaloo/privacy",
+    "src/hullabaloo/solvers",
+]
+EPSILON, DELTA = 1.0, 1e-6
+MIRROR = MirrorDescentSolver()
+DRAWS = 4
+
+
+def run() -> dict[str, Any]:
+    """All parts."""
+    return {
+        "fitted_slopes": _slopes(rates := _rates(), dimensions := _dimensions(), hard := _hard()),
+        "risk_against_n": rates,
+        "risk_against_p": dimensions,
+        "risk_against_width": _widths(),
+        "hard_lasso": hard,
+        "noise_against_the_papers": _noise(),
+        "cost_of_a_step": _step(),
+    }
+
+
+def _rates() -> list[dict[str, Any]]:
+    """Excess risk over two decades of n: linear losses, a strongly convex loss, and the lasso of spread coefficients."""
+    rows: list[dict[str, Any]] = []
+    u = np.full(64, 0.125)
+    given = allowance(EPSILON, DELTA)
+    for n in (1000, 3200, 10_000, 32_000, 100_000):
+        ridge = linear(u, 0.3, L2Ball(0.5), penalty=SquaredL2Penalty(1.0))
+        best = STEEP * ridge.X[0]
+        strong = np.mean([0.5 * np.sum((theta - best) ** 2) for theta in ridge.fits(MIRROR, n, given, DRAWS)])
+        plain = worst_linear(MIRROR, u, L2Ball(0.5), n, given, DRAWS)
+        floor = two_points(n, EPSILON, DELTA, lipschitz=STEEP, radius=0.5).value
+        rows.append(
+            {
+                "n": n,
+                "mirror_descent": plain,
+                "lower_bound_two_tables": floor,
+                "mirror_descent_ridge": float(strong),
+                "frank_wolfe": _spread(n, given),
+            }
+        )
+    return rows
+
+
+def _spread(n: int, given: Allowance) -> float:
+    """The worst over numbers of nonzero coefficients about as large as T, p = 1024; T = (nε)^{2/3}/16, the theorem's rate."""
+    found = []
+    steps = max(2, round((n * EPSILON) ** (2.0 / 3.0) / 16.0))
+    for nonzero in (steps // 2, 2 * steps, 4 * steps):
+        case = spread_lasso(1024, nonzero, L1Ball(1.0), Squared())
+        aim = case.X.T @ case.y / len(case.y)
+        fits = case.fits(FrankWolfeSolver(clip=1.0, steps=steps), n, given, DRAWS)
+        found.append(np.mean([0.5 * np.sum((theta - aim) ** 2) for theta in fits]))
+    return float(max(found))
+
+
+def _dimensions() -> list[dict[str, Any]]:
+    """Mirror descent over the l1 and the l2 ball of radius ½ as p grows; n = 10 000."""
+    given, n, rows = allowance(EPSILON, DELTA), 10_000, []
+    for p in (16, 64, 256, 1024, 4096):
+        one, spread = np.zeros(p), np.full(p, 1.0 / math.sqrt(p))
+        one[0] = 1.0
+        first = worst_linear(MIRROR, one, L1Ball(0.5), n, given, DRAWS)
+        second = worst_linear(MIRROR, spread, L2Ball(0.5), n, given, DRAWS)
+        width = L1Ball(0.5).gaussian_width(p).value
+        rows.append({"p": p, "l1_ball": first, "l2_ball": second, "l1_ball / width": first / width,
+                     "l2_ball / sqrt p": second / math.sqrt(p)})  # fmt: skip
+    return rows
+
+
+def _slopes(
+    rates: list[dict[str, Any]], dimensions: list[dict[str, Any]], hard: list[dict[str, Any]]
+) -> dict[str, float]:
+    private = [min(value for key, value in row.items() if "excess" in key) for row in hard]
+    n = np.array([row["n"] for row in rates], dtype=float)
+    p = np.array([row["p"] for row in dimensions], dtype=float)
+    return {
+        "frank_wolfe, log risk by log n (theory: -2/3)": slope(n, np.array([row["frank_wolfe"] for row in rates])),
+        "mirror_descent, log risk by log n (theory: -1)": slope(n, np.array([row["mirror_descent"] for row in rates])),
+        "mirror_descent with a ridge, log risk by log n (theory: -2)": slope(
+            n, np.array([row["mirror_descent_ridge"] for row in rates])
+        ),
+        "hard lasso, best of zero and private models, by log n (theory: -2/3, up to logarithms)": slope(
+            np.array([row["n"] for row in hard], dtype=float), np.array(private)
+        ),
+        "l2 ball, log risk by log p (theory: 1/2)": slope(p, np.array([row["l2_ball"] for row in dimensions])),
+        "l1 ball, log risk by log log p (theory: between 1/2 and 1)": slope(
+            np.log(p), np.array([row["l1_ball"] for row in dimensions])
+        ),
+    }
+
+
+def _sets(p: int) -> dict[str, ConvexSet]:
+    """One of each set in R^p, p a square, of Euclidean radius ½."""
+    side = math.isqrt(p)
+    corners = np.random.default_rng(0).normal(size=(side, p))
+    corners *= 0.5 / np.linalg.norm(corners, axis=1)[:, None]
+    groups = tuple(tuple(range(side * j, side * j + side)) for j in range(side))
+    return {
+        "simplex": Simplex(0.5),
+        "l1 ball": L1Ball(0.5),
+        f"polytope of {side} vertices": Polytope(tuple(map(tuple, corners))),
+        "l_1.5 ball": LpBall(1.5, 0.5),
+        "elastic ball": ElasticBall(0.5, 0.5),
+        f"nuclear ball, {side} columns": NuclearBall(0.5, side),
+        f"group ball, {side} groups": GroupBall(groups, 0.5),
+        "box": Box(-0.5 / side, 0.5 / side),
+        "l2 ball": L2Ball(0.5),
+    }
+
+
+def _widths() -> list[dict[str, Any]]:
+    """Worst risk over strengths of signal towards an extreme point of each set; n = 10 000, p = 1024, every set of l2 radius ½."""
+    given, n, p, rows = allowance(EPSILON, DELTA), 10_000, 1024, []
+    for name, body in _sets(p).items():
+        extreme = body.vertex(-np.random.default_rng(1).normal(size=p))
+        direction = extreme / np.linalg.norm(extreme)
+        problem = linear(direction, 1.0, body)
+        plan = MIRROR.plan(problem.problem(n), problem.menu(n), given)
+        width = body.gaussian_width(p).value
+        risk = worst_linear(MIRROR, direction, body, n, given, 2)
+        bound = MIRROR.predicted_risk(problem.problem(n), plan)
+        potential = "euclidean" if plan.settings["euclidean"] else "own"
+        rows.append(
+            {
+                "set": name,
+                "potential": potential,
+                "width": width,
+                "risk": risk,
+                "bound": bound,
+                "risk / width": risk / width,
+            }
+        )
+    return sorted(rows, key=lambda row: float(row["width"]))
+
+
+def _hard() -> list[dict[str, Any]]:
+    """The padded Tardos code over an orthogonal block, w rows, p = w² columns, share ¼: excess over the proof's reference model."""
+    rows = []
+    for w in (8, 16, 32):
+        instance = hard_lasso(w, w * w, generator=np.random.default_rng(w), share=0.25)
+        n = len(instance.y)
+        case = of_instance(instance, L1Ball(1.0), Squared())
+        best = instance.loss(instance.reference)
+        row: dict[str, Any] = {"n": n, "p": w * w, "excess_of_zero": instance.loss(np.zeros(w * w)) - best}
+        for epsilon in (0.1, 1.0, 10.0):
+            fits = case.fits(FrankWolfeSolver(), n, allowance(epsilon, 1.0 / n**2), 2)
+            row[f"excess, epsilon {epsilon:g}"] = float(np.mean([instance.loss(theta) for theta in fits])) - best
+            row[f"signs named, epsilon {epsilon:g}"] = float(np.mean([instance.agreement(theta) for theta in fits]))
+        row["rate (n ln n)^(-2/3)"] = lasso_rate(n).value
+        rows.append(row)
+    return rows
+
+
+def _noise() -> list[dict[str, Any]]:
+    """Noise of the papers against the exact one at equal (ε, δ), n = 20 000, δ = 1/n²; per answer, for the papers' number of answers."""
+    n = 20_000
+    budget = Budget(EPSILON, 1.0 / n**2)
+    printed, exact = Allowance(budget, calibration=Calibration.PAPER), Allowance(budget)
+    delta = 1.0 / n**2
+    p = 20
+    smooth = Case(np.full((4, p), 1.0 / math.sqrt(p)), np.ones(4), 1.0, Logistic(), L2Ball(1.0))
+    wide = Case(np.ones((4, p)), np.ones(4), math.sqrt(p), Squared(), L1Ball(1.0))
+    rows = []
+
+    def add(method: str, plan: Plan, factor: float) -> None:
+        real = epsilon_of(plan.event, delta)
+        rows.append({"method": method, "answers": plan.quotes[0].count, "paper / exact": factor, "real_epsilon": real})
+
+    for method, solver in (
+        ("mirror descent (2014, Alg. 1)", MIRROR),
+        ("Frank-Wolfe, general set (2014, Alg. 5)", FrankWolfeSolver(form="general")),
+    ):
+        theirs = solver.plan(smooth.problem(n), smooth.menu(n), printed)  # type: ignore[attr-defined]
+        count = theirs.quotes[0].count
+        slope_bound = theirs.quotes[0].clip
+        ours = smooth.menu(n).gradient(smooth.loss, clip=slope_bound, mu=exact.mu / math.sqrt(count), count=count)
+        add(method, theirs, theirs.quotes[0].sigma / ours.sigma)
+    theirs = FrankWolfeSolver().plan(wide.problem(n), wide.menu(n), printed)
+    count = theirs.quotes[0].count
+    add("Frank-Wolfe, polytope (2015, Alg. 2)", theirs, exact.selection_epsilon(count) / theirs.quotes[0].epsilon)
+    curvature = EPSILON / 2.0
+    ours_multiplier = objective_noise_multiplier(exact, curvature, Neighbours.REPLACE_ONE)
+    paper_multiplier = math.sqrt(2.0 * math.log(1.0 / delta)) / EPSILON
+    rows.append({"method": "objective perturbation (2014, Alg. 2)", "answers": 1, "paper / exact": paper_multiplier / ours_multiplier,
+                 "real_epsilon": _objective_epsilon(paper_multiplier, curvature, delta)})  # fmt: skip
+    return rows
+
+
+def _objective_epsilon(multiplier: float, curvature: float, delta: float) -> float:
+    from hullabaloo.privacy import ObjectivePerturbationEvent
+
+    return epsilon_of(ObjectivePerturbationEvent(multiplier, curvature, Neighbours.REPLACE_ONE), delta)
+
+
+def _step() -> dict[str, float]:
+    """A whole fit of ten mirror steps on 200 000 × 100 rows against its ten gradients alone."""
+    rng = np.random.default_rng(0)
+    n, p = 200_000, 100
+    X = rng.normal(size=(n, p))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = np.clip(X @ rng.normal(size=p), -1.0, 1.0)
+    case = Case(X, y, 1.0, Squared(), L1Ball(1.0))
+    given, solver = Allowance.gdp(0.0015), MIRROR
+    plan = solver.plan(case.problem(n), case.menu(n), given)
+    steps, rows = plan.quotes[0].count, Rows(X, y[:, None])
+
+    def fit() -> None:
+        solver.run(case.problem(n), plan, Curator(rows, plan.quotes, key=TestKey(bytes(32))))
+
+    def gradients() -> None:
+        curator = Curator(rows, plan.quotes, key=TestKey(bytes(32)))
+        for _ in range(steps):
+            curator.gradient(np.zeros(p))
+
+    whole, alone = alternate(fit, gradients, repeats=3)
+    return {
+        "rows": n,
+        "columns": p,
+        "steps": steps,
+        "fit_seconds": whole,
+        "gradients_seconds": alone,
+        "fit / gradients": whole / alone,
+    }

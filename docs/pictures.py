@@ -1,0 +1,105 @@
+"""The pictures of the documentation, drawn from the recorded results of the benchmarks."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, SMALL, heading, new_figure
+
+ROOT = Path(__file__).resolve().parents[1]
+STYLES = ((BLUE, "o", "-"), (ORANGE, "s", "-"), (INK, "^", "-"), (MUTED, "", ":"))
+
+
+def draw() -> list[Path]:
+    """Draw every picture; nothing where no results are recorded."""
+    path = ROOT / "benchmarks" / "results" / "theory.json"
+    if not path.exists():
+        return []
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return [_save(figure, name, document["source_hash"]) for name, figure in theory(document["results"]).items()]
+
+
+def theory(results: dict[str, Any]) -> dict[str, Any]:
+    """Rates in n, dependence on p, and Gaussian width against risk."""
+    rates, columns, sets = (results[f"risk_against_{name}"] for name in ("n", "p", "width"))
+    fitted = list(results["fitted_slopes"].values())
+    return {
+        "theory-records": _lines(
+            "Excess risk, worst table, ε = 1",
+            "records n",
+            [row["n"] for row in rates],
+            {
+                f"Frank–Wolfe, slope {fitted[0]:.2f}": [row["frank_wolfe"] for row in rates],
+                f"mirror descent, slope {fitted[1]:.2f}": [row["mirror_descent"] for row in rates],
+                f"with a ridge, slope {fitted[2]:.2f}": [row["mirror_descent_ridge"] for row in rates],
+                "two-table lower bound": [row["lower_bound_two_tables"] for row in rates],
+            },
+        ),
+        "theory-columns": _lines(
+            "Excess risk, worst table, n = 10 000",
+            "columns p",
+            [row["p"] for row in columns],
+            {"l2 ball": [row["l2_ball"] for row in columns], "l1 ball": [row["l1_ball"] for row in columns]},
+        ),
+        "theory-width": _points(sets),
+    }
+
+
+def _lines(title: str, across: str, x: Sequence[float], lines: dict[str, Sequence[float]]) -> Any:
+    figure, axes = new_figure(3.6)
+    for (name, y), (colour, marker, style) in zip(lines.items(), STYLES, strict=False):
+        axes.plot(x, y, color=colour, marker=marker, linestyle=style, markersize=4, linewidth=1.5, label=name)
+    _logarithmic(axes, across)
+    axes.legend(fontsize=SMALL - 1.5, frameon=False)
+    heading(axes, title)
+    return figure
+
+
+def _points(sets: Sequence[dict[str, Any]]) -> Any:
+    figure, axes = new_figure(3.6)
+    for row in sets:
+        own = row["potential"] == "own"
+        axes.plot(
+            row["width"],
+            row["risk"],
+            marker="o" if own else "s",
+            color=BLUE if own else ORANGE,
+            linestyle="",
+            markersize=5,
+        )
+        axes.annotate(
+            row["set"].split(",")[0],
+            (row["width"], row["risk"]),
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize=SMALL - 3,
+        )
+    _logarithmic(axes, "Gaussian width; circles: the set's own potential, squares: ½‖θ‖²")
+    heading(axes, "Excess risk, worst table, n = 10 000, p = 1024")
+    return figure
+
+
+def _logarithmic(axes: Any, across: str) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(across, fontsize=SMALL - 1, color=INK)
+    axes.grid(color=GRID, linewidth=0.6)
+    axes.tick_params(labelsize=SMALL - 2)
+
+
+def _save(figure: Any, name: str, source_hash: str) -> Path:
+    """The same bytes for the same results and the same matplotlib; the hash says which results."""
+    import matplotlib as mpl
+
+    path = ROOT / "docs" / f"{name}.svg"
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(
+            path, format="svg", metadata={"Date": None, "Creator": None, "Description": f"sources {source_hash}"}
+        )
+    return path
+
+
+if __name__ == "__main__":
+    for path in draw():
+        print(path.relative_to(ROOT))
