@@ -56,12 +56,12 @@ class Query(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
 
+    @abstractmethod
     def resized(self, records: int) -> "Query":
         """The same question for a table of another size whose answers, as means over records, have the same noise.
 
         For simulation on synthetic tables: a plan for a million records is tried out on a thousand rows.
         """
-        raise NotImplementedError
 
     def described(self) -> dict[str, Any]:
         """What every description begins with."""
