@@ -43,9 +43,9 @@ def test_derivatives_agree_with_finite_differences(loss):
     even &= np.abs(loss.derivative(z + 2 * h, y) - loss.derivative(z - 2 * h, y)) < 1e-2
     assert even.mean() > 0.95
     slope = (loss.value(z + h, y) - loss.value(z - h, y)) / (2.0 * h)
-    assert loss.derivative(z, y)[even] == pytest.approx(slope[even], abs=2e-9)
+    np.testing.assert_allclose(loss.derivative(z, y)[even], slope[even], rtol=0.0, atol=2e-9)
     bend = (loss.derivative(z + h, y) - loss.derivative(z - h, y)) / (2.0 * h)
-    assert loss.second_derivative(z, y)[even] == pytest.approx(bend[even], abs=1e-8)
+    np.testing.assert_allclose(loss.second_derivative(z, y)[even], bend[even], rtol=0.0, atol=1e-8)
 
 
 @every
@@ -72,7 +72,7 @@ def test_declared_constants_are_never_exceeded(loss, prediction, target, clip):
 def test_declared_smoothness_is_reached(loss, prediction, target, clip):
     constants = loss.constants(prediction, target, clip)
     y = np.linspace(loss_zoo.lowest_target(loss, target), target, 41)
-    z, y = np.meshgrid(np.linspace(-prediction, prediction, 4001), y, indexing="ij")
+    z, y = np.meshgrid(np.linspace(-prediction, prediction, 2001), y, indexing="ij")
     bend = np.where(np.abs(loss.derivative(z, y)) < clip, loss.second_derivative(z, y), 0.0)
     assert constants.smoothness * (1.0 + 1e-12) >= bend.max()
     assert bend.max() >= 0.9 * constants.smoothness or constants.smoothness == np.inf

@@ -24,8 +24,8 @@ Z, Y = np.meshgrid(np.linspace(-9.0, 9.0, 1801), np.linspace(-1.0, 1.0, 21), ind
 
 def test_a_clipped_squared_loss_is_hubers():
     clipped, huber = ClippedLoss(Squared(), 0.4), Huber(0.4)
-    assert clipped.value(Z, Y) == pytest.approx(huber.value(Z, Y), abs=1e-14)
-    assert clipped.derivative(Z, Y) == pytest.approx(huber.derivative(Z, Y), abs=0.0)
+    np.testing.assert_allclose(clipped.value(Z, Y), huber.value(Z, Y), atol=1e-14)
+    assert np.array_equal(clipped.derivative(Z, Y), huber.derivative(Z, Y))
     assert clipped.constants(3.0, 1.0) == huber.constants(3.0, 1.0)
 
 
@@ -41,14 +41,14 @@ def test_a_clip_beyond_every_derivative_changes_nothing(loss):
 @pytest.mark.parametrize("clip", [0.02, 0.4, 0.9])
 def test_the_value_is_the_integral_of_the_clipped_derivative(loss, clip):
     clipped = ClippedLoss(loss, clip)
-    z = np.linspace(-8.0, 8.0, 64001)
+    z = np.linspace(-8.0, 8.0, 32001)
     for y in (0.0, 0.5, 1.0):
         slope = np.clip(loss.derivative(z, np.float64(y)), -clip, clip)
         integral = np.concatenate([[0.0], np.cumsum(0.5 * (slope[1:] + slope[:-1]) * np.diff(z))])
         value = clipped.value(z, np.float64(y))
-        assert value - value[0] == pytest.approx(integral, abs=1e-3 * clip)
+        np.testing.assert_allclose(value - value[0], integral, atol=1e-3 * clip)
         inside = np.abs(loss.derivative(z, np.float64(y))) <= clip
-        assert value[inside] == pytest.approx(loss.value(z, np.float64(y))[inside], rel=1e-14)
+        np.testing.assert_allclose(value[inside], loss.value(z, np.float64(y))[inside], rtol=1e-14)
 
 
 def test_poisson_is_a_line_beyond_the_crossing():
@@ -63,7 +63,7 @@ def test_the_smaller_of_two_clips_counts():
     inner = ClippedLoss(Squared(), 0.3)
     for outer in (0.2, 0.3, 0.7):
         twice, once = ClippedLoss(inner, outer), ClippedLoss(Squared(), min(outer, 0.3))
-        assert twice.value(Z, Y) == pytest.approx(once.value(Z, Y), abs=1e-14)
+        np.testing.assert_allclose(twice.value(Z, Y), once.value(Z, Y), atol=1e-14)
         assert clipped_at(twice, 5.0) == min(outer, 0.3)
     assert clipped_at(inner, 0.1) == 0.1
     assert clipped_at(Squared(), 5.0) == 5.0
