@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, SMALL, heading, new_figure
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +28,8 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
     fitted = list(results["fitted_slopes"].values())
     return {
         "theory-records": _lines(
-            "Excess risk, worst table, ε = 1",
+            "Excess risk by number of records",
+            "Worst table, ε = 1, δ = 1e-6.",
             "records n",
             [row["n"] for row in rates],
             {
@@ -37,7 +40,8 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
             },
         ),
         "theory-columns": _lines(
-            "Excess risk, worst table, n = 10 000",
+            "Excess risk by number of columns",
+            "Worst table, n = 10 000.",
             "columns p",
             [row["p"] for row in columns],
             {"l2 ball": [row["l2_ball"] for row in columns], "l1 ball": [row["l1_ball"] for row in columns]},
@@ -46,13 +50,13 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _lines(title: str, across: str, x: Sequence[float], lines: dict[str, Sequence[float]]) -> Any:
+def _lines(title: str, below: str, across: str, x: Sequence[float], lines: dict[str, Sequence[float]]) -> Any:
     figure, axes = new_figure(3.6)
     for (name, y), (colour, marker, style) in zip(lines.items(), STYLES, strict=False):
         axes.plot(x, y, color=colour, marker=marker, linestyle=style, markersize=4, linewidth=1.5, label=name)
     _logarithmic(axes, across)
     axes.legend(fontsize=SMALL - 1.5, frameon=False)
-    heading(axes, title)
+    heading(axes, title, below)
     return figure
 
 
@@ -71,12 +75,17 @@ def _points(sets: Sequence[dict[str, Any]]) -> Any:
         axes.annotate(
             row["set"].split(",")[0],
             (row["width"], row["risk"]),
-            xytext=(4, 3),
+            xytext=(4, -9 if row["set"] == "l1 ball" else 3),
             textcoords="offset points",
             fontsize=SMALL - 3,
         )
-    _logarithmic(axes, "Gaussian width; circles: the set's own potential, squares: ½‖θ‖²")
-    heading(axes, "Excess risk, worst table, n = 10 000, p = 1024")
+    _logarithmic(axes, "Gaussian width")
+    axes.set_xlim(0.9, 30.0)
+    heading(
+        axes,
+        "Excess risk by Gaussian width",
+        "Worst table, n = 10 000, p = 1024.\nCircles: the set's own potential; squares: ½‖θ‖².",
+    )
     return figure
 
 
@@ -90,8 +99,6 @@ def _logarithmic(axes: Any, across: str) -> None:
 
 def _save(figure: Any, name: str, source_hash: str) -> Path:
     """The same bytes for the same results and the same matplotlib; the hash says which results."""
-    import matplotlib as mpl
-
     path = ROOT / "docs" / f"{name}.svg"
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(
