@@ -38,8 +38,9 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks geometry ledger moments noise uci_regression
+	$(BIN)/python -m benchmarks geometry ledger moments noise theory uci_regression
 	$(BIN)/python docs/execute.py --tables
+	$(BIN)/python docs/pictures.py
 
 soak: $(STAMP)
 	$(BIN)/python -m benchmarks soak
