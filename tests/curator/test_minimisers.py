@@ -1,0 +1,300 @@
+"""Minimiser queries: sensitivity on real neighbours, the coupling of the proof, certified distances, every table answered."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from hullabaloo.curator import Curator, MinimizerQuery, PerturbedMinimizerQuery
+from hullabaloo.curator import optimise as inner
+from hullabaloo.curator.minimizer import exact_minimiser
+from hullabaloo.curator.perturbed_minimizer import approximate_minimiser
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, NoPenalty, Simplex, SquaredL2Penalty
+from hullabaloo.losses import Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours
+from tests.curator.neighbours import facts, join, pairs, random_rows
+
+LOSSES = [(Squared(), 0.5), (Logistic(), 1.0), (Huber(0.3), 0.3), (SmoothedHinge(0.5), 0.7), (Poisson(), 1.0)]
+SHAPES: list[tuple[Any, Any]] = [
+    (None, NoPenalty()),
+    (None, L1Penalty(0.02)),
+    (None, ElasticNetPenalty(0.05, 0.5)),
+    (L1Ball(0.4), NoPenalty()),
+    (L2Ball(0.3), SquaredL2Penalty(0.1)),
+    (Box(-0.1, 0.2), NoPenalty()),
+    (Simplex(0.5), NoPenalty()),
+]
+IDS = ["free", "lasso", "elastic", "l1", "l2", "box", "simplex"]
+
+
+def minimizer(about: Any, relation: Neighbours, n: int, **changes: Any) -> MinimizerQuery:
+    query = MinimizerQuery(about, relation, n, 1, Squared(), 0.5, 0.1, None, NoPenalty(), 0.5)
+    return replace(query, **changes)
+
+
+def perturbed(about: Any, relation: Neighbours, n: int, **changes: Any) -> PerturbedMinimizerQuery:
+    settings = {"loss": Squared(), "clip": 0.5, "ridge": 3.0, "feasible": None, "penalty": NoPenalty()}
+    settings |= {"noise_multiplier": 4.0, "output_multiplier": 4000.0} | changes
+    draft = PerturbedMinimizerQuery(about, relation, n, 1, **settings, curvature=1e9)
+    return replace(draft, curvature=draft.family.smoothness / draft.ridge)
+
+
+def squeezed(rows: Rows, loss: Any) -> Rows:
+    """Targets as the loss takes them."""
+    if loss.name == "poisson":
+        return Rows(rows.X, np.abs(rows.Y), rows.weight)
+    if loss.name in ("logistic", "smoothed_hinge"):
+        return Rows(rows.X, np.where(rows.Y >= 0.0, 1.0, -1.0), rows.weight)
+    return rows
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
+def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, feasible: Any, penalty: Any) -> None:
+    for loss, clip in LOSSES:
+        check_neighbours(relation, loss, clip, feasible, penalty)
+
+
+def check_neighbours(relation: Neighbours, loss: Any, clip: float, feasible: Any, penalty: Any) -> None:
+    about = facts(3, norm_l2=1.0, max_weight=2.0 if clip == 0.3 else 1.0)
+    n = 21
+    query = minimizer(about, relation, n, loss=loss, clip=clip, feasible=feasible, penalty=penalty, ridge=0.02)
+    zero, moved = np.zeros(3), 0.0
+    for one, other in pairs(np.random.default_rng(1), relation, about, rounds=4):
+        points = [exact_minimiser(squeezed(rows, loss), query, zero) for rows in (one, other)]
+        moved = max(moved, float(np.linalg.norm(points[0] - points[1])))
+    assert moved <= query.sensitivity
+    assert moved > 0.0 or feasible is not None  # a corner may stay
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_the_sensitivity_is_nearly_attained(relation: Neighbours) -> None:
+    """Huge ridge: θ = −Σ clipped slopes/(nλ), so that one extreme record moves it by the whole bound."""
+    about = facts(2, norm_l2=1.0)
+    n = 10
+    query = minimizer(about, relation, n, ridge=1e4, clip=0.5)
+    common = Rows(np.zeros((n - 1, 2)), np.zeros((n - 1, 1)))
+    x = np.array([[1.0, 0.0]])
+    one = join(common, Rows(x, np.ones((1, 1))))
+    other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, Rows(x, -np.ones((1, 1))))
+    points = [exact_minimiser(rows, query, np.zeros(2)) for rows in (one, other)]
+    assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(query.sensitivity, rel=1e-3)
+
+
+@pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
+def test_the_bijection_of_the_proof_gives_the_neighbour_the_same_minimiser(
+    loss: Any, clip: float, feasible: Any, penalty: Any
+) -> None:
+    """θ_D(b) = θ_{D'}(T(b)) with `T(b) = b + φ'(⟨x, θ⟩)x` for a record x that D has and D' has not; T moves b by ≤ L."""
+    about = facts(3, norm_l2=1.0)
+    rng = np.random.default_rng(2)
+    query = perturbed(about, Neighbours.ADD_OR_REMOVE, 20, loss=loss, clip=clip, feasible=feasible, penalty=penalty)
+    family = query.family
+    for _ in range(5):
+        common, extra = (squeezed(random_rows(rng, n, about), loss) for n in (20, 1))
+        b = rng.normal(size=3) * query.sigma * 0.2
+        theta = approximate_minimiser(join(common, extra), query, b)
+        d = float(np.clip(loss.derivative(extra.X @ theta, extra.Y[:, 0])[0], -clip, clip))
+        moved = d * extra.X[0]
+        assert np.linalg.norm(moved) <= family.lipschitz
+        assert approximate_minimiser(common, query, b + moved) == pytest.approx(theta, abs=4.0 * query.distance)
+
+
+def precise_minimiser(rows: Rows, clip: float, ridge: float, b: np.ndarray, logistic: bool) -> list[Any]:
+    """Newton's method in 60 digits on the smooth objective, damped by halving the gradient's norm."""
+    mpmath.mp.dps = 60
+    n, p = rows.X.shape
+    X = [[mpmath.mpf(float(v)) for v in row] for row in rows.X]
+    y = [mpmath.mpf(float(v)) for v in rows.Y[:, 0]]
+    c = mpmath.mpf(clip)
+
+    def local(theta: Any) -> tuple[Any, Any]:
+        g = mpmath.matrix([ridge * theta[j] + mpmath.mpf(float(b[j])) for j in range(p)])
+        h = mpmath.eye(p) * ridge
+        for i in range(n):
+            z = mpmath.fsum(X[i][j] * theta[j] for j in range(p))
+            d = -y[i] / (1 + mpmath.exp(y[i] * z)) if logistic else z - y[i]
+            bend = -d * y[i] * (1 + d * y[i]) if logistic else mpmath.mpf(1)
+            if abs(d) >= c:
+                d, bend = c * mpmath.sign(d), mpmath.mpf(0)
+            for j in range(p):
+                g[j] += d * X[i][j]
+                for k in range(p):
+                    h[j, k] += bend * X[i][j] * X[i][k]
+        return g, h
+
+    theta = mpmath.matrix(p, 1)
+    g, h = local(theta)
+    for _ in range(200):
+        if mpmath.norm(g) < mpmath.mpf(10) ** -45:
+            break
+        step, length = mpmath.lu_solve(h, -g), mpmath.mpf(1)
+        while True:
+            new = theta + length * step
+            g_new, h_new = local(new)
+            if mpmath.norm(g_new) < mpmath.norm(g):
+                break
+            length /= 2
+        theta, g, h = new, g_new, h_new
+    return [theta[j] for j in range(p)]
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+@pytest.mark.parametrize("condition", [1.0, 1e4, 1e8])
+def test_the_distance_holds_against_sixty_digits(logistic: bool, condition: float) -> None:
+    """Nearly dependent columns, and σ so small that a distance of some 1e-12 is asked for."""
+    about = facts(3, norm_l2=1.0)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 3))
+    X[:, 2] = X[:, 0] + (X[:, 1] + X[:, 2]) / condition
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    loss: Any = Logistic() if logistic else Squared()
+    rows = squeezed(Rows(X, np.clip(rng.normal(size=(30, 1)), -1.0, 1.0)), loss)
+    query = perturbed(about, Neighbours.REPLACE_ONE, 30, loss=loss, clip=0.4, ridge=1e-3, noise_multiplier=1e-6)
+    b = rng.normal(size=3) * 1e-3
+    theta = approximate_minimiser(rows, query, b)
+    exact = precise_minimiser(rows, 0.4, 1e-3, b, logistic)
+    error = mpmath.sqrt(mpmath.fsum((mpmath.mpf(float(t)) - e) ** 2 for t, e in zip(theta, exact, strict=True)))
+    size = float(np.linalg.norm(theta))
+    assert query.distance < 1e-8
+    assert float(error) <= query.distance + 2.0**-52 * size
+
+
+EXTREMES = {
+    "empty columns": lambda rng, about: Rows(np.zeros((40, 3)), np.ones((40, 1))),
+    "all equal": lambda rng, about: Rows(np.tile([[0.6, 0.8, 0.0]], (40, 1)), np.ones((40, 1))),
+    "two classes apart": lambda rng, about: Rows(
+        np.concatenate([np.tile([[1.0, 0.0, 0.0]], (20, 1)), np.tile([[-1.0, 0.0, 0.0]], (20, 1))]),
+        np.repeat([[1.0], [-1.0]], 20, axis=0),
+    ),
+    "opposed": lambda rng, about: Rows(np.tile([[0.0, 0.0, 1.0]], (40, 1)), np.tile([[1.0], [-1.0]], (20, 1))),
+    "tiny": lambda rng, about: Rows(rng.normal(size=(40, 3)) * 1e-160, rng.choice([-1.0, 1.0], size=(40, 1))),
+    "one row": lambda rng, about: random_rows(rng, 1, about),
+    "no row": lambda rng, about: Rows(np.zeros((0, 3)), np.zeros((0, 1))),
+    "fifty times too many": lambda rng, about: random_rows(rng, 2000, about, extreme=True),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
+def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: float) -> None:
+    about = facts(3, norm_l2=1.0)
+    rows = squeezed(EXTREMES[name](np.random.default_rng(4), about), loss)
+    for feasible, penalty in SHAPES:
+        query = perturbed(
+            about, Neighbours.ADD_OR_REMOVE, 40, loss=loss, clip=clip, feasible=feasible, penalty=penalty, ridge=1.0
+        )
+        output = minimizer(
+            about, Neighbours.ADD_OR_REMOVE, 40, loss=loss, clip=clip, feasible=feasible, penalty=penalty
+        )
+        curator = Curator(rows, [query, output], key=TestKey(bytes(32)))
+        for answer in (curator.perturbed_minimizer(), curator.minimizer()):
+            assert answer.shape == (3,)
+            assert np.isfinite(answer).all()
+
+
+@pytest.mark.parametrize(("feasible", "penalty"), [SHAPES[k] for k in (0, 1, 3, 4)], ids=["free", "lasso", "l1", "l2"])
+def test_plain_steps_alone_reach_the_distance(feasible: Any, penalty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the quick methods fail in any way, the slow one gives the same point, within twice the distance."""
+    about = facts(3, norm_l2=1.0)
+    rows = random_rows(np.random.default_rng(5), 25, about)
+    query = perturbed(about, Neighbours.REPLACE_ONE, 25, feasible=feasible, penalty=penalty, ridge=2.0)
+    b = np.array([1.0, -2.0, 0.5])
+    quick = approximate_minimiser(rows, query, b)
+
+    def broken(*arguments: Any) -> Any:
+        raise np.linalg.LinAlgError("broken")
+
+    monkeypatch.setattr(inner, "newton", broken)
+    assert float(np.linalg.norm(approximate_minimiser(rows, query, b) - quick)) <= 2.0 * query.distance
+
+
+def test_the_radius_bounds_every_minimiser() -> None:
+    about = facts(3, norm_l2=1.0)
+    rng = np.random.default_rng(6)
+    for loss, clip in LOSSES:
+        query = perturbed(about, Neighbours.REPLACE_ONE, 20, loss=loss, clip=clip, ridge=0.01, noise_multiplier=0.1)
+        for extreme in (False, True):
+            rows = squeezed(random_rows(rng, 20, about, extreme=extreme), loss)
+            b = rng.normal(size=3)
+            b *= query.largest_linear / np.linalg.norm(b)
+            assert np.linalg.norm(approximate_minimiser(rows, query, b)) <= query.bound
+
+
+def test_several_predictions_at_once_keep_the_sensitivity() -> None:
+    about = facts(2, 3, norm_l2=1.0)
+    rng = np.random.default_rng(7)
+    query = minimizer(
+        about,
+        Neighbours.REPLACE_ONE,
+        20,
+        loss=MultinomialLogistic(),
+        clip=math.sqrt(2.0),
+        ridge=0.01,
+        penalty=L1Penalty(0.01),
+    )
+
+    def classes(n: int) -> Rows:
+        X = random_rows(rng, n, about).X
+        return Rows(X, np.where(np.eye(3)[rng.integers(0, 3, n)] > 0.0, 1.0, -1.0))
+
+    moved = 0.0
+    for _ in range(20):
+        common, one, other = classes(19), classes(1), classes(1)
+        points = [exact_minimiser(join(common, last), query, np.zeros(6)) for last in (one, other)]
+        moved = max(moved, float(np.linalg.norm(points[0] - points[1])))
+    assert 0.02 * query.sensitivity < moved <= query.sensitivity
+
+
+def test_a_linear_term_shifts_the_minimiser_and_is_bounded_by_the_plan() -> None:
+    about = facts(2, norm_l2=1.0)
+    rows = random_rows(np.random.default_rng(8), 30, about)
+    query = minimizer(about, Neighbours.REPLACE_ONE, 30, clip=5.0, mu=math.inf, linear_bound=1.0)
+    s = np.array([0.3, -0.2])
+    theta = Curator(rows, [query]).minimizer(s)
+    system = rows.X.T @ rows.X / 30 + 0.1 * np.eye(2)
+    assert theta == pytest.approx(np.linalg.solve(system, rows.X.T @ rows.Y[:, 0] / 30 - s), abs=1e-10)
+    with pytest.raises(InvalidParameter, match="bounds it by"):
+        Curator(rows, [query]).minimizer(10.0 * s)
+
+
+def test_what_has_no_proof_is_refused_before_anything_is_read() -> None:
+    about = facts(2, norm_l2=1.0)
+    one, unit = Neighbours.REPLACE_ONE, facts(2, norm_l2=1.0, unit=3)
+    for refused in (
+        lambda: perturbed(about, one, 10, loss=Pinball(0.5)),
+        lambda: perturbed(about, one, 10, loss=MultinomialLogistic()),
+        lambda: perturbed(about, one, 10, feasible=L1Ball(1.0), penalty=L1Penalty(0.1)),
+        lambda: perturbed(unit, one, 10),
+        lambda: minimizer(about, one, 10, loss=Pinball(0.5)),
+        lambda: minimizer(about, one, 10, loss=MultinomialLogistic(), clip=0.5),
+    ):
+        with pytest.raises(CapabilityError):
+            refused()
+    for wrong in (
+        lambda: perturbed(about, one, 10, ridge=0.0),
+        lambda: perturbed(about, one, 10, noise_multiplier=math.inf),
+        lambda: minimizer(about, one, 10, ridge=0.0),
+        lambda: replace(perturbed(about, one, 10), curvature=1e-6),
+    ):
+        with pytest.raises(HullabalooError):
+            wrong()
+
+
+def test_a_resized_query_is_the_same_mean_problem() -> None:
+    about = facts(2, norm_l2=1.0)
+    for query in (perturbed(about, Neighbours.REPLACE_ONE, 1000), minimizer(about, Neighbours.REPLACE_ONE, 1000)):
+        small = query.resized(100)
+        family, other = query.family, small.family
+        assert other.ridge / small.records == pytest.approx(family.ridge / query.records)
+    large = perturbed(about, Neighbours.REPLACE_ONE, 1000)
+    assert large.resized(100).sigma / 100 == pytest.approx(large.sigma / 1000)
+    mean = minimizer(about, Neighbours.REPLACE_ONE, 1000)
+    assert mean.resized(100).sigma == pytest.approx(mean.sigma, rel=1e-3)
