@@ -51,9 +51,11 @@ def nearest_in_hull(points: Vector, target: Vector) -> Vector:
 
 def _shrunk_to_corral(rows: Vector, aim: Vector, corral: list[int], weight: Vector) -> tuple[list[int], Vector]:
     """Move towards the minimiser over the affine hull; where a weight reaches zero its row leaves, and again."""
+    from scipy.linalg import lstsq
+
     while len(corral) > 1:
         base = rows[corral[0]]
-        moved, *_ = np.linalg.lstsq((rows[corral[1:]] - base).T, aim - base, rcond=None)
+        moved = lstsq((rows[corral[1:]] - base).T, aim - base, lapack_driver="gelsy", check_finite=False)[0]
         wanted = np.append(1.0 - moved.sum(), moved)
         if (wanted > 0.0).all():
             return corral, wanted
