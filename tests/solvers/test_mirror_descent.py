@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hullabaloo.curator import Curator
+from hullabaloo.data.source import Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
     Box,
@@ -14,6 +16,8 @@ from hullabaloo.geometry import (
     HasMirrorMap,
     L1Ball,
     L2Ball,
+    NuclearBall,
+    Polytope,
     Projectable,
     Simplex,
     SquaredL2Penalty,
@@ -31,6 +35,7 @@ from hullabaloo.losses import (
     SquaredTargets,
     VectorLoss,
 )
+from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.solvers import MirrorDescentSolver, Problem
 from hullabaloo.solvers.mirror_blocks import potential
@@ -219,6 +224,37 @@ def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
     excess = objective(data, asked, theta, 12.0) - optimum(data, asked, 12.0)
     assert -1e-3 < excess <= solver.predicted_risk(asked, plan)
     assert excess < 0.02
+
+
+def test_low_rank_models_over_the_nuclear_ball():
+    loss = SquaredTargets()
+    data = tables_for(loss, intercept=True)
+    asked = asked_of(data, loss, constraint=NuclearBall(0.5, 3))
+    solver = MirrorDescentSolver(clip=12.0)
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    theta = solver.run(asked, plan, NumpyAnswers(data.X, data.Y, loss, 12.0)).theta
+    assert np.linalg.svd(theta[:4], compute_uv=False).sum() <= 0.5 * (1.0 + 1e-6)
+    excess = objective(data, asked, theta, 12.0) - optimum(data, asked, 12.0)
+    assert -1e-3 < excess <= solver.predicted_risk(asked, plan)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_polytope_is_walked_on_the_weights_of_its_vertices(intercept):
+    rng = np.random.default_rng(3)
+    body = Polytope(tuple(map(tuple, 0.6 * rng.standard_normal((9, 4)))))
+    data = table(2000, 4, intercept=intercept)
+    asked = problem(data, constraint=body)
+    own = potential(body, 4, euclidean=False)
+    assert own.start().size == 9
+    solver = MirrorDescentSolver()
+    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    weighted = replace(plan, settings=dict(plan.settings) | {"euclidean": False})
+    for one in (plan, weighted):
+        curator = Curator(Rows(data.X, data.Y), one.quotes, key=TestKey(bytes(32)))
+        theta = solver.run(asked, one, curator).theta
+        assert body.contains(theta[:4, 0], 1e-6)
+        excess = objective(data, asked, theta, 1.0) - optimum(data, asked, 1.0)
+        assert -1e-3 < excess < 0.02
 
 
 def test_the_intercept_is_found_beside_the_slopes():
