@@ -5,6 +5,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import PoissonRegressor as PlainPoisson
+from sklearn.utils import Tags
 
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
@@ -106,3 +107,8 @@ class PoissonRegressor(PrivateRegressor):
         plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays
         plain.coef_, plain.intercept_ = coef[0], float(intercept[0])
         return plain
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags

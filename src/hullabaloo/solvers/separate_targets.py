@@ -9,14 +9,15 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.errors import BudgetError
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, compose
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 
 Array = npt.NDArray[np.float64]
 
-_FINE = 0.97
-"""Shares of the budget are tried in steps of 3 per cent."""
+_FINE = 1.01
+"""Shares of the budget are found within a per cent."""
 
 
 def separate(problem: Problem) -> bool:
@@ -88,14 +89,26 @@ def _repeated(plan: Plan, k: int) -> Plan:
 
 
 def _largest(made: Callable[[float], Plan], allowance: Allowance, k: int) -> Plan:
-    """The plan at the largest share of which k compose to what is allowed: about 1/√k for Gaussian noise, never below 1/k.
+    """The plan at the largest share of which k compose to what is allowed, within a per cent: about 1/√k for Gaussian noise.
 
-    k plans of ε/k and δ/k each are always allowed (basic composition), but a share keeps δ; so the search goes on below.
+    k plans of ε/k and δ/k each are always allowed (basic composition), but a share keeps δ; so the search may go below 1/k.
     """
-    share = 1.5 / math.sqrt(k)
-    for _ in range(200):
-        plan = made(min(share, 1.0))
-        if allowance.takes(compose(plan.event, count=k)):
-            return plan
-        share *= _FINE if share > 0.5 / k else 0.5
-    return plan
+
+    def fits(share: float) -> Plan | None:
+        plan = made(share)
+        return plan if allowance.takes(compose(plan.event, count=k)) else None
+
+    low, high = 0.9 / math.sqrt(k), min(1.0, 1.3 / math.sqrt(k))
+    found = fits(low)
+    while found is None:
+        high, low = low, 0.7 * low
+        if low < 1e-6:
+            raise BudgetError(
+                f"The budget is too small to be shared among {k} targets by this solver. Raise epsilon or delta, or use another."
+            )
+        found = fits(low)
+    while high > low * _FINE:
+        middle = math.sqrt(low * high)
+        better = fits(middle)
+        low, high, found = (middle, high, better) if better is not None else (low, middle, found)
+    return found
