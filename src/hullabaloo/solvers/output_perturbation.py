@@ -96,9 +96,11 @@ def clip_of(problem: Problem) -> float:
 def _with_intercepts(problem: Problem) -> tuple[ConvexSet | None, Penalty]:
     """Set and penalty on θ flattened by rows, whose last row holds the intercepts."""
     feasible, penalty = problem.constraint, problem.penalty
-    for _ in range(problem.targets if problem.intercept else 0):
-        feasible = None if feasible is None else with_intercept(feasible, *problem.loss.intercept_bounds)
-        penalty = with_free_intercept(penalty)
+    if problem.intercept:
+        feasible = (
+            None if feasible is None else with_intercept(feasible, *problem.loss.intercept_bounds, problem.targets)
+        )
+        penalty = with_free_intercept(penalty, problem.targets)
     return feasible, penalty
 
 
