@@ -61,7 +61,8 @@ def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
     """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
     free = 0
     while isinstance(penalty, PenaltyWithFreeIntercept):
-        penalty, free = penalty.penalty, free + penalty.columns
+        free += penalty.columns
+        penalty = penalty.penalty
     if not isinstance(penalty, HasElasticForm):
         return None
     kinks, squares = penalty.elastic_weights(p - free)
