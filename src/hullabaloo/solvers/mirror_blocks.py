@@ -8,6 +8,10 @@ from hullabaloo.geometry.mirror import euclidean_map
 from hullabaloo.solvers.base import Problem
 from hullabaloo.solvers.mirror_rule import Block
 
+NEAR = 2.0
+"""How far from the start the intercept is that risks are compared with. Its interval may be far wider (logistic: [−8, 8]), and steps
+sized for a best intercept at its end would keep the slopes from moving; from farther off it is reached too, only later."""
+
 
 def potential(body: ConvexSet, size: int, *, euclidean: bool) -> MirrorMap:
     """The set's own potential, or ½‖θ‖² on a set that can be projected onto."""
@@ -42,7 +46,8 @@ def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
     if problem.intercept:
         interval = Box(*problem.loss.intercept_bounds)
         mirror = potential(interval, k, euclidean=True)
-        found.append(Block(size, size + k, mirror, problem.max_weight * clip, problem.max_weight * curved))
+        gradient, curvature, nearby = problem.max_weight * clip, problem.max_weight * curved, 0.5 * k * NEAR**2
+        found.append(Block(size, size + k, mirror, gradient, curvature, nearby))
     return found
 
 

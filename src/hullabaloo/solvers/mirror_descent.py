@@ -85,7 +85,8 @@ class MirrorDescentSolver(Solver):
 
     The potential is the set's own or ½‖θ‖², the rule of the steps Lipschitz, smooth or strongly convex, whichever has the
     least bound (`mirror_rule.py`). T is the number of gradients at which the optimisation error of the bound has come
-    down to its noise, at most 1000. The intercept has a block of its own, ½(θ_p)² on its public interval.
+    down to its noise, at most 1000. The intercept has a block of its own, ½θ_p² on its public interval;
+    the bound compares with models whose intercept is at most 2 away from the start's.
 
     Attributes:
         clip: bound of a record's derivative φ'. By default the largest |φ'| at the prediction zero: the gradient at θ = 0 is

@@ -34,6 +34,7 @@ class Block:
         mirror: Ψ on the block's set, 1-strongly convex in a norm ‖·‖ with unit ball Q.
         gradient: G, bound of the mean clipped gradient in the dual norm ‖·‖_*.
         curvature: β, smoothness of the mean clipped loss in ‖·‖.
+        nearby: bound of B(θ*, θ₁) for the θ* that risks are compared with; ∞ for all of the set.
     """
 
     start: int
@@ -41,11 +42,12 @@ class Block:
     mirror: MirrorMap
     gradient: float
     curvature: float
+    nearby: float = math.inf
 
     @property
     def reach(self) -> float:
-        """R: square root of the range of Ψ, so that B(θ, θ₁) ≤ R² all over the set."""
-        return math.sqrt(self.mirror.range)
+        """R: square root of the range of Ψ, so that B(θ, θ₁) ≤ R² all over the set, or of `nearby` where that is less."""
+        return math.sqrt(min(self.mirror.range, self.nearby))
 
     @property
     def noise(self) -> float:
@@ -134,7 +136,7 @@ def fixed(blocks: Sequence[Block], count: int, sigma: float, sizes: Sequence[flo
     """Any constant steps: `Σ R²/(ηN) + ηV²/2`, the sum that `lipschitz` minimises."""
     optimisation = noise = 0.0
     for block, size in zip(blocks, sizes, strict=True):
-        optimisation += block.mirror.range / (size * (count + 1)) + size * block.gradient**2 / 2.0
+        optimisation += block.reach**2 / (size * (count + 1)) + size * block.gradient**2 / 2.0
         noise += size * ((block.gradient + sigma * block.noise) ** 2 - block.gradient**2) / 2.0
     return Bound(rule, tuple(Step(size) for size in sizes), optimisation, noise)
 
