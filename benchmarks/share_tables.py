@@ -223,9 +223,7 @@ REGRESSION = {
         | {"median_income": (0, 15), "ocean_proximity": ["<1H OCEAN", "INLAND", "ISLAND", "NEAR BAY", "NEAR OCEAN"]},
         {"median_house_value": (0, 500_000)},
     ),
-    "communities": Declared(
-        "communities_crime.parquet", _each(_COMMUNITIES, (0, 1)), {"ViolentCrimesPerPop": (0, 1)}
-    ),
+    "communities": Declared("communities_crime.parquet", _each(_COMMUNITIES, (0, 1)), {"ViolentCrimesPerPop": (0, 1)}),
     "concrete": Declared(
         "concrete_strength.parquet",
         {"cement": (0, 600), "slag": (0, 400), "ash": (0, 250), "water": (100, 300), "splast": (0, 40)}
@@ -249,7 +247,13 @@ REGRESSION = {
         "wine_quality.parquet",
         {"fixed acidity": (3, 16), "volatile acidity": (0, 2), "citric acid": (0, 1.5), "residual sugar": (0, 60)}
         | {"chlorides": (0, 0.5), "free sulfur dioxide": (0, 150), "total sulfur dioxide": (0, 400)}
-        | {"density": (0.98, 1.04), "pH": (2.5, 4.5), "sulphates": (0, 2), "alcohol": (8, 15), "color": ["red", "white"]},
+        | {
+            "density": (0.98, 1.04),
+            "pH": (2.5, 4.5),
+            "sulphates": (0, 2),
+            "alcohol": (8, 15),
+            "color": ["red", "white"],
+        },
         {"quality": (0, 10)},
     ),
 }
@@ -292,7 +296,13 @@ CLASSIFICATION = {
     "law_school": Declared(
         "law_school.parquet",
         {"decile1b": (1, 10), "decile3": (1, 10), "lsat": (10, 48), "ugpa": (0, 4), "zfygpa": (-4, 4), "zgpa": (-4, 4)}
-        | {"fulltime": [1, 2], "fam_inc": (1, 5), "male": OFF_ON, "tier": list(range(1, 7)), "race": ["Non-White", "White"]},
+        | {
+            "fulltime": [1, 2],
+            "fam_inc": (1, 5),
+            "male": OFF_ON,
+            "tier": list(range(1, 7)),
+            "race": ["Non-White", "White"],
+        },
         {"pass_bar": [0, 1]},
     ),
     "mushrooms": Declared("mushrooms_agaricus.npz", _each([f"x{j}" for j in range(126)], (0, 1)), {"y": [0, 1]}),

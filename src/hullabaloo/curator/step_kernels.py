@@ -25,9 +25,9 @@ def slope(code, parameter, z, y):  # type: ignore[no-untyped-def]  # numba kerne
     return 0.0 if math.isnan(d) else d
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
 def squared_length(row, centre, scale):  # type: ignore[no-untyped-def]
-    """‖D(x − m)‖²; 0 below `SHORTEST`."""
+    """‖D(x − m)‖², 0 below `SHORTEST`; added up in an order that the compiler chooses once for every row of p columns."""
     total = 0.0
     for j in range(row.size):
         u = (row[j] - centre[j]) * scale[j]

@@ -9,6 +9,8 @@ Array = npt.NDArray[np.float64]
 
 WIDTH = 0.7
 """Standard deviation of the prior, in powers of two."""
+FAR = 0.35
+"""How far a table's histogram usually is from the prior, as a vector of shares."""
 
 
 def edges(largest: float, count: int) -> Array:
@@ -20,13 +22,14 @@ def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely:
     """The length that a share `above` of the records exceeds, within the outer edges.
 
     `shares` has one noisy number for each bin, the outer two without end. The prior is a bell around `likely` in the logarithm
-    of lengths; its weight is the noise's expected squared length `bins · noise²`, so that it matters only where the
-    histogram says little. The tail is interpolated geometrically inside a bin.
+    of lengths; it and the histogram are weighed by their expected squared errors, `FAR²` and `bins · noise²`, so that it
+    matters only where the histogram says little. The tail is interpolated geometrically inside a bin.
     """
     inner = np.log2(edges)
     mids = np.concatenate([[inner[0] - 0.25], 0.5 * (inner[1:] + inner[:-1]), [inner[-1] + 0.25]])
     prior = np.exp(-0.5 * ((mids - math.log2(likely)) / WIDTH) ** 2)
-    weight = min(1.0, shares.size * noise**2)
+    error = shares.size * noise**2
+    weight = error / (error + FAR**2)
     mixed = (1.0 - weight) * shares + weight * prior / prior.sum()
     tail = np.cumsum(mixed[::-1])[::-1][1:]  # share above each edge
     tail = np.maximum.accumulate(tail[::-1])[::-1]

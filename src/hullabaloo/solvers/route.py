@@ -35,9 +35,13 @@ ROOM = 1.5
 """How many times the estimated curvature a step must be stable for."""
 FIRST = 0.2
 """Share of the steps that come before gradients are cut at their own quantile."""
-FEWEST, MOST = 10, 400
+FEWEST, MOST = 10, 240
 USUAL = 0.03
 """Noise s√p at which the constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
+QUIET, LOUD = 0.25, 0.5
+"""How the reach falls with the noise, below and above `USUAL`: as a power."""
+CUT, CUT_SKEWED, MOST_CUT = 0.35, 0.1, 0.5
+LEAST_SKEWED = 0.5
 TYPICAL = 0.55
 """Length of a usual centred record over its declared bound, before it is measured."""
 
@@ -114,7 +118,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     to_means, to_lengths, to_steps = split(mu)
     noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
     level = noise * math.sqrt(max(slopes, 1))
-    reach = REACH * min(max((USUAL / level) ** 0.25, 0.3), 5.0)
+    reach = REACH * min(max((USUAL / level) ** (LOUD if level > USUAL else QUIET), 0.2), 5.0)
     load = problem.max_weight * problem.records_per_unit
     room = ROOM * load
     typical = TYPICAL * bound
@@ -132,8 +136,8 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
         reach=reach,
         smoothness=smoothness,
         slope=slope,
-        cut=min(max((0.25 if usual else 0.1) * math.sqrt(level / USUAL), 0.02), 0.4),
-        least=0.05 if usual else 0.5,
+        cut=min(max((CUT if usual else CUT_SKEWED) * math.sqrt(level / USUAL), 0.02), MOST_CUT),
+        least=0.05 if usual else LEAST_SKEWED,
         bound=bound,
         room=room,
     )
