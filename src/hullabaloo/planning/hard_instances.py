@@ -90,10 +90,6 @@ def hard_lasso(
 
     Raises:
         InvalidParameter: no rows or columns, or a share outside (0, 1].
-
-    >>> instance = hard_lasso(4, 16, generator=np.random.default_rng(0), share=0.25)
-    >>> instance.X.shape, instance.loss(instance.reference) < instance.loss(np.zeros(16))
-    ((20, 16), True)
     """
     if code_rows < 1 or columns < 1 or not 0.0 < share <= 1.0 or (copies is not None and copies < 1):
         raise InvalidParameter(
