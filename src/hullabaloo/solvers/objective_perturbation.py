@@ -8,8 +8,11 @@ The public rule. The ridge buys noise: at `κ = β/λ` the least σ/L is that of
 
     excess risk ≈ ½ Σ_j h_j/n · [σ²/(h_j + λ)² + (λ θ_j/(h_j + λ))²],
 
-and the λ that makes it least is taken: near `β/λ = ε/3` where noise is small, far larger where `nε` is small against p, so that a model
-which cannot be learned is the model without slopes.
+and the λ that makes it least is taken: β/λ is near ε/6 where noise is small, ε/20 and less where `nε` is small against p. Signal
+and intercept of the reference table are those of typical slopes φ' and curvatures φ'' (`typical`). On 23 real tables with
+declared domains (replace-one, δ = 1/n²) the rule kept, median over tables, 29 / 89 / 98 % (regression) and 44 / 90 / 96 %
+(classification) of what the optimum gains over a constant, at ε = 0.1 / 1 / 3; the best of eight κ/ε, chosen for each table and ε in
+hindsight, 30 / 92 / 98 and 50 / 92 / 98.
 """
 
 import math
@@ -22,7 +25,7 @@ import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasElasticForm, Projectable
-from hullabaloo.losses import Huber, Loss, Squared
+from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
 from hullabaloo.privacy import (
     Allowance,
     Calibration,
@@ -41,8 +44,11 @@ RATIOS = (0.02, 0.05, 0.1, 0.1667, 0.25, 0.3333, 0.4, 0.5, 0.6)
 DEARER = (1.066, 1.067, 1.076, 1.10, 1.16, 1.23, 1.30, 1.41, 1.55)
 """κ/ε, and σ/L at it relative to a Gaussian release (replace-one, ε = 1; add-or-remove and other ε are within 10 %)."""
 
-CAUTION = 2.0
-"""Predicted noise weighs this many times as much as predicted bias: the reference table is a guess, noise is known."""
+EXPLAINED = 0.4
+"""Share of the variance of slopes that the reference table's best model explains."""
+
+INTERCEPT = 0.3
+"""Square of its intercept for a squared loss."""
 
 ZERO = 6.0
 """Beside an l1 penalty, coefficients within so many standard deviations of the faint noise are the zeros they were."""
@@ -122,7 +128,7 @@ class ObjectivePerturbationSolver(Solver):
         """Excess risk on the reference table: the formula above."""
         noise, bias = _risk(problem, plan.settings["ridge"], plan.settings["sigma"])
         faint = 0.5 * plan.settings["output_sigma"] ** 2 * problem.norm_l2**2
-        return float(min(noise + bias + faint, 0.5 * Reference.of(problem).signal + noise))
+        return noise + bias + float(faint)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """`√diag(H⁻¹ σ² H⁻¹ + σ_out²)`, `H = n φ̄'' gram + λ`."""
@@ -159,11 +165,11 @@ def _best_ridge(problem: Problem, allowance: Allowance, clip: float, smoothness:
     copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
     gaussian = copies * clip * problem.max_weight * problem.norm_l2 / allowance.mu
     best, least = 0.0, math.inf
-    for ratio in np.concatenate([np.geomspace(1e-4, RATIOS[0], 24, endpoint=False), RATIOS]):
+    for ratio in np.geomspace(1e-4, RATIOS[-1], 70):
         ridge = smoothness / (ratio * epsilon)
         noise, bias = _risk(problem, ridge, gaussian * float(np.interp(ratio, RATIOS, DEARER)))
-        if CAUTION * noise + bias < least:
-            best, least = ridge, CAUTION * noise + bias
+        if noise + bias < least:
+            best, least = ridge, noise + bias
     return float(best)
 
 
@@ -179,15 +185,26 @@ def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
 
 def reference_terms(problem: Problem) -> tuple[Array, Array]:
     """Second moments and squared coefficients of the reference table along its directions, as encoded, the intercept last."""
-    reference = Reference.of(problem)
     scale2 = max(problem.norm_l2**2 - 1.0, 1.0) if problem.intercept and problem.dimension > 1 else problem.norm_l2**2
-    values = reference.eigenvalues * scale2
-    theta2 = np.full(values.size, reference.coefficient**2 / scale2)
-    if problem.intercept:
-        values, theta2 = np.append(values, 1.0), np.append(theta2, 0.1)
+    values = Reference.of(problem).eigenvalues * scale2
+    bend, slope = typical(problem.loss)
+    theta2 = np.full(values.size, EXPLAINED * slope / bend**2 / float(values.sum()))
+    if problem.intercept and problem.dimension > 1:
+        values, theta2 = np.append(values, 1.0), np.append(theta2, INTERCEPT * 2.0 * math.sqrt(slope) / bend)
     return values, theta2
 
 
+def typical(loss: AnyLoss) -> tuple[float, float]:
+    """φ'' and the variance of φ' over records at the best constant prediction, of a typical table."""
+    if isinstance(loss, Squared | Huber):
+        return 1.0, 0.25
+    if isinstance(loss, Poisson):  # means near a fifth of the upper bound
+        return 0.2, 0.05
+    if isinstance(loss, SmoothedHinge):  # half of the records in the rounded corner's reach
+        return min(0.5, 0.25 / loss.h), 0.5
+    return loss.constants(1.0, 1.0).smoothness, 0.25
+
+
 def curvature_at(problem: Problem) -> float:
-    """φ'' where predictions are small: 1 for squared-like losses, ¼ for logistic ones."""
-    return float(problem.loss.constants(1.0, 1.0).smoothness)
+    """Typical φ''."""
+    return typical(problem.loss)[0]

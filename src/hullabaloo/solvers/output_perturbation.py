@@ -23,9 +23,6 @@ from hullabaloo.solvers.objective_perturbation import clip_for, curvature_at, re
 
 Array = npt.NDArray[np.float64]
 
-CAUTION = 2.0
-"""As in `objective_perturbation.py`."""
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -122,8 +119,8 @@ def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
     best, least = math.inf, math.inf
     for ridge in np.geomspace(1e-6, 1e3, 91) * problem.norm_l2**2:
         noise, bias = _risk(problem, float(ridge), moved / (float(ridge) * mu))
-        if CAUTION * noise + bias < least:
-            best, least = float(ridge), CAUTION * noise + bias
+        if noise + bias < least:
+            best, least = float(ridge), noise + bias
     return best
 
 
