@@ -126,6 +126,10 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
     def _meaning(self) -> str:
         """A sentence on what a coefficient is, after the summary's table; "" where it is the plain change of the target."""
 
+    @abstractmethod
+    def _axis(self, target: str) -> str:
+        """What a coefficient of an encoded target changes, in a few words."""
+
     # ---- the same for all -----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -53,6 +53,10 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel, ABC):  # type: igno
             return f"A coefficient is the change of {self._unit()} of {classes[1]!r} for one unit of its column."
         return f"A coefficient is the change of {self._unit()} of the class for one unit of its column."
 
+    def _axis(self, target: str) -> str:
+        classes = classes_of(self).ordered
+        return f"{self._unit()} of {f'{target}={classes[1]}' if len(classes) == 2 else target}"
+
     def _columns(self, encoding: Encoding) -> int:
         """Encoded target columns: 1 for two classes, else one a class."""
         return len(encoding.facts.targets)

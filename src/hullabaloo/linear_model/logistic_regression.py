@@ -107,11 +107,7 @@ class LogisticRegression(PrivateClassifier):
         return None, NoPenalty()
 
     def _unit(self) -> str:
-        return (
-            "the log-odds"
-            if not self._multinomial() or len(self.classes_) == 2
-            else "the log-probability (up to a common term)"
-        )
+        return "the log-odds" if not self._multinomial() or len(self.classes_) == 2 else "the log-probability"
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
         plain = PlainLogistic(fit_intercept=self.encoding_.facts.intercept)

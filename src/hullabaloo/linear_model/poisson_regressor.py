@@ -94,8 +94,11 @@ class PoissonRegressor(PrivateRegressor):
         return TargetScale.NONNEGATIVE, self.exposure
 
     def _meaning(self) -> str:
-        what = "count" if self.exposure is None else f"count for one unit of {self.exposure!r}"
+        what = "count" if self.exposure is None else f"count (for one unit of {self.exposure!r})"
         return f"A coefficient is the change of the logarithm of the expected {what} for one unit of its column."
+
+    def _axis(self, target: str) -> str:
+        return f"the logarithm of {target}"
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
         if coef.shape[0] != 1:

@@ -38,6 +38,9 @@ class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[
     def _meaning(self) -> str:
         return ""
 
+    def _axis(self, target: str) -> str:
+        return target
+
     def _plain(self, coef: Array, intercept: Array) -> Any:
         single = coef.shape[0] == 1
         plain = PlainRegression(fit_intercept=self.encoding_.facts.intercept)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo._version import __version__
+from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.regularisation import chosen
@@ -24,6 +25,15 @@ FORMAT = "hullabaloo privacy card"
 FORMAT_VERSION = 1
 
 Document = dict[str, Any]
+
+_FORMS = {
+    "LogisticRegression": "a logistic regression",
+    "LinearSVC": "a linear support vector classifier",
+    "PoissonRegressor": "a log-linear model",
+    "QuantileRegressor": "a linear quantile regression",
+    "HuberRegressor": "a robust linear regression",
+    "MultiTaskRegression": "a joint linear model",
+}
 
 
 def document(model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None) -> Document:
@@ -67,6 +77,8 @@ def _about(model: "PrivateLinearModel") -> Document:
     return {
         "estimator": type(model).__name__,
         "targets": list(encoding.facts.targets),
+        "predicts": [UNNAMED if target.column is None else target.column for target in encoding.targets],
+        "form": _FORMS.get(type(model).__name__, "a linear model"),
         "features": [str(name) for name in encoding.feature_names_in or encoding.feature_names_out],
         "columns": [str(name) for name in encoding.facts.columns],
         "intercept": bool(encoding.facts.intercept),
@@ -90,7 +102,7 @@ def _regularisation(constraint: Any, penalty: Any) -> str:
 
 def _title(statement: PrivacyStatement, about: Document) -> str:
     place = f" in {statement.dataset}" if statement.dataset else ""
-    return f"{about['estimator']} model of {', '.join(about['targets'])}{place}"
+    return f"{about['estimator']} model of {', '.join(about['predicts'])}{place}"
 
 
 def _plain(statement: PrivacyStatement, readings: Document | None) -> Document:

@@ -7,12 +7,20 @@ from typing import Any
 from hullabaloo.privacy import compose, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.guarantee import finite
+from hullabaloo.report.numbers import shown, up
 
 QUERIES = {
     "moments": "all sums of products of two columns (features and target), at once",
     "gradient": "the sum over records of clipped gradients of the loss",
     "second_moments": "the sum of squares of each column",
     "count": "the number of records",
+    "means": "the sum of each column",
+    "scales": "how many records have gradients of about each length",
+    "step": "the sum over records of centred gradients, shortened to a common length",
+    "vertex": "the vertex of the set along which the sum of losses falls most",
+    "select": "the column along which the sum of losses falls most",
+    "minimizer": "the minimiser of the mean loss with a ridge",
+    "perturbed_minimizer": "the minimiser of the sum of losses with a ridge and a random linear term",
 }
 
 
@@ -26,17 +34,38 @@ def _row(query: Mapping[str, Any], private: bool) -> dict[str, Any]:
     event = event_from_dict(query["event"]) if private else None
     mu = None if event is None else compose(event, count=answers).gdp_mu()
     name = str(query["name"])
+    spread = query.get("noise_std_of_sum", query.get("noise_std", query.get("noise_std_of_linear_term")))
+    moved = query.get("sensitivity_l2_of_sum", query.get("sensitivity_l2", query.get("lipschitz_per_record")))
     return {
         "name": name,
         "asks": QUERIES.get(name, name.replace("_", " ")),
+        "how": _how(query) if private else "",
         "answers": answers,
         "coordinates": _number(query.get("coordinates")),
-        "sensitivity_l2": _number(query.get("sensitivity_l2_of_sum")),
-        "noise_std": _number(query.get("noise_std_of_sum")) if private else 0.0,
+        "sensitivity_l2": _number(moved),
+        "noise_std": _number(spread) if private else 0.0,
         "noise_multiplier": _number(query["event"].get("noise_multiplier")) if private else 0.0,
         "mu_of_all_answers": None if mu is None else finite(mu),
         "details": {k: v for k, v in query.items() if k in {"clip", "target_scale"} and isinstance(v, int | float)},
     }
+
+
+def _how(query: Mapping[str, Any]) -> str:
+    """By what randomness an answer is private, where it is not Gaussian noise on a sum; "" where it is."""
+    kind = query["event"].get("kind")
+    if "mechanism" in query:
+        spread = f"range ε₀ = {up(query['event'].get('epsilon'))}" if kind != "gaussian" else ""
+        scores = f"scores of sensitivity {shown(_number(query.get('score_sensitivity_of_sum')))}"
+        return f"{query['mechanism']}, {spread}, {scores}"
+    if query["name"] == "minimizer":
+        return f"Gaussian noise on the minimiser, ridge {shown(_number(query.get('ridge')))}"
+    if query["name"] == "perturbed_minimizer":
+        return (
+            f"objective perturbation: ridge {shown(_number(query.get('ridge_of_sum')))}, a Gaussian linear term, the minimiser within "
+            f"{shown(_number(query.get('distance_to_minimiser')))} and Gaussian noise of standard deviation "
+            f"{shown(_number(query.get('noise_std_of_output')))} on it"
+        )
+    return ""
 
 
 def _number(value: Any) -> Any:

@@ -12,8 +12,17 @@ SOURCES = {
     "profile": "Balle, Wang (2018), Improving the Gaussian mechanism for differential privacy.",
     "gdp": "Dong, Roth, Su (2022), Gaussian differential privacy.",
     "renyi": "Canonne, Kamath, Steinke (2020), The discrete Gaussian for differential privacy.",
+    "selection": "Dong, Durfee, Rogers (2020), Optimal differential privacy composition for exponential mechanisms.",
+    "objective": "Kifer, Smith, Thakurta (2012), Private convex empirical risk minimization and high-dimensional regression.",
     "nist": "NIST Special Publication 800-226 (2025), Guidelines for evaluating differential privacy guarantees.",
 }
+
+
+_CHOICES = {"vertex", "select"}
+_EXACT = (
+    "Sums over records were computed exactly and the noise was drawn exactly on a lattice, with random bits from AES-256 in "
+    "counter mode."
+)
 
 
 def methods(
@@ -35,17 +44,21 @@ def methods(
 
 def sources(statement: PrivacyStatement) -> list[str]:
     """What the paragraph rests on."""
-    names = ["dp", "profile", "gdp", "nist"] if statement.mu is not None else ["dp", "renyi", "nist"]
-    return [SOURCES[name] for name in names]
+    asked = {str(query["name"]) for query in statement.query_noise}
+    names = ["dp"]
+    names += ["selection"] if asked & _CHOICES else []
+    names += ["objective"] if "perturbed_minimizer" in asked else []
+    names += ["profile", "gdp"] if statement.mu is not None else ["renyi"]
+    return [SOURCES[name] for name in [*names, "nist"]]
 
 
 def _fit(statement: PrivacyStatement, about: Mapping[str, Any]) -> str:
     gaussian = (
         "" if statement.mu is None else f" and {up(statement.mu)}-Gaussian differential privacy (Dong et al., 2022)"
     )
-    target = ", ".join(about["targets"])
+    target = ", ".join(about["predicts"])
     return (
-        f"We fitted a linear model of {target} ({about['estimator']}, solver {about['solver']}; {about['regularisation']}) with "
+        f"We fitted {about['form']} of {target} ({about['estimator']}, solver {about['solver']}; {about['regularisation']}) with "
         f"hullabaloo {statement.version} under (ε = {up(statement.epsilon())}, δ = {up(statement.delta)})-differential privacy "
         f"(Dwork et al., 2006){gaussian}, in the central model with a trusted curator."
     )
@@ -70,17 +83,20 @@ def _relation(statement: PrivacyStatement) -> str:
 
 
 def _noise(queries: Sequence[Mapping[str, Any]]) -> str:
-    parts = [
+    sums = [
         f"{one['asks']} ({_answers(one)}, L2 sensitivity {shown(one['sensitivity_l2'])}, standard deviation of the noise "
         f"{shown(one['noise_std'])}, on the scaled columns)"
         for one in queries
+        if not one["how"]
     ]
-    if not parts:
-        return ""
-    return (
-        f"Gaussian noise was added to {'; and to '.join(parts)}. Sums were computed exactly and the noise was drawn exactly on "
-        "a lattice, with random bits from AES-256 in counter mode."
+    others = [f"{one['asks']} ({_answers(one)}; {one['how']})" for one in queries if one["how"]]
+    sentences = [f"Gaussian noise was added to {'; and to '.join(sums)}."] if sums else []
+    sentences += (
+        [f"Released by a private mechanism: {'; and '.join(others)}, all on the scaled columns."] if others else []
     )
+    if not sentences:
+        return ""
+    return " ".join([*sentences, _EXACT])
 
 
 def _answers(query: Mapping[str, Any]) -> str:
@@ -89,6 +105,14 @@ def _answers(query: Mapping[str, Any]) -> str:
 
 
 def _accounting(statement: PrivacyStatement) -> str:
+    asked = {str(query["name"]) for query in statement.query_noise}
+    if asked & _CHOICES:
+        return "The privacy loss was accounted with bounds for the composition of exponential mechanisms (Dong, Durfee and Rogers, 2020)."
+    if "perturbed_minimizer" in asked:
+        return (
+            "The privacy loss was accounted with the profile of objective perturbation (Kifer, Smith and Thakurta, 2012) that the "
+            "software's documentation proves, and Rényi divergences (Canonne et al., 2020)."
+        )
     if statement.mu is not None:
         return "The privacy loss was accounted with the exact profile of the Gaussian mechanism (Balle and Wang, 2018)."
     return "The privacy loss was accounted with Rényi divergences and their conversion (Canonne et al., 2020)."

@@ -30,7 +30,7 @@ def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, 
     """Each feature's effect over its declared range, with the part of its interval that is privacy noise drawn thick.
 
     An effect is the coefficient times the length of the feature's declared range (1 for a level), so that features in
-    different units can be compared; it is in the target's units. The intercept is left out.
+    different units can be compared; it is in the target's units, or in those of a prediction's logarithm or odds. The intercept is left out.
     """
     from hullabaloo.report.declared import spans
     from hullabaloo.report.released import INTERCEPT
@@ -38,7 +38,7 @@ def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, 
     summary, lengths = model.summary(confidence=confidence), {} if model.domain is None else spans(model.domain)
     rows = [
         {
-            "name": row.name, "target": row.target, "coefficient": row.coefficient, "privacy_std": row.privacy_error,
+            "name": row.name, "target": row.target, "measures": model._axis(row.target), "coefficient": row.coefficient, "privacy_std": row.privacy_error,
             "low": row.low, "high": row.high, "span": None if row.name == INTERCEPT else lengths.get(row.name, 1.0),
         }
         for row in summary.rows
@@ -84,7 +84,10 @@ def draw_coefficients(
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=GRID, lw=0.6)
     axes.set_axisbelow(True)
-    axes.set_xlabel(f"change in {_short(target)} over the declared range", fontsize=SMALL, color=INK, loc="right")
+    measures = str(rows[0].get("measures", target)) if rows else target
+    axes.set_xlabel(
+        f"change in {_short(measures, 2 * _NAME)} over the declared range", fontsize=SMALL, color=INK, loc="right"
+    )
     axes.locator_params(axis="x", nbins=5)
     percentage = f"{100 * confidence:g} %"
     legend = [f"dot: released; bar: {percentage} privacy noise;", "line: with sampling error as well"]
@@ -249,7 +252,7 @@ def _known(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _short(name: str) -> str:
+def _short(name: str, most: int = _NAME) -> str:
     """A label that fits, and that matplotlib does not take for a formula."""
-    text = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    text = name if len(name) <= most else name[: most - 1] + "…"
     return text.replace("$", r"\$")

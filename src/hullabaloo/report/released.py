@@ -26,6 +26,7 @@ def coefficients(model: "PrivateLinearModel") -> dict[str, Any] | None:
     rows = [
         {
             "target": row.target,
+            "measures": model._axis(row.target),
             "name": row.name,
             "coefficient": float(row.coefficient),
             "privacy_std": finite(row.privacy_error),
