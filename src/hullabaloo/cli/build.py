@@ -1,10 +1,11 @@
 """From the texts of a command line to the library's objects, and the checks of output files."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hullabaloo.cli.options import Estimator, Relation, Solver
+from hullabaloo.cli.options import Calibration, Estimator, MultiClass, Relation, Solver
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -18,6 +19,23 @@ CLASSES = {
     Estimator.RIDGE: "Ridge",
     Estimator.LASSO: "Lasso",
     Estimator.ELASTIC_NET: "ElasticNet",
+    Estimator.GROUP_LASSO: "GroupLasso",
+    Estimator.HUBER: "HuberRegressor",
+    Estimator.QUANTILE: "QuantileRegressor",
+    Estimator.POISSON: "PoissonRegressor",
+    Estimator.LOGISTIC: "LogisticRegression",
+    Estimator.SVC: "LinearSVC",
+    Estimator.MULTI_TASK: "MultiTaskRegression",
+}
+# The options of one estimator or another, by the parameter that each sets.
+OWN = {
+    "multi_class": "--multi-class",
+    "quantile": "--quantile",
+    "threshold": "--threshold",
+    "smoothing": "--smoothing",
+    "exposure": "--exposure",
+    "groups": "--group",
+    "radius": "--radius",
 }
 
 
@@ -78,23 +96,56 @@ def estimator(
     intercept: bool,
     ledger: "Ledger | None",
     dataset: str | None,
+    calibration: Calibration,
+    own: Mapping[str, Any],
 ) -> "PrivateLinearModel":
-    """The unfitted model that the options describe."""
+    """The unfitted model that the options describe; `own` are those of some estimators, None where not given."""
     from hullabaloo import linear_model
     from hullabaloo.geometry import penalty_from_text, set_from_text
 
-    made: PrivateLinearModel = getattr(linear_model, CLASSES[kind])(
+    cls = getattr(linear_model, CLASSES[kind])
+    given = {name: value for name, value in own.items() if value is not None}
+    foreign = [OWN[name] for name in given if name not in cls().get_params()]
+    if foreign:
+        raise InvalidParameter(
+            f"{foreign[0]} was given, and the estimator {kind.value} has no such setting. Leave it out, or choose another "
+            "--estimator; `hullabaloo fit --help` says whose option it is."
+        )
+    made: PrivateLinearModel = cls(
         budget=budget,
         domain=domain,
         constraint=None if constraint is None else set_from_text(constraint),
         penalty=None if penalty is None else penalty_from_text(penalty),
-        solver=solver.value,
+        solver=solver.value.replace("-", "_"),
         neighbours=neighbours.value,
         fit_intercept=intercept,
         ledger=ledger,
         dataset=dataset,
+        calibration=calibration.value,
+        **given,
     )
     return made
+
+
+def own(
+    multi_class: MultiClass | None,
+    quantile: float | None,
+    threshold: float | None,
+    smoothing: float | None,
+    exposure: str | None,
+    groups: list[str] | None,
+    radius: float | None,
+) -> dict[str, Any]:
+    """The settings of one estimator or another, as parameters; None where not given."""
+    return {
+        "multi_class": None if multi_class is None else multi_class.value,
+        "quantile": quantile,
+        "threshold": threshold,
+        "smoothing": smoothing,
+        "exposure": exposure,
+        "groups": [[name.strip() for name in group.split(",")] for group in groups] if groups else None,
+        "radius": radius,
+    }
 
 
 def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> None:

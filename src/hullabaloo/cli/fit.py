@@ -30,10 +30,18 @@ def fit(
     rho: options.Rho = None,
     neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
     kind: options.Kind = options.Estimator.LINEAR,
+    multi_class: options.Classes = None,
+    quantile: options.Quantile = None,
+    threshold: options.Threshold = None,
+    smoothing: options.Smoothing = None,
+    exposure: options.Exposure = None,
+    groups: options.Groups = None,
+    radius: options.Radius = None,
     constraint: options.Set = None,
     penalty: options.Penalty = None,
     solver: options.SolverName = options.Solver.AUTO,
     intercept: options.Intercept = True,
+    calibration: options.NoiseOf = options.Calibration.EXACT,
     ledger: options.LedgerUrl = None,
     dataset: options.Dataset = None,
     confidence: Annotated[float, typer.Option(metavar="LEVEL", help="Level of the intervals that are shown.")] = 0.95,
@@ -63,6 +71,8 @@ def fit(
         intercept=intercept,
         ledger=build.ledger(ledger, dataset),
         dataset=dataset,
+        calibration=calibration,
+        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius),
     )
     path = str(build.existing(source, "table"))
     voice = Voice("fit", as_json)

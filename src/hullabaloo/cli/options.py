@@ -14,6 +14,13 @@ class Estimator(StrEnum):
     RIDGE = "ridge"
     LASSO = "lasso"
     ELASTIC_NET = "elastic-net"
+    GROUP_LASSO = "group-lasso"
+    HUBER = "huber"
+    QUANTILE = "quantile"
+    POISSON = "poisson"
+    LOGISTIC = "logistic"
+    SVC = "svc"
+    MULTI_TASK = "multi-task"
 
 
 class Relation(StrEnum):
@@ -24,11 +31,31 @@ class Relation(StrEnum):
 
 
 class Solver(StrEnum):
-    """The solvers of linear regression."""
+    """The solvers, by their names in the library with a hyphen."""
 
     AUTO = "auto"
     MOMENTS = "moments"
     GRADIENT = "gradient"
+    ADAPTIVE_GRADIENT = "adaptive-gradient"
+    MIRROR_DESCENT = "mirror-descent"
+    FRANK_WOLFE = "frank-wolfe"
+    OBJECTIVE_PERTURBATION = "objective-perturbation"
+    OUTPUT_PERTURBATION = "output-perturbation"
+
+
+class Calibration(StrEnum):
+    """How noise is computed from a budget."""
+
+    EXACT = "exact"
+    PAPER = "paper"
+
+
+class MultiClass(StrEnum):
+    """How more than two classes are learned."""
+
+    AUTO = "auto"
+    MULTINOMIAL = "multinomial"
+    ONE_VS_REST = "one-vs-rest"
 
 
 class Filter(StrEnum):
@@ -93,6 +120,53 @@ SolverName = Annotated[
     Solver, typer.Option("--solver", rich_help_panel=_MODEL, help="The algorithm; auto chooses from public facts.")
 ]
 Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", rich_help_panel=_MODEL, help="Add a constant.")]
+NoiseOf = Annotated[
+    Calibration,
+    typer.Option(
+        "--calibration",
+        rich_help_panel=_PRIVACY,
+        help="exact: the least noise that the budget allows; paper: what the solver's paper prints, with what it really guarantees.",
+    ),
+]
+Classes = Annotated[
+    MultiClass | None,
+    typer.Option(
+        "--multi-class", rich_help_panel=_MODEL, help="logistic, of more than two classes: together or apart."
+    ),
+]
+Quantile = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", rich_help_panel=_MODEL, help="quantile: which one, between 0 and 1; else 0.5."),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        rich_help_panel=_MODEL,
+        help="huber: the residual beyond which the loss is linear, in half ranges of the target.",
+    ),
+]
+Smoothing = Annotated[
+    float | None,
+    typer.Option(metavar="NUMBER", rich_help_panel=_MODEL, help="svc: half the width of the hinge's rounded corner."),
+]
+Exposure = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", rich_help_panel=_MODEL, help="poisson: the column that counts are proportional to."),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        metavar="A,B",
+        rich_help_panel=_MODEL,
+        help="group-lasso: features that enter together; once for each group. Other features are groups of their own.",
+    ),
+]
+Radius = Annotated[
+    float | None,
+    typer.Option(metavar="NUMBER", rich_help_panel=_MODEL, help="group-lasso, multi-task: radius of the default ball."),
+]
 LedgerUrl = Annotated[
     str | None,
     typer.Option(

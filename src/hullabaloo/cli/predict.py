@@ -1,7 +1,9 @@
 """`hullabaloo predict`: apply a released model to a table."""
 
+import csv
+import io
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +11,10 @@ from hullabaloo.cli import build, options
 from hullabaloo.cli.voice import Voice
 from hullabaloo.errors import InvalidParameter
 
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+UNNAMED = "target"
 NOTE = (
     "The model is private with respect to the records it was fitted on. Predictions say something about the records in "
     "this table: they are as confidential as the table."
@@ -22,10 +28,13 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write .csv or .parquet there instead of printing a CSV.")
     ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Of classes: a column of probabilities for each, beside the label.")
+    ] = False,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Predict the target of every row of a table, in the table's order; spends nothing."""
+    """Predict the target of every row of a table, in the table's order: a number or a class; spends nothing."""
     from hullabaloo.linear_model import load
 
     build.output(out, overwrite)
@@ -34,9 +43,7 @@ def predict(
     fitted = load(build.existing(model, "saved model"))
     voice = Voice("predict", as_json)
     with voice.working("Predicting"):
-        values = fitted.predict(str(build.existing(source, "table")))
-    names = list(fitted.encoding_.facts.targets)
-    columns = {f"predicted_{name}": values if values.ndim == 1 else values[:, i] for i, name in enumerate(names)}
+        columns = _columns(fitted, str(build.existing(source, "table")), probabilities)
     if out is None:
         voice.result({"predictions": columns, "note": NOTE}, *([] if as_json else [_csv(columns).rstrip()]))
         return
@@ -44,9 +51,35 @@ def predict(
     voice.result({"out": str(out), "columns": list(columns), "note": NOTE}, f"Wrote {out}. {NOTE}")
 
 
+def _columns(fitted: "PrivateLinearModel", source: str, probabilities: bool) -> dict[str, Any]:
+    """The predicted columns: a number for each target, or the label of a class and, when asked for, probabilities."""
+    from hullabaloo.linear_model import LogisticRegression
+    from hullabaloo.linear_model.classification import PrivateClassifier
+
+    if probabilities and not isinstance(fitted, LogisticRegression):
+        raise InvalidParameter(
+            f"--probabilities was given, and a {type(fitted).__name__} has none: only a logistic regression models them. Leave "
+            "the option out."
+        )
+    values = fitted.predict(source)
+    if not isinstance(fitted, PrivateClassifier):
+        names = list(fitted.encoding_.facts.targets)
+        return {f"predicted_{name}": values if values.ndim == 1 else values[:, i] for i, name in enumerate(names)}
+    name = fitted.encoding_.targets[0].column or UNNAMED
+    columns = {f"predicted_{name}": values}
+    if probabilities:
+        chances = fitted.predict_proba(source)
+        columns |= {f"probability_{name}={label}": chances[:, j] for j, label in enumerate(fitted.classes_.tolist())}
+    return columns
+
+
 def _csv(columns: dict[str, Any]) -> str:
+    written = io.StringIO()
     rows = zip(*[column.tolist() for column in columns.values()], strict=True)
-    return "\n".join([",".join(columns), *[",".join(map(repr, row)) for row in rows]]) + "\n"
+    lines = csv.writer(written, lineterminator="\n")
+    lines.writerow(columns)
+    lines.writerows(rows)
+    return written.getvalue()
 
 
 def _write(out: Path, columns: dict[str, Any]) -> None:

@@ -26,10 +26,18 @@ def price(
     rho: options.Rho = None,
     neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
     kind: options.Kind = options.Estimator.LINEAR,
+    multi_class: options.Classes = None,
+    quantile: options.Quantile = None,
+    threshold: options.Threshold = None,
+    smoothing: options.Smoothing = None,
+    exposure: options.Exposure = None,
+    groups: options.Groups = None,
+    radius: options.Radius = None,
     constraint: options.Set = None,
     penalty: options.Penalty = None,
     solver: options.SolverName = options.Solver.AUTO,
     intercept: options.Intercept = True,
+    calibration: options.NoiseOf = options.Calibration.EXACT,
     ledger: options.LedgerUrl = None,
     dataset: options.Dataset = None,
     as_json: options.Json = False,
@@ -56,6 +64,8 @@ def price(
         intercept=intercept,
         ledger=build.ledger(ledger, dataset),
         dataset=dataset,
+        calibration=calibration,
+        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius),
     )
     found = model.price(n=records, n_features=columns)
     lines = [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]

@@ -18,8 +18,8 @@ from hullabaloo.privacy import Budget, Calibration, Neighbours
 
 Array = npt.NDArray[np.float64]
 
-SCALAR = ("objective_perturbation",)
-"""Solvers whose guarantee is proved for losses of one prediction only."""
+SCALAR = ("objective_perturbation", "adaptive_gradient", "gradient")
+"""Solvers of losses of one prediction."""
 
 
 @final
