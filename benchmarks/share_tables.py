@@ -59,22 +59,12 @@ def _each(names: Iterable[str], bounds: Any) -> dict[str, Any]:
     return dict.fromkeys(names, bounds)
 
 
-def _present(*columns: str) -> Callable[[pa.Table], pa.Table]:
-    """Only rows in which these columns are filled in (people of working age, flights that landed)."""
-    return lambda table: table.select(list(columns)).drop_null() if columns else table.drop_null()
-
-
 def _words(text: str) -> list[str]:
     return text.split()
 
 
-WHOLE = list(range(24))
 MONTHS = _words("jan feb mar apr may jun jul aug sep oct nov dec")
 OFF_ON = [0, 1]
-
-
-def _share(name: str) -> tuple[float, float]:
-    return (0.0, 1.0)
 
 
 _COMMUNITIES = _words(
@@ -149,8 +139,8 @@ def _pums(table: pa.Table) -> pa.Table:
 
 
 def _flights(table: pa.Table) -> pa.Table:
-    """Flights that landed; times of day as hours."""
-    table = table.select([*(set(_FLIGHTS) - {"hour"}), "DepTime", "ArrDelay"]).drop_null()
+    """Flights that landed; the hour of their departure."""
+    table = table.select([*(set(_FLIGHTS) - {"hour"}), "DepTime", "AirTime"]).drop_null()
     clock = np.asarray(table["DepTime"], dtype=float)
     return table.append_column("hour", pa.array(clock // 100))
 
@@ -162,8 +152,6 @@ _FLIGHTS = {
     "UniqueCarrier": _words("AA AS B6 CO DL EV F9 FL MQ OO UA US WN XE YV"),
     "Origin": ["HOU", "IAH"],
     "Distance": (0, 4000),
-    "DepDelay": (-60, 180),
-    "TaxiIn": (0, 60),
     "TaxiOut": (0, 60),
 }
 
@@ -184,6 +172,18 @@ def _kdd(table: pa.Table) -> pa.Table:
     return pa.Table.from_pandas(frame.drop(columns="label"), preserve_index=False)
 
 
+_AIRCRAFT = {
+    "climbRate": (-1000, 1000),
+    "Sgz": (-100, 100),
+    "p": (-2, 2),
+    "q": (-1, 1),
+    "curRoll": (-3.2, 3.2),
+    "absRoll": (-30, 0),
+    "diffClb": (-100, 100),
+    "diffRollRate": (-0.1, 0.1),
+    "diffDiffClb": (-20, 20),
+}
+
 _SPAM_WORDS = _words(
     "make address all 3d our over remove internet order mail receive will people report addresses free business email "
     "you credit your font 000 money hp hpl george 650 lab labs telnet 857 data 415 85 technology 1999 parts pm direct cs "
@@ -198,6 +198,13 @@ REGRESSION = {
         {"Rings": (0, 30)},
     ),
     "acs_income": Declared("acs_pums_national_2019.parquet", _PUMS, {"PINCP": (0, 200_000)}, _pums),
+    "ailerons": Declared(
+        "ailerons.parquet",
+        {**_AIRCRAFT, "curPitch": (-3.2, 3.2), "alpha": (0, 3), "Se": (0, 0.1)}
+        | _each([f"SeTime{j}" for j in range(1, 15)], (0, 0.1))
+        | _each([f"diffSeTime{j}" for j in range(1, 15)], (-0.01, 0.01)),
+        {"goal": (-0.004, 0)},
+    ),
     "appliances": Declared(
         "appliances_energy.parquet",
         {"lights": (0, 70)}
@@ -223,6 +230,13 @@ REGRESSION = {
         | {"median_income": (0, 15), "ocean_proximity": ["<1H OCEAN", "INLAND", "ISLAND", "NEAR BAY", "NEAR OCEAN"]},
         {"median_house_value": (0, 500_000)},
     ),
+    "claims": Declared(
+        "bemtpl97.parquet",
+        {"expo": (0, 1), "coverage": ["TPL", "TPL+", "TPL++"], "ageph": (18, 100), "sex": ["male", "female"]}
+        | {"bm": (0, 22), "power": (0, 250), "agec": (0, 50), "fuel": ["gasoline", "diesel"]}
+        | {"use": ["private", "work"], "fleet": ["0", "1"], "long": (2, 7), "lat": (49, 52)},
+        {"nclaims": (0, 5)},
+    ),
     "communities": Declared("communities_crime.parquet", _each(_COMMUNITIES, (0, 1)), {"ViolentCrimesPerPop": (0, 1)}),
     "concrete": Declared(
         "concrete_strength.parquet",
@@ -237,7 +251,14 @@ REGRESSION = {
         | {"x": (0, 12), "y": (0, 12), "z": (0, 8)},
         {"price": (0, 20_000)},
     ),
-    "flights": Declared("hflights_2011.parquet", _FLIGHTS, {"ArrDelay": (-60, 180)}, _flights),
+    "elevators": Declared(
+        "elevators.parquet",
+        {**_AIRCRAFT, "Sa": (-0.004, 0)}
+        | _each([f"SaTime{j}" for j in range(1, 5)], (-0.004, 0))
+        | _each([f"diffSaTime{j}" for j in range(1, 5)], (-0.001, 0.001)),
+        {"Goal": (0, 0.1)},
+    ),
+    "flights": Declared("hflights_2011.parquet", _FLIGHTS, {"AirTime": (0, 600)}, _flights),
     "power_plant": Declared(
         "power_plant_ccpp.parquet",
         {"AT": (-10, 50), "V": (20, 90), "AP": (980, 1040), "RH": (0, 100)},

@@ -47,7 +47,7 @@ def dense_steps(  # type: ignore[no-untyped-def]
         block[:] = 0.0
         for i in range(start, min(start + ROWS, n)):
             squares = squared_length(X[i], centre, scale)
-            if squares == 0.0:
+            if squares == 0.0 or not math.isfinite(squares):
                 continue
             z = product(X[i], theta)
             if moved:
