@@ -1,0 +1,119 @@
+"""Every estimator from the command line: fit, card, predict; an option of another estimator is refused."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.linear_model.examples import table
+
+FEATURES = """
+indicators = false
+
+[features]
+age = [18, 90]
+hours = [0, 80]
+"""
+TARGETS = {
+    "logistic": ('classes = { ill = ["no", "yes"] }', ["--multi-class", "multinomial"]),
+    "svc": ('classes = { ward = ["a", "b", "c"] }', ["--smoothing", "0.3"]),
+    "poisson": ("target = { visits = [0, 30] }", []),
+    "quantile": ("target = { cost = [-20, 20] }", ["--quantile", "0.9"]),
+    "huber": ("target = { cost = [-20, 20] }", ["--threshold", "0.1"]),
+    "group-lasso": ("target = { cost = [-20, 20] }", ["--group", "age, hours", "--radius", "2"]),
+    "multi-task": ("target = { cost = [-20, 20], visits = [0, 30] }", ["--radius", "2"]),
+}
+BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+def prepared(folder: Path, declared: str, features: str = FEATURES) -> None:
+    table(600).to_csv(folder / "table.csv", index=False)
+    (folder / "domain.toml").write_text(declared + "\n" + features, encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_fit_card_and_predict(run: Run, tmp_path: Path, kind: str) -> None:
+    declared, more = TARGETS[kind]
+    prepared(tmp_path, declared)
+    words = ["--domain", "domain.toml", "--estimator", kind, *more, *BUDGET]
+    price = run("price", *words, "--records", 600, "--json")
+    assert price.code == 0, price.err
+    done = run("fit", "table.csv", *words, "--out", "model.json", "--json")
+    assert done.code == 0, done.err
+    assert done.json["solver"]
+    assert run("card", "model.json", "--out", "card.json").code == 0
+    shown = run("predict", "model.json", "table.csv")
+    assert shown.code == 0, shown.err
+    lines = list(csv.reader(shown.out.splitlines()))
+    assert len(lines) == 601
+    assert all(name.startswith("predicted_") for name in lines[0])
+    assert len(lines[0]) == (2 if kind == "multi-task" else 1)
+    labels = {line[0] for line in lines[1:]}
+    if kind == "logistic":
+        assert labels <= {"no", "yes"}
+    elif kind == "svc":
+        assert labels <= {"a", "b", "c"}
+    else:
+        assert all(map(float, labels))
+
+
+def test_probabilities_stand_beside_the_label(run: Run, tmp_path: Path) -> None:
+    prepared(tmp_path, TARGETS["logistic"][0])
+    words = ["--domain", "domain.toml", "--estimator", "logistic", "--solver", "objective-perturbation", *BUDGET]
+    assert run("fit", "table.csv", *words, "--out", "model.json").code == 0
+    for out in ("found.csv", "found.parquet"):
+        assert run("predict", "model.json", "table.csv", "--probabilities", "--out", out).code == 0
+    with (tmp_path / "found.csv").open(encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    assert list(found[0]) == ["predicted_ill", "probability_ill=no", "probability_ill=yes"]
+    for row in found:
+        yes = float(row["probability_ill=yes"])
+        assert abs(yes + float(row["probability_ill=no"]) - 1.0) < 1e-12
+        assert row["predicted_ill"] == ("yes" if yes > 0.5 else "no")
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(tmp_path / "found.parquet").column("predicted_ill").to_pylist() == [
+        row["predicted_ill"] for row in found
+    ]
+
+
+def test_exposures(run: Run, tmp_path: Path) -> None:
+    prepared(tmp_path, "target = { events = [0, 60] }", FEATURES + "years = [0.25, 8]\n")
+    words = ["--domain", "domain.toml", "--estimator", "poisson", "--exposure", "years", *BUDGET]
+    done = run("fit", "table.csv", *words, "--out", "model.json", "--json")
+    assert done.code == 0, done.err
+    assert {row["name"] for row in done.json["summary"]["rows"]} == {"age", "hours", "(intercept)"}
+    assert run("predict", "model.json", "table.csv").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["--estimator", "ridge", "--quantile", "0.5"],
+            "--quantile was given, and the estimator ridge has no such setting",
+        ),
+        (["--estimator", "quantile", "--quantile", "2"], "above 0 and below 1"),
+        (["--estimator", "logistic"], "learns classes"),
+        (["--estimator", "poisson", "--exposure", "years"], "does not declare"),
+        (["--estimator", "group-lasso", "--group", "income"], "no feature of the domain"),
+        (["--estimator", "ridge", "--calibration", "paper"], "names no method"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_spent(
+    run: Run, tmp_path: Path, words: list[str], says: str
+) -> None:
+    prepared(tmp_path, "target = { visits = [0, 30] }")
+    done = run("fit", "table.csv", "--domain", "domain.toml", *words, *BUDGET, "--out", "model.json")
+    assert done.code != 0
+    assert says in " ".join(done.err.split())
+    assert not (tmp_path / "model.json").exists()
+
+
+def test_numbers_have_no_probabilities(run: Run, tmp_path: Path) -> None:
+    prepared(tmp_path, "target = { visits = [0, 30] }")
+    assert run("fit", "table.csv", "--domain", "domain.toml", *BUDGET, "--out", "model.json").code == 0
+    done = run("predict", "model.json", "table.csv", "--probabilities")
+    assert done.code != 0
+    assert "only a logistic regression models them" in " ".join(done.err.split())
