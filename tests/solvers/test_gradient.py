@@ -8,6 +8,7 @@ import pytest
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, Simplex, SquaredL2Penalty
+from hullabaloo.losses import Huber, Logistic, Loss, SmoothedHinge
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, MomentsSolver
 from hullabaloo.solvers.path_law import PathLaw
@@ -139,3 +140,25 @@ def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
     both = replace(problem(one), constraint=L1Ball(1.0), penalty=L1Penalty(0.1))
     with pytest.raises(CapabilityError, match="not both"):
         GradientSolver().plan(both, menu(one, both), Allowance.gdp(1.0))
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Huber(0.3), SmoothedHinge(0.5)], ids=lambda one: one.name)
+def test_other_losses_come_near_their_optimum_and_are_refused_without_noise(loss: Loss) -> None:
+    data = table(20_000, 4, intercept=True)
+    signs = np.where(data.Y > 0.1, 1.0, -1.0)
+    told = replace(data, Y=signs)
+    asked = replace(problem(told), loss=loss)
+    with pytest.raises(CapabilityError, match="exact optimum"):
+        GradientSolver().plan(asked, menu(told, asked), Allowance.gdp(math.inf))
+    theta = solve(GradientSolver(), told, asked, 3.0).theta[:, 0]
+    value = float(np.mean(loss.value(told.X @ theta, signs[:, 0])))
+    constant = min(float(np.mean(loss.value(np.full(len(signs), c), signs[:, 0]))) for c in np.linspace(-2, 2, 81))
+    best = float(np.mean(loss.value(told.X @ _descended(loss, told.X, signs[:, 0]), signs[:, 0])))
+    assert value - best < 0.1 * (constant - best)
+
+
+def _descended(loss: Loss, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    theta = np.zeros(X.shape[1])
+    for _ in range(2_000):
+        theta = theta - 0.5 / loss.constants(1.0, 1.0).smoothness * X.T @ loss.derivative(X @ theta, y) / len(y)
+    return theta

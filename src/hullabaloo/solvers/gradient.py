@@ -7,7 +7,7 @@ diagonal preconditioner, under which sets and penalties, which never join the tw
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, final
 
@@ -18,12 +18,12 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
+from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.path_law import PathLaw
-from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.reference import Reference
-from hullabaloo.solvers.travel import Itinerary, itinerary
+from hullabaloo.solvers.travel import Itinerary, itinerary, smooth_and_steep
 
 Array = npt.NDArray[np.float64]
 
@@ -51,7 +51,8 @@ class GradientSolver(Solver):
             if not isinstance(problem.loss, Squared):
                 raise CapabilityError(
                     f"Without noise the gradient solver reads the exact quadratic off its answers, which the loss "
-                    f"{problem.loss.name!r} is not; use a finite budget."
+                    f"{problem.loss.name!r} is not. Use solver='auto' or 'output_perturbation', which give the exact optimum, "
+                    "or a finite budget."
                 )
             clip = 1.0 + problem.norm_linf
             quote = menu.gradient(problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)
@@ -80,10 +81,10 @@ class GradientSolver(Solver):
         return Solution(last[:, None], trace=({"step": path.first, "evidence": q, "boldness": w},))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
-        """½ excess mean squared error on the reference table."""
+        """Excess risk on the reference table, of a quadratic loss as smooth as this one."""
         if plan.settings.get("exact"):
             return 0.0
-        reference, path = Reference.of(problem), Itinerary(**plan.settings)
+        reference, path = _reference(problem), Itinerary(**plan.settings)
         law, eigenvalues = PathLaw.of(path, reference), reference.eigenvalues
         missed = (reference.coefficient * law.bias(eigenvalues)) ** 2
         return 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
@@ -93,10 +94,11 @@ class GradientSolver(Solver):
         if plan.settings.get("exact"):
             return np.zeros(problem.dimension)
         path = Itinerary(**plan.settings)
-        law = PathLaw.of(path, Reference.of(problem))
+        law = PathLaw.of(path, _reference(problem))
         slopes = problem.dimension - problem.intercept
         values, vectors = np.linalg.eigh(gram[:slopes, :slopes] / path.scale**2)
-        variance = vectors**2 @ law.variance(np.clip(values, 0.0, 1.0)) / path.scale**2
+        curvature = smooth_and_steep(problem.loss)[0] * np.clip(values, 0.0, 1.0)
+        variance = vectors**2 @ law.variance(curvature) / path.scale**2
         noise = np.sqrt(np.append(variance, [law.middle_variance] * problem.intercept))
         return np.asarray(noise, dtype=np.float64)
 
@@ -118,7 +120,14 @@ def _step(problem: Problem, theta: Array, gradient: Array, slope_step: float, mi
         return _proximal(problem, theta - slope_step * gradient, slope_step)
     head = theta[:-1] - slope_step * gradient[:-1]
     head = _proximal(problem, head, slope_step) if head.size else head
-    return np.append(head, min(max(theta[-1] - middle_step * gradient[-1], -1.0), 1.0))
+    low, high = problem.loss.intercept_bounds
+    return np.append(head, min(max(theta[-1] - middle_step * gradient[-1], low), high))
+
+
+def _reference(problem: Problem) -> Reference:
+    """The reference table, its curvatures those of the loss."""
+    known = Reference.of(problem)
+    return replace(known, eigenvalues=smooth_and_steep(problem.loss)[0] * known.eigenvalues)
 
 
 def _proximal(problem: Problem, point: Array, step: float) -> Array:

@@ -22,6 +22,7 @@ from typing import Any
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.travel import smooth_and_steep
 
 BINS = 11
 CENTRE = 0.08
@@ -112,9 +113,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     assert isinstance(loss, Loss)  # the solver saw to it
     slopes = problem.dimension - problem.intercept
     bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
-    constants = loss.constants(1.0, 1.0)
-    slope = min(constants.lipschitz, 1.0)
-    smoothness = min(constants.smoothness, 1.0)
+    smoothness, slope = smooth_and_steep(loss)
     to_means, to_lengths, to_steps = split(mu)
     noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
     level = noise * math.sqrt(max(slopes, 1))

@@ -17,12 +17,16 @@ intercept. With one it is 1, since clipping at ½ draws an unbalanced 0/1 target
 step, as its curvature is known, and travels with the rest of the noise budget; and features are assumed to have the
 variance 1/3 of evenly spread ones, so the same harm allows √3 the travel. Where `MOST_STEPS` ends the travel, accuracy that
 cannot be used is given to a wider clip (less bias), up to 2, where nothing is clipped.
+
+All this is for the squared loss. A loss of smoothness L takes steps 1/L times as long, travels `1/√L` times as far for the same
+harm, and is clipped at its own bound of |φ'|, at most 1.
 """
 
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Menu, Problem
 from hullabaloo.solvers.reference import spread
@@ -93,13 +97,16 @@ def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
     norm, p = problem.norm_l2, problem.dimension
     scale = math.sqrt(max(norm**2 - 1.0, 1.0)) if problem.intercept and p > 1 else norm
     stretch = 1.0 / math.sqrt(spread(problem))
-    clip = 1.0 if problem.intercept else 0.5
+    loss = problem.loss
+    squared = isinstance(loss, Squared)
+    smoothness, lipschitz = smooth_and_steep(loss)
+    clip = (1.0 if problem.intercept else 0.5) if squared else lipschitz
     whole = menu.gradient(problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
-    largest = _largest_step(problem, whole, mu, clip)
+    largest = _largest_step(problem, whole, mu, clip) / smoothness
     slopes = 0.75 * largest if problem.intercept else largest
-    reach = BOLD * stretch / (whole / scale)
+    reach = BOLD * stretch / (whole / scale) / math.sqrt(smoothness)
     used = 0.5 * MOST_STEPS * slopes
-    wider = min(max(1.0, reach / used), WIDEST_CLIP / clip)
+    wider = min(max(1.0, reach / used), WIDEST_CLIP / clip) if squared else 1.0
     clip, whole, reach = clip * wider, whole * wider, reach / wider
     steps = min(max(math.ceil(2.0 * reach / slopes), FEWEST_STEPS), MOST_STEPS)
     second = steps // 2
@@ -109,9 +116,15 @@ def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
         scale=scale,
         careful=min(reach * CAREFUL / BOLD / steps, slopes),
         bold=min(reach * math.sqrt(second / steps) / second, slopes),
-        middle=min(MIDDLE / whole / steps, 0.25 * largest) if problem.intercept else 0.0,
+        middle=min(MIDDLE / math.sqrt(smoothness) / whole / steps, 0.25 * largest) if problem.intercept else 0.0,
         sigma=menu.gradient(problem.loss, clip=clip, mu=mu / math.sqrt(steps), count=steps).sigma / problem.records,
     )
+
+
+def smooth_and_steep(loss: AnyLoss) -> tuple[float, float]:
+    """Bounds of φ'' and of |φ'| that a public rule goes by: those on |z| ≤ 1, at most 1."""
+    constants = loss.constants(1.0, 1.0)
+    return min(constants.smoothness, 1.0), min(constants.lipschitz, 1.0)
 
 
 def _largest_step(problem: Problem, whole: float, mu: float, clip: float) -> float:
