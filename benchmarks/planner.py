@@ -164,13 +164,14 @@ def pose(case: Case, rng: np.random.Generator) -> tuple[Problem, RowFacts, Synth
     basis = np.linalg.qr(rng.normal(size=(p, p)))[0]
     X = (rng.uniform(-1.7, 1.7, size=(n, p)) * np.sqrt(values / values.sum())) @ basis.T
     X *= math.sqrt(rng.uniform(0.2, 0.5))
+    X += rng.choice([-1.0, 1.0], size=p) * math.sqrt(rng.uniform(0.0, 0.5) / p)
     X /= np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
     theta = model(case, rng, p)
     signal = X @ theta
     variance = 0.25 * explained if case.loss.name != "logistic" else 3.29 * explained / (1.0 - explained)
     factor = math.sqrt(variance) / max(float(signal.std()), 1e-12)
     factor = min(factor, 1.0) if case.constraint is not None else factor
-    signal = factor * signal
+    signal = factor * (signal - signal.mean())
     if case.loss.name == "logistic":
         Y = np.where(rng.uniform(size=n) < 1.0 / (1.0 + np.exp(0.7 - signal)), 1.0, -1.0)[:, None]
     else:

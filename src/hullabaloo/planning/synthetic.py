@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hullabaloo.losses import KernelCode
 from hullabaloo.solvers import Problem
-from hullabaloo.solvers.reference import TARGET_VARIANCE, spread
+from hullabaloo.solvers.reference import TARGET_VARIANCE
 
 Array = npt.NDArray[np.float64]
 
@@ -29,16 +29,21 @@ class Scenario:
         explained: share of the target's variance that the best linear model explains; for classes, what makes log-odds of
             variance `explained/(1 − explained)·π²/3`, the same share of a latent logistic variable.
         decay: eigenvalues of the second moments fall like `j^−decay`.
+        centre: share of the rows' mean square that their mean makes up, where an intercept is fitted: declared bounds are
+            seldom symmetric around the records.
+        filled: mean square of a row over that of its declared bound.
         number: which stream of numbers to use.
     """
 
     name: str
     explained: float
     decay: float
+    centre: float
+    filled: float
     number: int
 
 
-SCENARIOS = (Scenario("weak signal", 0.1, 1.0, 1), Scenario("strong signal", 0.5, 1.0, 2))
+SCENARIOS = (Scenario("weak signal", 0.1, 1.0, 0.6, 0.4, 1), Scenario("strong signal", 0.5, 1.0, 0.3, 0.3, 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +65,7 @@ def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> Syntheti
     offset = None
     if problem.offset_bound > 0.0:
         offset = problem.offset_bound * (2.0 * uniforms(rows, 40 + scenario.number) - 1.0)
-    Y = _targets(problem, scenario, signal, offset)
+    Y = _targets(problem, scenario, signal - signal.mean(axis=0), offset)
     if problem.intercept:
         X = np.column_stack([X, np.ones(rows)])
     return SyntheticTable(np.ascontiguousarray(X), Y, offset, theta)
@@ -84,7 +89,7 @@ def normals(count: int, stream: int) -> Array:
 
 
 def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> Array:
-    """Correlated columns of the declared sizes: a mean square of a third of the bound, as evenly spread numbers have."""
+    """Correlated columns around a mean, as long as the scenario says and never longer than declared."""
     if slopes == 0:
         return np.zeros((rows, 0))
     X = normals(rows * slopes, 2 * scenario.number).reshape(rows, slopes)
@@ -95,7 +100,12 @@ def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> A
         v /= np.linalg.norm(v)
         X -= 2.0 * np.outer(X @ v, v)
     room = math.sqrt(max(problem.norm_l2**2 - problem.intercept, 1e-12))
-    X *= math.sqrt(spread(problem)) * room
+    if problem.intercept:
+        X *= math.sqrt((1.0 - scenario.centre) * scenario.filled) * room
+        middle = np.where(uniforms(slopes, 90 + scenario.number) < 0.5, -1.0, 1.0)
+        X += middle * math.sqrt(scenario.centre * scenario.filled / slopes) * room
+    else:
+        X *= room
     np.clip(X, -problem.norm_linf, problem.norm_linf, out=X)
     X *= np.minimum(1.0, room / np.maximum(np.linalg.norm(X, axis=1), 1e-300))[:, None]
     return X
