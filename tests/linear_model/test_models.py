@@ -303,3 +303,56 @@ def test_pipelines_charge_before_they_read(tmp_path: Path, monkeypatch: pytest.M
         pipe.fit(np.ones((40, 1)), np.ones(40))
     assert seen  # blank rows that find the width, and nothing else
     assert max(seen) < 40
+
+
+NEW = [name for name in ESTIMATORS if name not in examples.LEAST_SQUARES]
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_prices_speak_of_what_the_loss_measures(name: str) -> None:
+    model = getattr(hb, name)(budget=hb.Budget(1.0, 1e-8), domain=examples.domain_for(name), solver="gradient")
+    rich = model.price(n=50_000)
+    assert rich.epsilon == pytest.approx(1.0, rel=1e-3)
+    assert "expected to keep" in rich.expectation
+    words = {
+        "LogisticRegression": "the shares of the classes alone",
+        "LinearSVC": "the shares of the classes alone",
+        "QuantileRegressor": "the quantile of all records",
+        "PoissonRegressor": "counts vary with the features",
+    }
+    assert words.get(name, "the mean") in rich.expectation
+    poor = model.set_params(budget=hb.Budget(0.02, 1e-8)).price(n=200)
+    assert "NOT expected to beat" in poor.expectation
+    json.dumps(poor.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_every_new_model_comes_back_from_its_file(tmp_path: Path, name: str) -> None:
+    frame = examples.table(1000)
+    model = getattr(hb, name)(budget=BUDGET, domain=examples.domain_for(name), solver="gradient").fit(frame)
+    model.save(tmp_path / "model.json")
+    back = type(model).load(tmp_path / "model.json")
+    assert np.array_equal(back.predict(frame), model.predict(frame))
+    assert back.release_.to_dict() == model.release_.to_dict()
+    assert str(back.summary()) == str(model.summary())
+    assert np.array_equal(model.to_sklearn().predict(frame), model.predict(frame)) or model.to_sklearn().predict(
+        frame
+    ) == pytest.approx(model.predict(frame))
+    document = json.loads((tmp_path / "model.json").read_text())
+    document["parameters"]["unheard_of"] = 1
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(InvalidParameter, match="missing or malformed"):
+        hb.load(tmp_path / "model.json")
+
+
+def test_paper_noise_is_asked_for_by_name_and_survives_saving(tmp_path: Path) -> None:
+    frame = examples.table(1000)
+    model = hb.Lasso(
+        budget=BUDGET, domain=examples.domain_for("Lasso"), solver="mirror_descent", calibration="paper", test_key=KEY
+    ).fit(frame)
+    model.save(tmp_path / "model.json")
+    assert hb.load(tmp_path / "model.json").calibration == "paper"
+    with pytest.raises(InvalidParameter, match="'exact'"):
+        hb.Lasso(budget=BUDGET, domain=DOMAIN, calibration="precise").price(n=100)
+    with pytest.raises(InvalidParameter, match="names no method"):
+        hb.Lasso(budget=BUDGET, domain=DOMAIN, calibration="paper").price(n=100)

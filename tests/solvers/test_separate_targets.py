@@ -1,0 +1,81 @@
+"""Several targets under a loss of one prediction: the price of all of them, and the answers about each."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.errors import NotPaidFor
+from hullabaloo.losses import Huber, MultinomialLogistic, Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Allowance, Budget, compose
+from hullabaloo.solvers import GradientSolver, ObjectivePerturbationSolver, SeparateTargetsSolver, separate
+from tests.solvers.tables import Table, problem, table
+
+KEY = TestKey(bytes(range(32)))
+DATA: Table = table(2000, targets=3)
+TASK = replace(problem(DATA), loss=Huber(0.5))
+MENU = CuratorMenu(DATA.facts, TASK.neighbours, TASK.records)
+ALLOWANCE = Allowance(Budget(2.0, 1e-6))
+SOLVERS = [GradientSolver(), ObjectivePerturbationSolver()]
+
+
+def curator(quotes: tuple) -> Curator:
+    from hullabaloo.data.source import Rows
+
+    return Curator(Rows(DATA.X, DATA.Y), quotes, key=KEY)
+
+
+def test_only_losses_of_one_prediction_are_taken_apart() -> None:
+    assert separate(TASK)
+    assert not separate(replace(TASK, targets=1))
+    assert not separate(replace(TASK, loss=MultinomialLogistic()))
+    assert not separate(replace(TASK, loss=Squared()))
+
+
+@pytest.mark.parametrize("inner", SOLVERS, ids=lambda solver: solver.name)
+def test_the_plan_uses_the_budget_up_and_no_more(inner) -> None:
+    plan = SeparateTargetsSolver(inner).plan(TASK, MENU, ALLOWANCE)
+    assert ALLOWANCE.takes(plan.event)
+    assert not ALLOWANCE.scaled(0.97).takes(plan.event)
+    alone = inner.plan(replace(TASK, targets=1), MENU, ALLOWANCE)
+    assert all(q.count % 3 == 0 for q in plan.quotes)
+    if inner.name == "gradient":
+        share = replace(plan.quotes[0], count=plan.quotes[0].count // 3)
+        third = compose(share.event, count=share.count).gdp_mu()
+        assert third == pytest.approx(
+            compose(alone.quotes[0].event, count=alone.quotes[0].count).gdp_mu() / math.sqrt(3), rel=0.02
+        )
+
+
+@pytest.mark.parametrize("inner", SOLVERS, ids=lambda solver: solver.name)
+def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
+    solver = SeparateTargetsSolver(inner)
+    plan = solver.plan(TASK, MENU, Allowance(Budget(20.0, 1e-6)))
+    asked = curator(plan.quotes)
+    theta = solver.run(TASK, plan, asked).theta
+    assert theta.shape == (4, 3)
+    best = np.linalg.lstsq(DATA.X, DATA.Y, rcond=None)[0]
+    for j in range(3):
+        assert np.linalg.norm(theta[:, j] - best[:, j]) < 0.5 * np.linalg.norm(best[:, j])
+    for j in range(3):  # nothing is left, whoever asks
+        with pytest.raises(NotPaidFor, match="all have been given"):
+            inner.run(replace(TASK, targets=1), replace(plan, quotes=plan.quotes), asked.of_target(j))
+    assert solver.predicted_risk(TASK, plan) > 0.0
+    assert solver.predicted_noise(TASK, plan, DATA.X.T @ DATA.X / 2000).shape == (4,)
+
+
+def test_answers_about_different_targets_have_different_noise() -> None:
+    """Under one key: the same noise twice would cancel in the difference of two answers."""
+    quote = MENU.gradient(Huber(0.5), clip=0.5, mu=0.1, count=2)
+    asked = curator((quote,))
+    theta = np.zeros(4)
+    noise = []
+    for j in (0, 1):
+        exact = DATA.X.T @ np.clip(-DATA.Y[:, j], -0.5, 0.5) / 2000
+        noise.append(asked.of_target(j).gradient(theta) - exact)
+    assert np.abs(noise[0] - noise[1]).min() > 1e-6
+    with pytest.raises(NotPaidFor):
+        asked.gradient(theta)
