@@ -3,7 +3,8 @@
 Three things are bought before the steps, for an eighth of the budget: the columns' means, how long centred records are,
 and, after a fifth of the steps, how long their gradients are. Noise is proportional to the longest gradient that is let
 through: records far from zero but near each other, and residuals far below their declared range, need not pay for what they
-might have been. Steps, travel and T follow `route.py`.
+might have been. Steps, travel and T follow `route.py`. Where noise is low enough, the last steps are for the intercept alone and
+cut next to nothing, as cut gradients of a skewed target would leave its median.
 """
 
 import math
@@ -21,7 +22,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
 from hullabaloo.solvers.histogram import edges, quantile
 from hullabaloo.solvers.reference import Reference
-from hullabaloo.solvers.route import BINS, TYPICAL, Route, centred, route, split
+from hullabaloo.solvers.route import BINS, TYPICAL, Route, centred, levelled, route, split
 
 Array = npt.NDArray[np.float64]
 
@@ -29,6 +30,12 @@ SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
 BURN = 0.3
 """Share of the second walk that is not averaged."""
+DOUBT = 0.5
+"""Standard deviations above the mean of pure noise from which the first walk's gradient is evidence of a signal."""
+CAREFUL = 0.3
+"""Share of the full travel that is walked without evidence."""
+EAGER = 4.0
+"""The full travel is walked where at least a quarter of the squared gradient is evidence."""
 TRAVEL_FIRST = 0.5
 """Travel of the first walk, times λ."""
 
@@ -70,13 +77,18 @@ class AdaptiveGradientSolver(Solver):
         typical = math.hypot(view.typical, view.lift if problem.intercept else 0.0)
         start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
         reach = 0.5 * path.slope * typical
-        last, mean = walk.go(start, path.first, reach, TRAVEL_FIRST, 0.5)
+        ridge = walk.ridge(reach)
+        last, mean, gradient = walk.go(start, path.first, reach, min(TRAVEL_FIRST / ridge, walk.linear), 0.5)
+        boldness = walk.boldness(gradient, reach)
         grid = edges(2.0 * path.slope * typical, BINS - 1)
         shares = curator.scales(mean, centre=view.centre, lift=view.lift, edges=grid)
         cut = quantile(shares, grid, path.share_noise, above=path.cut, likely=0.25 * path.slope * typical)
         cut = max(cut, path.least * path.slope * typical)
-        _, theta = walk.go(last, path.second, cut, path.reach, BURN)
-        trace = {"typical length": view.typical, "gradients cut at": cut, "ridge": walk.ridge(cut)}
+        travel = boldness * path.reach / walk.ridge(cut)
+        _, theta, _ = walk.go(last, path.second, cut, travel, BURN)
+        if levelled(problem, path):
+            theta = walk.levelled(theta)
+        trace = {"typical length": view.typical, "gradients cut at": cut, "boldness": boldness, "travel": travel}
         return Solution(theta[:, None], trace=(trace,))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
@@ -160,19 +172,37 @@ class _Walk:
         """λ."""
         return self.path.ridge(self.problem.dimension - self.problem.intercept, self.view.typical, reach)
 
-    def go(self, start: Array, steps: int, reach: float, far: float, burn: float) -> tuple[Array, Array]:
-        """The last iterate and the mean of all but the first share `burn`, after travelling `far/λ`."""
+    @property
+    def linear(self) -> float:
+        """How far one may travel while the slopes still grow in proportion: 1 over the largest curvature."""
+        return 1.0 / (self.path.smoothness * self.view.typical**2)
+
+    def boldness(self, gradient: Array, reach: float) -> float:
+        """How much of the full travel the first walk's mean gradient speaks for: from `CAREFUL` to 1.
+
+        Without any signal `q = ‖g‖²/V` is χ²_p in p coordinates, V the known variance of the noise in each.
+        """
+        p = self.problem.dimension - self.problem.intercept
+        if p == 0:
+            return 1.0
+        variance = (self.path.noise * reach) ** 2 * self.path.steps / self.path.first
+        q = float(gradient[:p] @ gradient[:p]) / variance
+        mean = p + DOUBT * math.sqrt(2.0 * p)
+        return min(max(CAREFUL, EAGER * (1.0 - mean / q)), 1.0) if q > mean else CAREFUL
+
+    def go(self, start: Array, steps: int, reach: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
+        """The last iterate, the mean of all but the first share `burn`, and the mean gradient."""
         problem, path, view = self.problem, self.path, self.view
-        travel = far / self.ridge(reach)
         largest = 1.0 / (path.smoothness * view.typical**2 * path.room)
         memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / 8.0))
         step = min(largest, travel * (1.0 - memory) / steps)
         middle = min(1.0 / (path.smoothness * path.room), SETTLE * (1.0 - memory) / (steps * path.smoothness))
         slopes = problem.dimension - problem.intercept
         theta, speed, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
-        first = int(steps * burn)
+        first, gradient = int(steps * burn), np.zeros_like(start)
         for t in range(steps):
             g = self.curator.step(theta, centre=view.centre, lift=view.lift, reach=reach)
+            gradient += g / steps
             before = theta[:slopes]
             speed[:slopes] = memory * speed[:slopes] - step * g[:slopes]
             after = _proximal(problem, before + speed[:slopes], step) if slopes else before
@@ -187,7 +217,24 @@ class _Walk:
             theta = new
             if t >= first:
                 total += theta
-        return theta, self._feasible(total / (steps - first))
+        return theta, self._feasible(total / (steps - first)), gradient
+
+    def levelled(self, theta: Array) -> Array:
+        """The intercept once more, by steps that cut next to no derivative: a skewed target's mean is not its median."""
+        problem, path, view = self.problem, self.path, self.view
+        lift = 20.0 * view.typical
+        reach, (low, high) = path.slope * lift * 1.01, problem.loss.intercept_bounds
+        step, theta, total, speed = 0.5 / path.smoothness, theta.copy(), 0.0, 0.0
+        middle = float(
+            view.centre @ theta
+        )  # below, the intercept is theta[-1] and the prediction at the centre that plus this
+        for t in range(path.level):
+            g = self.curator.step(theta, centre=view.centre, lift=lift, reach=reach)
+            speed = 0.5 * speed - step * float(g[-1])
+            theta[-1] = min(max(theta[-1] + speed, low - middle), high - middle)
+            total += float(theta[-1]) if t >= path.level // 3 else 0.0
+        theta[-1] = total / (path.level - path.level // 3)
+        return self._feasible(theta)
 
     def _feasible(self, theta: Array) -> Array:
         """The intercept within its bounds where a set needs them."""

@@ -36,6 +36,10 @@ ROOM = 1.5
 """How many times the estimated curvature a step must be stable for."""
 FIRST = 0.2
 """Share of the steps that come before gradients are cut at their own quantile."""
+LEVEL = 0.12
+"""Share of steps for the intercept alone."""
+AUDIBLE = 0.006
+"""Noise s above which these steps are not taken: the intercept would suffer more from noise than from cut gradients."""
 FEWEST, MOST = 10, 240
 USUAL = 0.03
 """Noise s√p at which the constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
@@ -53,6 +57,7 @@ class Route:
 
     Attributes:
         first, second: numbers of steps before and after gradients are cut anew.
+        level: number of steps for the intercept alone, at the end.
         noise: s, of the unit sum's mean when all steps are averaged.
         mean_noise: of each column's mean.
         share_noise: of each share of a histogram.
@@ -67,6 +72,7 @@ class Route:
 
     first: int
     second: int
+    level: int
     noise: float
     mean_noise: float
     share_noise: float
@@ -81,7 +87,7 @@ class Route:
     @property
     def steps(self) -> int:
         """T."""
-        return self.first + self.second
+        return self.first + self.second + self.level
 
     def ridge(self, slopes: int, typical: float, reach: float) -> float:
         """λ for gradients shortened to `reach`."""
@@ -107,6 +113,11 @@ def centred(problem: Problem) -> bool:
     return problem.intercept and problem.dimension > 1
 
 
+def levelled(problem: Problem, path: Route) -> bool:
+    """Whether the intercept is fitted once more."""
+    return path.level > 0
+
+
 def route(problem: Problem, menu: Menu, mu: float) -> Route:
     """The public rule for a budget of `mu` (finite)."""
     loss = problem.loss
@@ -129,6 +140,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     return Route(
         first=max(3, round(FIRST * second_steps)),
         second=second_steps,
+        level=max(6, round(LEVEL * second_steps)) if centred(problem) and noise * slope < AUDIBLE else 0,
         noise=noise,
         mean_noise=menu.means(mu=to_means).sigma * problem.norm_l2 / problem.records if centred(problem) else 0.0,
         share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
