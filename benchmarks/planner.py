@@ -163,7 +163,7 @@ def pose(case: Case, rng: np.random.Generator) -> tuple[Problem, RowFacts, Synth
     values = np.arange(1.0, p + 1.0) ** -decay
     basis = np.linalg.qr(rng.normal(size=(p, p)))[0]
     X = (rng.uniform(-1.7, 1.7, size=(n, p)) * np.sqrt(values / values.sum())) @ basis.T
-    X *= math.sqrt(rng.uniform(0.2, 0.5))
+    X *= math.sqrt(rng.uniform(0.05, 0.3))
     X += rng.choice([-1.0, 1.0], size=p) * math.sqrt(rng.uniform(0.0, 0.5) / p)
     X /= np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
     theta = model(case, rng, p)

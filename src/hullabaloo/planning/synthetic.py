@@ -43,7 +43,7 @@ class Scenario:
     number: int
 
 
-SCENARIOS = (Scenario("weak signal", 0.1, 1.0, 0.6, 0.4, 1), Scenario("strong signal", 0.5, 1.0, 0.3, 0.3, 2))
+SCENARIOS = (Scenario("weak signal", 0.1, 1.0, 0.8, 0.5, 1), Scenario("strong signal", 0.5, 1.0, 0.6, 0.3, 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
