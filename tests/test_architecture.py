@@ -10,7 +10,19 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "hullabaloo"
 
 # room -> rooms it may import; `errors` and `_version` are open to all.
-BELOW_FIT = {"geometry", "quadratic", "losses", "privacy", "noise", "data", "curator", "solvers", "planning", "ledger", "release"}
+BELOW_FIT = {
+    "geometry",
+    "quadratic",
+    "losses",
+    "privacy",
+    "noise",
+    "data",
+    "curator",
+    "solvers",
+    "planning",
+    "ledger",
+    "release",
+}
 ALLOWED = {
     "geometry": set(),
     "quadratic": {"geometry"},

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from hullabaloo.errors import (
     UnknownDataset,
 )
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.choose import SOLVERS
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -68,6 +70,8 @@ def ledger(tmp_path: Path) -> hb.Ledger:
 
 def model(**changes: Any) -> hb.LinearRegression:
     domain = hb.Domain(features=FEATURES, target=(-10, 10), records=changes.pop("records", None))
+    if changes.get("solver") in ("mirror_descent", "frank_wolfe"):
+        changes["constraint"] = hb.L1Ball(1.0)
     return hb.LinearRegression(**{"budget": BUDGET, "domain": domain, **changes})
 
 
@@ -163,7 +167,7 @@ def published(fitted: hb.LinearRegression, ledger: hb.Ledger | None = None) -> d
     return shown
 
 
-@pytest.mark.parametrize("solver", ["moments", "gradient", "auto"])
+@pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
 def test_add_or_remove_hides_the_number_of_rows(tmp_path: Path, solver: str) -> None:
     """Record and replay at n and n + 1: all that is published is the same, but for the noisy answers themselves."""
     X, y = data(501)
@@ -177,7 +181,7 @@ def test_add_or_remove_hides_the_number_of_rows(tmp_path: Path, solver: str) -> 
         what = published(fitted, ledger)
         shown.append(json.dumps(what, sort_keys=True, default=str).replace(str(tmp_path / f"{n}.db"), "PATH"))
     assert shown[0] == shown[1]
-    assert "501" not in shown[0].replace("0.501", "")
+    assert not re.search(r"(?<![\d.])50[01](?![\d.])", shown[0])  # as a number of its own, not as digits of another
 
 
 def test_add_or_remove_needs_a_declared_number_of_records() -> None:
@@ -186,7 +190,7 @@ def test_add_or_remove_needs_a_declared_number_of_records() -> None:
         model(neighbours="add-or-remove").fit(X, y)
 
 
-@pytest.mark.parametrize("solver", ["moments", "gradient"])
+@pytest.mark.parametrize("solver", sorted(SOLVERS))
 @pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
 def test_values_never_decide_the_outcome(cell: float, solver: str, recwarn: pytest.WarningsRecorder) -> None:
     X, y = data()
