@@ -25,6 +25,7 @@ DATA = (
 EPSILONS = (1.0, 0.1)
 RELATIONS = ("add-or-remove", "replace-one")
 DRAWS, FOLDS, DELTA = 20, 10, 1e-6
+LARGE = 5_000
 Array = np.ndarray
 
 
@@ -61,20 +62,37 @@ def folds(records: int) -> Iterator[tuple[Array, Array]]:
 
 
 def measure(X: Array, y: Array, epsilon: float, relation: str, draws: int) -> dict[str, Any]:
-    """Mean over folds of the test error, averaged over noise draws; its standard error is over draws."""
+    """Mean over folds of the test error, averaged over noise draws; its standard error is over draws.
+
+    At ε ≥ 1 and `LARGE` records the moments solver's error and the least squares' own are measured beside it.
+    """
     errors, solvers, trivial = np.zeros((draws, FOLDS)), set(), []
+    large = epsilon >= 1.0 and len(y) >= LARGE
+    moments, best = np.full((draws, FOLDS), math.nan), []
     for f, (train, test) in enumerate(folds(len(y))):
         trivial.append(float(np.mean(y[test] ** 2)))
+        exact = np.linalg.lstsq(X[train], y[train], rcond=None)[0]
+        best.append(float(np.mean((X[test] @ exact - y[test]) ** 2)))
         for draw in range(draws):
-            model = hb.LinearRegression(
-                budget=hb.Budget(epsilon, DELTA),
-                domain=hb.Domain(row_norm=1.0, target=(-1, 1), records=len(train)),
-                neighbours=relation,
-                fit_intercept=False,
-            ).fit(X[train], y[train])
-            errors[draw, f] = np.mean((model.predict(X[test]) - y[test]) ** 2)
-            solvers.add(str(model.release_.plan["solver"]))
+            for solver in ("auto", "moments") if large else ("auto",):
+                model = hb.LinearRegression(
+                    budget=hb.Budget(epsilon, DELTA),
+                    domain=hb.Domain(row_norm=1.0, target=(-1, 1), records=len(train)),
+                    neighbours=relation,
+                    fit_intercept=False,
+                    solver=solver,
+                ).fit(X[train], y[train])
+                error = np.mean((model.predict(X[test]) - y[test]) ** 2)
+                if solver == "auto":
+                    errors[draw, f] = error
+                    solvers.add(str(model.release_.plan["solver"]))
+                else:
+                    moments[draw, f] = error
     means = errors.mean(axis=1)
+    compared = {
+        "moments_error": float(moments.mean()),
+        "excess_over_moments_excess": float((means.mean() - np.mean(best)) / (moments.mean() - np.mean(best))),
+    }
     return {
         "epsilon": epsilon,
         "neighbours": relation,
@@ -82,6 +100,8 @@ def measure(X: Array, y: Array, epsilon: float, relation: str, draws: int) -> di
         "error": float(means.mean()),
         "standard_error": float(means.std(ddof=1) / math.sqrt(draws)) if draws > 1 else math.nan,
         "predicting_zero": float(np.mean(trivial)),
+        "non_private": float(np.mean(best)),
+        **(compared if large else {}),
     }
 
 
@@ -107,10 +127,22 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "ahead of these": sum(row["error"] < row["published_best"] for row in learned),
                     "behind on": [row["table"] for row in part if row["error"] >= row["published_best"]],
                     "worst error / predicting zero": max(row["error"] / row["predicting_zero"] for row in part),
+                    **_beside_moments(part),
                     "median share of the non-private gain": float(np.median(kept)) if kept else math.nan,
                 }
             )
     return lines
+
+
+def _beside_moments(part: list[dict[str, Any]]) -> dict[str, Any]:
+    ratios = [row["excess_over_moments_excess"] for row in part if "excess_over_moments_excess" in row]
+    if not ratios:
+        return {"median excess / that of moments, large tables": "", "at most half of it on": ""}
+    half = sum(ratio <= 0.5 for ratio in ratios)
+    return {
+        "median excess / that of moments, large tables": float(np.median(ratios)),
+        "at most half of it on": f"{half} of {len(ratios)}",
+    }
 
 
 def _published() -> dict[tuple[str, float], dict[str, float]]:
