@@ -62,6 +62,7 @@ def plan(
     """Compare every solver for a problem, from public facts: reads no table and spends nothing."""
     from hullabaloo.geometry import penalty_from_text, set_from_text
     from hullabaloo.planner import plan as compare
+    from hullabaloo.planning.prospectus import HEAD
 
     build.output(picture, overwrite)
     found = compare(
@@ -84,7 +85,7 @@ def plan(
         {"plan": found.to_dict(), "picture": None if picture is None else str(picture)},
         found.title,
         "",
-        table(["solver", "keeps", "excess risk", "formula", "answers", "epsilon"], lines),
+        table(HEAD, lines),
         *found.notes(),
         *([f"Drawn in {picture}."] if picture is not None else []),
     )

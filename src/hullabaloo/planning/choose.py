@@ -111,7 +111,7 @@ def prospects(
     found = propose(problem, menu, allowance, able)
     if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
         found, _ = rehearsed(found, problem, exact(problem, menu), perform)
-    return sorted(found, key=lambda one: (one.plan is None, one.lost if one.rehearsed else one.predicted))
+    return sorted(found, key=lambda one: (one.plan is None, one.score if one.rehearsed else one.predicted))
 
 
 def best_of(found: list[Outlook]) -> Outlook:
@@ -121,7 +121,7 @@ def best_of(found: list[Outlook]) -> Outlook:
         raise CapabilityError(found[0].refusal if found else "No solver is known.")
     best = able[0]
     for one in able:
-        if one.solver.name == FAVOURITE and one.rehearsed and one.lost <= FAVOUR * best.lost:
+        if one.solver.name == FAVOURITE and one.rehearsed and one.score <= FAVOUR * best.score:
             best = one
     assert best.plan is not None
     return replace(best, plan=replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}"))

@@ -22,7 +22,8 @@ class Outlook:
         plan: what it would do; None when it cannot.
         refusal: why it cannot, a sentence; "" when it can.
         predicted: its own formula of the expected excess risk.
-        rehearsed: measured on synthetic tables, one for each scenario; empty where nothing was rehearsed.
+        rehearsed: measured on synthetic tables, one for each scenario with a signal; empty where nothing was rehearsed.
+        silent: measured where there is nothing to learn: what a plan loses there is harm.
     """
 
     solver: Solver
@@ -30,6 +31,7 @@ class Outlook:
     refusal: str = ""
     predicted: float = math.inf
     rehearsed: tuple[Rehearsed, ...] = ()
+    silent: Rehearsed | None = None
 
     @property
     def risk(self) -> float:
@@ -44,6 +46,19 @@ class Outlook:
         if not self.rehearsed:
             return math.inf
         return math.fsum(one.risk / max(one.constant, 1e-300) for one in self.rehearsed) / len(self.rehearsed)
+
+    @property
+    def harm(self) -> float:
+        """Excess risk where there is nothing to learn, in units of what a constant loses where there is a weak signal."""
+        if self.silent is None or not self.rehearsed:
+            return 0.0
+        return self.silent.risk / max(min(one.constant for one in self.rehearsed), 1e-300)
+
+    @property
+    def score(self) -> float:
+        """What decides: the mean of what is lost in each scenario, harm included."""
+        n = len(self.rehearsed)
+        return (n * self.lost + self.harm) / (n + 1)
 
 
 def propose(problem: Problem, menu: Menu, allowance: Allowance, solvers: Mapping[str, Solver]) -> list[Outlook]:
@@ -81,6 +96,6 @@ def rehearsed(
         if one.plan is None:
             found.append(one)
             continue
-        tried = tuple(rehearse(scene, one.solver, one.plan, perform, draws) for scene in scenes)
-        found.append(Outlook(one.solver, one.plan, "", one.predicted, tried))
+        *tried, silent = (rehearse(scene, one.solver, one.plan, perform, draws) for scene in scenes)
+        found.append(Outlook(one.solver, one.plan, "", one.predicted, tuple(tried), silent))
     return found, scenes

@@ -13,7 +13,7 @@ from hullabaloo.privacy import Allowance, epsilon_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HEAD = ("solver", "keeps", "excess risk", "formula", "answers", "epsilon")
+HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "answers", "epsilon")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Prospect:
             the scenarios; None where nothing was rehearsed.
         risk: expected excess empirical risk on the unit domain, the geometric mean over the scenarios.
         low, high: the least and largest excess risk of any rehearsal.
+        harm: expected excess risk where there is nothing to learn; None where nothing was rehearsed.
         formula: the solver's own prediction or bound of the excess risk, with explicit constants.
         answers: how many answers of the curator it buys; each is a pass over the records, a minimiser some dozens.
         epsilon: what it costs at the budget's δ.
@@ -39,6 +40,7 @@ class Prospect:
     risk: float
     low: float
     high: float
+    harm: float | None
     formula: float
     answers: int
     epsilon: float
@@ -48,7 +50,8 @@ class Prospect:
     def of(cls, one: Outlook, allowance: Allowance, delta: float) -> "Prospect":
         """Read a line off an outlook."""
         if one.plan is None:
-            return cls(one.solver.name, False, None, math.inf, math.inf, math.inf, math.inf, 0, math.inf, one.refusal)
+            unknown = (math.inf, math.inf, math.inf, None, math.inf)
+            return cls(one.solver.name, False, None, *unknown, 0, math.inf, one.refusal)
         runs = one.rehearsed
         return cls(
             solver=one.solver.name,
@@ -57,6 +60,7 @@ class Prospect:
             risk=one.risk,
             low=min((run.low for run in runs), default=one.risk),
             high=max((run.high for run in runs), default=one.risk),
+            harm=None if one.silent is None else one.silent.risk,
             formula=one.predicted,
             answers=sum(quote.count for quote in one.plan.quotes),
             epsilon=epsilon_of(one.plan.event, delta) if allowance.is_private else math.inf,
@@ -66,12 +70,13 @@ class Prospect:
     def cells(self) -> tuple[str, ...]:
         """The line's texts, as in `HEAD`."""
         if not self.able:
-            return (self.solver, "cannot", "", "", "", "")
+            return (self.solver, "cannot", "", "", "", "", "")
         kept = "" if self.kept is None else "nothing" if self.kept < 0.005 else f"{self.kept:.0%}"
         return (
             self.solver,
             kept,
             f"{self.risk:.2g}",
+            "" if self.harm is None else f"{self.harm:.2g}",
             f"{self.formula:.2g}" if math.isfinite(self.formula) else "",
             f"{self.answers:,}",
             f"{self.epsilon:.3g}",

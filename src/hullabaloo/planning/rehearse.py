@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.planning.synthetic import SCENARIOS, Scenario, SyntheticTable, synthetic_table
+from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
 
 Array = npt.NDArray[np.float64]
@@ -67,7 +67,7 @@ def rows_for(problem: Problem) -> int:
 def stages(problem: Problem, exact: tuple[Solver, Plan], perform: Perform) -> list[Stage]:
     """The scenarios' tables; `exact` is a solver with a plan that draws no noise."""
     made = []
-    for scenario in SCENARIOS:
+    for scenario in (*SCENARIOS, SILENCE):
         table = synthetic_table(problem, scenario, rows_for(problem))
         small = replace(problem, records=table.X.shape[0])
         best = perform(small, *exact, table, 0).theta
