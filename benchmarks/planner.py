@@ -116,7 +116,7 @@ def measure(case: Case) -> dict[str, Any]:
     menu = CuratorMenu(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
     found = prospects(problem, menu, allowance, rehearsal(facts))
-    chosen = best_of(found)
+    chosen = best_of(found, intercept=True)
     solver, plan = exact(problem, menu)
     rows = Rows(table.X, table.Y)
     best = objective(problem, table, solver.run(problem, plan, Curator(rows, plan.quotes)).theta)

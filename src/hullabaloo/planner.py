@@ -93,7 +93,7 @@ def plan(
 def prospectus(posed: Posed, budget: Budget) -> Prospectus:
     """The table of a posed task."""
     found: Sequence[Outlook] = prospects(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
-    taken = best_of(list(found))
+    taken = best_of(list(found), intercept=posed.problem.intercept)
     delta = budget.delta if budget.kind == "dp" and budget.is_private and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]
     constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()
