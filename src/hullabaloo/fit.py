@@ -107,9 +107,10 @@ def _choose(posed: Posed, name: str) -> tuple[Solver, Plan]:
     """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
     facts = (posed.problem, posed.menu, posed.allowance, name)
     try:
-        return _remembered(*facts)
+        hash(facts)
     except TypeError:  # a set that holds an array cannot be remembered
         return choose(*facts, posed.perform)
+    return _remembered(*facts)
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.losses import Squared
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.planning.rehearse import Perform
@@ -118,10 +118,19 @@ def best_of(found: list[Outlook], *, intercept: bool) -> Outlook:
     """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
     if not able:
-        raise CapabilityError(found[0].refusal if found else "No solver is known.")
+        raise _no_solver(found)
     best = min(able, key=lambda one: _weighed(one, intercept))
     assert best.plan is not None
     return replace(best, plan=replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}"))
+
+
+def _no_solver(found: list[Outlook]) -> HullabalooError:
+    """A fault of the budget as it is, else what each solver said."""
+    for one in found:
+        if isinstance(one.refusal, BudgetError):
+            return one.refusal
+    said = " ".join(f"[{one.solver.name}] {one.refusal}" for one in found)
+    return CapabilityError(f"No solver can do what is asked. Nothing was charged or read. {said}")
 
 
 def _weighed(one: Outlook, intercept: bool) -> float:

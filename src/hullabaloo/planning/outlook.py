@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, InvalidParameter
+from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.planning.rehearse import DRAWS, Perform, Rehearsed, Stage, rehearse, stages
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
@@ -20,7 +20,7 @@ class Outlook:
     Attributes:
         solver: the solver.
         plan: what it would do; None when it cannot.
-        refusal: why it cannot, a sentence; "" when it can.
+        refusal: why it cannot, as it said itself; None when it can.
         predicted: its own formula of the expected excess risk.
         rehearsed: measured on synthetic tables, one for each scenario with a signal; empty where nothing was rehearsed.
         silent: measured where there is nothing to learn: what a plan loses there is harm.
@@ -28,7 +28,7 @@ class Outlook:
 
     solver: Solver
     plan: Plan | None
-    refusal: str = ""
+    refusal: HullabalooError | None = None
     predicted: float = math.inf
     rehearsed: tuple[Rehearsed, ...] = ()
     silent: Rehearsed | None = None
@@ -68,10 +68,10 @@ def propose(problem: Problem, menu: Menu, allowance: Allowance, solvers: Mapping
         try:
             plan = solver.plan(problem, menu, allowance)
         except (CapabilityError, CalibrationError, BudgetError, InvalidParameter) as refused:
-            found.append(Outlook(solver, None, str(refused)))
+            found.append(Outlook(solver, None, refused))
             continue
         if not allowance.takes(plan.event):
-            found.append(Outlook(solver, None, "Its plan costs more than the budget allows."))
+            found.append(Outlook(solver, None, CapabilityError("Its plan costs more than the budget allows.")))
             continue
         found.append(Outlook(solver, plan, predicted=solver.predicted_risk(problem, plan)))
     return found
@@ -97,5 +97,5 @@ def rehearsed(
             found.append(one)
             continue
         *tried, silent = (rehearse(scene, one.solver, one.plan, perform, draws) for scene in scenes)
-        found.append(Outlook(one.solver, one.plan, "", one.predicted, tuple(tried), silent))
+        found.append(Outlook(one.solver, one.plan, None, one.predicted, tuple(tried), silent))
     return found, scenes

@@ -51,7 +51,7 @@ class Prospect:
         """Read a line off an outlook."""
         if one.plan is None:
             unknown = (math.inf, math.inf, math.inf, None, math.inf)
-            return cls(one.solver.name, False, None, *unknown, 0, math.inf, one.refusal)
+            return cls(one.solver.name, False, None, *unknown, 0, math.inf, str(one.refusal))
         runs = one.rehearsed
         return cls(
             solver=one.solver.name,
