@@ -76,6 +76,15 @@ def test_the_optimum_is_scikit_learns() -> None:
     assert theta == pytest.approx(np.append(poisson.coef_, poisson.intercept_), abs=1e-5)
 
 
+def test_classes_without_an_error_have_no_optimum_and_the_search_for_it_ends() -> None:
+    data = small(Logistic())
+    apart = np.where(data.X[:, :1] > 0.0, 1.0, -1.0)
+    theta = solved(replace(data, Y=apart), Logistic())
+    margins = apart * (data.X @ theta)
+    assert margins.min() > 30.0  # told apart for every purpose,
+    assert np.exp(-margins).mean() > 1e-25  # and then it stops
+
+
 @pytest.mark.parametrize("strength", [0.0, 0.02])
 def test_quantiles_are_scikit_learns(strength: float) -> None:
     data = small(Pinball(0.3))

@@ -19,8 +19,11 @@ _ROUGH = 1e-3
 _WARM = 60
 
 
-def newton(objective: Objective, start: Array, tolerance: float) -> tuple[Local, Array | None]:
-    """Damped proximal Newton steps until they no longer help: the last point, and its Hessian when one was formed."""
+def newton(objective: Objective, start: Array, tolerance: float, least: float = 0.0) -> tuple[Local, Array | None]:
+    """Damped proximal Newton steps until they no longer help: the last point, and its Hessian when one was formed.
+
+    They end, too, where F would fall at a rate of at most `least` along the step, for each record.
+    """
     local = objective.at(start, objective.predictions(start))
     hessian: Array | None = None
     for _ in range(_NEWTON):
@@ -31,7 +34,7 @@ def newton(objective: Objective, start: Array, tolerance: float) -> tuple[Local,
         size = euclidean(move)
         if not (size > 0.0 and math.isfinite(size)):
             break
-        length, image = _line(objective, local, target)
+        length, image = _line(objective, local, target, least * local.z.shape[0])
         if length == 0.0:
             break
         theta = target if length == 1.0 else local.theta + length * move
@@ -67,8 +70,8 @@ def model_minimiser(objective: Objective, theta: Array, gradient: Array, hessian
     return solved.theta
 
 
-def _line(objective: Objective, local: Local, target: Array) -> tuple[float, Array]:
-    """A step towards `target` in (0, 1] that minimises a convex majorant of F along it; 0 where none descends."""
+def _line(objective: Objective, local: Local, target: Array, least: float) -> tuple[float, Array]:
+    """A step towards `target` in (0, 1] that minimises a convex majorant of F along it; 0 where F falls by no more than `least`."""
     move = target - local.theta
     image = objective.image(move)
     rise = objective.shape.change(local.theta, target)
@@ -77,7 +80,7 @@ def _line(objective: Objective, local: Local, target: Array) -> tuple[float, Arr
         return objective.slope_along(local, move, length, image) + rise
 
     first, last = slope(0.0), slope(1.0)
-    if not first < 0.0:
+    if not first < -least:
         return 0.0, image
     if last <= 0.0 or last <= -0.1 * first:
         return 1.0, image
