@@ -228,6 +228,22 @@ def test_the_radius_bounds_every_minimiser() -> None:
             assert np.linalg.norm(approximate_minimiser(rows, query, b)) <= query.bound
 
 
+@pytest.mark.parametrize("feasible", [Simplex(1.0), Box(0.5, 1.0)], ids=["simplex", "box"])
+def test_the_radius_of_a_set_without_zero_is_the_sets_own(feasible: Any) -> None:
+    """A strong ridge draws towards 0, which such a set has not: what is reckoned from there is too little."""
+    about = facts(3, norm_l2=1.0)
+    rows = Rows(np.zeros((10, 3)), np.zeros((10, 1)))
+    output = minimizer(about, Neighbours.REPLACE_ONE, 10, feasible=feasible, ridge=100.0)
+    query = perturbed(about, Neighbours.REPLACE_ONE, 10, feasible=feasible, ridge=1000.0)
+    nearest = feasible.project(np.zeros(3))
+    for found, bound in (
+        (exact_minimiser(rows, output, np.zeros(3)), output.bound),
+        (approximate_minimiser(rows, query, np.zeros(3)), query.bound),
+    ):
+        assert found == pytest.approx(nearest, abs=1e-6)
+        assert float(np.linalg.norm(nearest)) <= bound
+
+
 def test_several_predictions_at_once_keep_the_sensitivity() -> None:
     about = facts(2, 3, norm_l2=1.0)
     rng = np.random.default_rng(7)

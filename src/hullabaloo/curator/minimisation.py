@@ -79,17 +79,19 @@ class Family:
     def radius(self, linear: float, rows: int) -> float:
         """A bound of ‖θ*‖₂ for `‖b‖ ≤ linear` and so many rows.
 
-        **Guarantee.** θ* is in C. Without a set, `F(θ*) ≤ F(0)` gives `λ‖θ*‖²/2 ≤ N W sup φ(o, y) + ‖b‖‖θ*‖`, all losses
-        with a code being at least 0 (and clipping lowers them, with the same minimum); and stationarity gives
-        `λ‖θ*‖ ≤ N L + ‖b‖` (ψ has its least value at 0). The smallest of these.
+        **Guarantee.** θ* is in C. Where 0 is a point of C (or there is no set), `F(θ*) ≤ F(0)` gives
+        `λ‖θ*‖²/2 ≤ N W sup φ(o, y) + ‖b‖‖θ*‖`, all losses with a code being at least 0 (and clipping lowers them, with the same
+        minimum); and stationarity gives `λ‖θ*‖ ≤ N L + ‖b‖` (ψ has its least value at 0). The smallest of these.
         """
+        widest = math.inf if self.feasible is None else self.feasible.max_norm(2.0, self.coordinates)
+        if self.feasible is not None and not self.feasible.contains(np.zeros(self.coordinates), 0.0):
+            return widest
         bound = (rows * self.lipschitz + linear) / self.ridge
         if isinstance(self.loss, Loss):
             height = self.facts.max_weight * _highest(self.loss, self.facts.offset_bound)
             by_value = (linear + math.sqrt(linear**2 + 2.0 * self.ridge * rows * height)) / self.ridge
             bound = min(bound, by_value)
-        bound *= 1.0 + 1e-12
-        return bound if self.feasible is None else min(bound, self.feasible.max_norm(2.0, self.coordinates))
+        return min(bound * (1.0 + 1e-12), widest)
 
     def reach(self, linear: float, rows: int) -> Reach:
         """The constants for `‖b‖ ≤ linear` and so many rows."""
