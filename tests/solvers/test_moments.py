@@ -10,8 +10,8 @@ import pytest
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, NoPenalty, Simplex, SquaredL2Penalty
 from hullabaloo.privacy import Allowance, Neighbours
-from hullabaloo.solvers import MomentsSolver, solve_moments
 from hullabaloo.quadratic import minimise_quadratic
+from hullabaloo.solvers import MomentsSolver, solve_moments
 from tests.solvers.tables import least_squares, menu, noisy_moments, problem, solve, table
 
 SETS = [None, L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3), Simplex(0.5)]

@@ -8,7 +8,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.geometry import ConvexSet, NoPenalty, NuclearBall, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.linear_model.parameters import one_of
@@ -36,7 +36,8 @@ class LogisticRegression(PrivateClassifier):
 
     One parameter more:
         multi_class: of more than two classes, "multinomial" (probabilities that are fitted together), "one-vs-rest", or
-            "auto", which is one-vs-rest where the named solver needs losses of one prediction, and multinomial else.
+            "auto": one-vs-rest where the solver is left to the planner, whose best solvers are of losses of one
+            prediction, or needs such a loss; multinomial without noise, over a nuclear ball, and for other named solvers.
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
 
@@ -97,7 +98,11 @@ class LogisticRegression(PrivateClassifier):
 
     def _multinomial(self) -> bool:
         chosen = one_of("multi_class", self.multi_class, ("auto", "multinomial", "one-vs-rest"))
-        return chosen == "multinomial" or (chosen == "auto" and self.solver not in SCALAR)
+        if chosen != "auto":
+            return chosen == "multinomial"
+        if self.solver == "auto" and self.budget is not None and self.budget.is_private:
+            return isinstance(self.constraint, NuclearBall)
+        return self.solver not in SCALAR
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         together = self._multinomial()

@@ -18,8 +18,8 @@ from hullabaloo.geometry import HasElasticForm, PenaltyWithFreeIntercept
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyMoments
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.quadratic import minimise_quadratic
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.reference import Reference
 from hullabaloo.solvers.shrinkage import CAUTION, EDGE, INFINITE, choose_ridge, normalised
 from hullabaloo.solvers.uncertainty import least_squares_errors
