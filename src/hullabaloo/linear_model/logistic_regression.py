@@ -136,4 +136,5 @@ def _apart(plain: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any])
         one.n_features_in_ = coef.shape[1]
         plain.estimators_.append(one)
     plain.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(classes)
+    plain.classes_ = plain.label_binarizer_.classes_
     return plain
