@@ -17,7 +17,7 @@ from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Domain, Encoding, Rows, TargetScale, open_table
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.geometry import ConvexSet, NuclearBall, NuclearPenalty, Penalty
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
@@ -29,6 +29,8 @@ from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsil
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
 
+NO_PAPER = ("moments", "gradient", "adaptive_gradient")
+"""Solvers of which no paper prints how much noise they take."""
 _REHEARSAL = TestKey(b"rehearsals draw from a fixed key")
 
 
@@ -98,6 +100,11 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
             "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
             "solver, such as solver='mirror_descent', or leave calibration='exact'."
         )
+    if task.calibration is Calibration.PAPER and task.solver in NO_PAPER:
+        raise InvalidParameter(
+            f"calibration='paper' was asked of solver={task.solver!r}, which follows no paper's formula for its noise. Leave "
+            "calibration='exact', or name 'mirror_descent', 'frank_wolfe', 'objective_perturbation' or 'output_perturbation'."
+        )
     posed = pose(task, encoding, rows)
     solver, plan = _choose(posed, task.solver)
     return Prepared(task, encoding, posed.problem, solver, plan, posed.allowance, _price(task, plan))
@@ -131,6 +138,7 @@ def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
             "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
+    check_matrix(task, len(facts.targets))
     check_dimension(task.constraint, coordinates(task.loss, encoding))
     records = _public_records(task, rows)
     problem = Problem(
@@ -180,9 +188,22 @@ def check_dimension(constraint: ConvexSet | None, columns: Sequence[str]) -> Non
     shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
     raise InvalidParameter(
         f"The constraint is a set in {constraint.dimension} dimensions, but {len(columns)} encoded columns get a "
-        f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Give one bound for each "
-        "of them, in this order, or a single number for all."
+        f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare the set in as many, "
+        "in this order (a Box takes a single number for all, too)."
     )
+
+
+def check_matrix(task: Task, targets: int) -> None:
+    """Refuse a set or penalty of matrices that has not a column for each target of the loss."""
+    wanted = targets if isinstance(task.loss, VectorLoss) else 1
+    for shape in (task.constraint, task.penalty):
+        if isinstance(shape, NuclearBall | NuclearPenalty) and shape.columns != wanted:
+            raise InvalidParameter(
+                f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, but a fit with the loss "
+                f"{task.loss.name!r} has a matrix of {wanted}, one for each target that is learned together. Nothing was read or "
+                f"charged. Pass columns={wanted}, or use hb.MultiTaskRegression or a multinomial hb.LogisticRegression, which learn "
+                "several together."
+            )
 
 
 def replanned(prepared: Prepared, *, records: int, spend: float) -> float:

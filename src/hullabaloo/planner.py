@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hullabaloo.data import Domain, TargetScale
+from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.fit import Posed, Task, pose
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.losses import AnyLoss, KernelCode, Squared, VectorLoss
+from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, prospects
 from hullabaloo.planning.lower_bounds import LowerBound, lower_bounds
 from hullabaloo.planning.prospectus import Prospect, Prospectus
@@ -70,7 +71,8 @@ def plan(
         raise InvalidParameter(
             "hb.plan got both a set and a penalty, which describe the same trade-off; pass exactly one."
         )
-    chosen_loss = Squared() if loss is None else loss
+    chosen_loss = _loss(loss, domain)
+    _check_shapes(set, penalty, p)
     declared = _domain(domain, p, chosen_loss)
     task = Task(
         what="plan",
@@ -111,6 +113,38 @@ def _bounds(posed: Posed, budget: Budget) -> tuple[LowerBound, ...]:
     if budget.kind != "dp" or not budget.is_private:
         return ()
     return tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta))
+
+
+def _loss(loss: object, domain: Domain | None) -> AnyLoss:
+    """The loss, and whether it is one of what the domain declares."""
+    chosen = Squared() if loss is None else loss
+    if not isinstance(chosen, Loss | VectorLoss):
+        raise InvalidParameter(
+            f"hb.plan needs a loss such as hb.Squared(), hb.Logistic() or hb.Poisson(), but got {loss!r}; pass one of these."
+        )
+    if domain is None or not domain.targets:
+        return chosen
+    classes = isinstance(domain.targets[0], ClassTarget)
+    if classes != (chosen.kernel_code in (*_CLASSES, KernelCode.MULTINOMIAL)):
+        what, fitting = ("classes", "hb.Logistic()") if classes else ("a number", "hb.Squared()")
+        raise InvalidParameter(
+            f"hb.plan got the loss {chosen.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: "
+            "`target` declares a number, `classes` a class."
+        )
+    return chosen
+
+
+def _check_shapes(body: object, penalty: object, p: object) -> None:
+    if not isinstance(body, ConvexSet | None):
+        raise InvalidParameter(
+            f"hb.plan needs a set such as hb.L1Ball(1.0), but got {body!r}; pass one, or leave it out."
+        )
+    if not isinstance(penalty, Penalty | None):
+        raise InvalidParameter(
+            f"hb.plan needs a penalty such as hb.L1Penalty(0.01), but got {penalty!r}; pass one, or leave it out."
+        )
+    if p is not None and (isinstance(p, bool) or not isinstance(p, int) or p < 1):
+        raise InvalidParameter(f"hb.plan needs the number of columns as a whole number, such as p=20, but got {p!r}.")
 
 
 def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:

@@ -215,3 +215,24 @@ def test_help_describes_every_parameter(estimator: type) -> None:
     for name in estimator().get_params():
         assert f"\n    {name}: " in text
     assert "coef_: " in text
+
+
+TWO = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, target={"y": (0, 1), "z": (0, 1)}, indicators=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (hb.MultiTaskRegression(domain=TWO, constraint=hb.NuclearBall(1.0, columns=3)), "matrix of 2"),
+        (hb.Ridge(domain=TWO, penalty=hb.NuclearPenalty(0.1, columns=2)), "matrix of 1.*MultiTaskRegression"),
+        (hb.LinearRegression(domain=TWO, solver="moments", calibration="paper"), "follows no paper's formula"),
+        (hb.LogisticRegression(domain=TWO, solver="gradient", calibration="paper"), "learns classes"),
+        (
+            hb.Lasso(domain=hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"])),
+            "learns numbers.*LogisticRegression",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_a_remedy(model: hb.LinearRegression, says: str) -> None:
+    with pytest.raises(HullabalooError, match=says):
+        model.set_params(budget=hb.Budget(1.0, 1e-6)).price(n=1000)

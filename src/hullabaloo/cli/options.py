@@ -105,15 +105,32 @@ Neighbours = Annotated[
         "hidden; the domain declares `records`).",
     ),
 ]
-Kind = Annotated[Estimator, typer.Option("--estimator", rich_help_panel=_MODEL, help="What is minimised.")]
+Kind = Annotated[
+    Estimator,
+    typer.Option(
+        "--estimator",
+        rich_help_panel=_MODEL,
+        help="The model: numbers, counts, quantiles, classes (logistic, svc) or several targets (multi-task).",
+    ),
+]
 Set = Annotated[
     str | None,
-    typer.Option("--set", metavar="SET", rich_help_panel=_MODEL, help="Constraint: l1:2, l2:1, box:-1,1 or simplex."),
+    typer.Option(
+        "--set",
+        metavar="SET",
+        rich_help_panel=_MODEL,
+        help="Constraint, on columns scaled to at most 1: l1:2, l2:1, lp:1.5,1, box:-1,1, simplex, elastic:0.5,1, "
+        "nuclear:1,3 (3 targets), 'group:1;0-2;3,5;4' (encoded columns) or 'polytope:0,0;1,0;0,1' (vertices).",
+    ),
 ]
 Penalty = Annotated[
     str | None,
     typer.Option(
-        "--penalty", metavar="PENALTY", rich_help_panel=_MODEL, help="Penalty: l1:0.01, l2:0.1 or elastic:0.1,0.5."
+        "--penalty",
+        metavar="PENALTY",
+        rich_help_panel=_MODEL,
+        help="Penalty, instead of a set: l1:0.01, l2:0.1, elastic:0.1,0.5, nuclear:0.1,3 (3 targets) or "
+        "'group:0.1;0-2;3,5;4' (encoded columns).",
     ),
 ]
 SolverName = Annotated[

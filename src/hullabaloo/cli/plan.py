@@ -106,6 +106,9 @@ def loss_from_text(text: str) -> "AnyLoss":
     if not number:
         return getattr(losses, name)(*([0.5] if parameter else []))  # type: ignore[no-any-return]
     try:
-        return getattr(losses, name)(float(number))  # type: ignore[no-any-return]
+        value = float(number)
     except ValueError:
-        raise InvalidParameter(f"The loss {text!r} has {number!r} after the colon, which is no number.") from None
+        raise InvalidParameter(
+            f"The loss {text!r} has {number!r} after the colon, which is no number. Write for example '{word}:0.5'."
+        ) from None
+    return getattr(losses, name)(value)  # type: ignore[no-any-return]

@@ -10,6 +10,8 @@ from sklearn.linear_model import LinearRegression as PlainRegression
 from sklearn.utils import Tags
 
 from hullabaloo.data import TargetScale
+from hullabaloo.data.targets import ClassTarget
+from hullabaloo.errors import DomainError
 from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
@@ -33,6 +35,11 @@ class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[
         return values[:, 0].copy() if values.shape[1] == 1 else values
 
     def _target(self) -> tuple[TargetScale, str | None]:
+        if self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets):
+            raise DomainError(
+                f"{type(self).__name__} learns numbers, and the domain declares classes. Use hb.LogisticRegression or "
+                "hb.LinearSVC; or declare target={'column': (0, 1)} where the column holds 0 and 1: predictions are then chances."
+            )
         return TargetScale.SYMMETRIC, None
 
     def _meaning(self) -> str:

@@ -1,0 +1,34 @@
+"""What `hb.plan` refuses, and with which remedy."""
+
+from typing import Any
+
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.cli.plan import loss_from_text
+from hullabaloo.errors import HullabalooError
+
+NUMBER = hb.Domain(features={"a": (0, 1)}, target=(0, 1), indicators=False)
+CLASSES = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"], indicators=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"p": 5, "set": "l1:1"}, r"a set such as hb.L1Ball\(1.0\)"),
+        ({"p": 5, "penalty": 0.1}, r"a penalty such as hb.L1Penalty\(0.01\)"),
+        ({"p": 5, "loss": "logistic"}, r"a loss such as hb.Squared\(\)"),
+        ({"p": 0}, "such as p=20"),
+        ({"domain": CLASSES}, r"declares classes. Pass loss=hb.Logistic\(\)"),
+        ({"domain": NUMBER, "loss": hb.Logistic()}, r"declares a number. Pass loss=hb.Squared\(\)"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(HullabalooError, match=says):
+        hb.plan(n=1000, budget=hb.Budget(1.0, 1e-6), **asked)
+
+
+@pytest.mark.parametrize(("text", "says"), [("quantile:2", "between 0 and 1"), ("huber:x", "no number")])
+def test_a_loss_of_the_command_line_says_what_is_wrong_with_it(text: str, says: str) -> None:
+    with pytest.raises(HullabalooError, match=says):
+        loss_from_text(text)
