@@ -86,6 +86,20 @@ def test_quadrature_is_above_and_close(epsilon: float, s: float, kappa: float) -
         assert value * (1 - 1e-9) <= above <= value * (1.12 if number == 2 else 1.0025)
 
 
+@pytest.mark.parametrize("epsilon", [3.0, 3.5, 4.0])
+def test_quadrature_is_above_where_products_of_two_values_underflow(epsilon: float) -> None:
+    """Values near 1e-200, which Rényi orders in the hundreds weigh by as much."""
+    s, kappa, at = 0.03, 3.3, np.array([epsilon])
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    cells = s * (1.0 - np.geomspace(1e-4, 1.0, 40)[::-1])
+    middles, halves = (cells[1:] + cells[:-1]) / 2, (cells[1:] - cells[:-1]) / 2
+    g, w = (middles[:, None] + halves[:, None] * nodes).ravel(), (halves[:, None] * weights).ravel()
+    exact = float(w @ peak(s + g, at, kappa))
+    found = float(_far_integral(s, at, kappa)[0])
+    assert 1e-300 < exact < 1e-150
+    assert exact <= found <= 1.2 * exact
+
+
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES)
 def test_every_angle_is_below_the_bound(epsilon: float, s: float, kappa: float) -> None:
     """First and second term at given ρ = |⟨u₁, u₂⟩|, by brute force over the plane; the bound must cover all of them."""

@@ -141,7 +141,7 @@ def _integral(m: "Array", epsilon: "Array", curvature: float) -> "Array":
     left, right = ends[:, 1:], ends[:, :-1]
     pitch = u[1:] - u[:-1]
     bend = np.maximum(0.0, epsilon[:, None] ** 2 + 0.75 * m[:-1] ** 4 - 2.0 * m[1:] ** 2) * pitch**2 / 8.0
-    mean = (2.0 * np.sqrt(left * right) + (left + right) / 2.0) / 3.0
+    mean = (2.0 * np.sqrt(left) * np.sqrt(right) + (left + right) / 2.0) / 3.0
     smooth = pitch * mean * np.exp(np.minimum(bend, 50.0))
     crude = (m[:-1] - m[1:]) * value[:, :-1]
     total: Array = np.minimum(np.where(bend < 50.0, smooth, crude), crude).sum(axis=1)
