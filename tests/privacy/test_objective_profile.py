@@ -86,7 +86,7 @@ def test_quadrature_is_above_and_close(epsilon: float, s: float, kappa: float) -
         assert value * (1 - 1e-9) <= above <= value * (1.12 if number == 2 else 1.0025)
 
 
-@pytest.mark.parametrize("epsilon", [3.0, 3.5, 4.0])
+@pytest.mark.parametrize("epsilon", [3.0, 3.25, 3.5])
 def test_quadrature_is_above_where_products_of_two_values_underflow(epsilon: float) -> None:
     """Values near 1e-200, which Rényi orders in the hundreds weigh by as much."""
     s, kappa, at = 0.03, 3.3, np.array([epsilon])
