@@ -435,6 +435,14 @@ def test_the_papers_noise_is_printed_and_its_real_price_is_stated():
     assert "cut" not in short.reason
 
 
+def test_a_set_of_one_point_has_the_papers_plan_too():
+    data = table(200, 1)
+    asked = problem(data, constraint=Simplex(1.0))
+    solver, allowance = MirrorDescentSolver(), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER)
+    plan = solver.plan(asked, menu(data, asked), allowance)
+    assert math.isfinite(solver.predicted_risk(asked, plan))
+
+
 def test_what_it_cannot_do_is_refused_with_the_remedy():
     data, solver, two = table(), MirrorDescentSolver(), table(targets=2)
     free = problem(data)

@@ -136,6 +136,8 @@ def fixed(blocks: Sequence[Block], count: int, sigma: float, sizes: Sequence[flo
     """Any constant steps: `Σ R²/(ηN) + ηV²/2`, the sum that `lipschitz` minimises."""
     optimisation = noise = 0.0
     for block, size in zip(blocks, sizes, strict=True):
+        if block.reach == 0.0:  # a set of one point, where steps of length 0 lose nothing
+            continue
         optimisation += block.reach**2 / (size * (count + 1)) + size * block.gradient**2 / 2.0
         noise += size * ((block.gradient + sigma * block.noise) ** 2 - block.gradient**2) / 2.0
     return Bound(rule, tuple(Step(size) for size in sizes), optimisation, noise)
