@@ -111,6 +111,13 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(
     assert not (tmp_path / "model.json").exists()
 
 
+def test_solvers_may_be_spelled_as_plans_print_them(run: Run, tmp_path: Path) -> None:
+    prepared(tmp_path, "target = { visits = [0, 30] }")
+    words = ["--domain", "domain.toml", "--records", "1000", *BUDGET, "--json"]
+    for spelling in ("adaptive-gradient", "adaptive_gradient"):
+        assert run("price", *words, "--solver", spelling).json["price"]["solver"] == "adaptive_gradient"
+
+
 def test_numbers_have_no_probabilities(run: Run, tmp_path: Path) -> None:
     prepared(tmp_path, "target = { visits = [0, 30] }")
     assert run("fit", "table.csv", "--domain", "domain.toml", *BUDGET, "--out", "model.json").code == 0

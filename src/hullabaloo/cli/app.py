@@ -28,7 +28,12 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "token_normalize_func": lambda word: word.replace(
+            "_", "-"
+        ),  # solvers as Python and plans spell them are taken too
+    },
 )
 
 

@@ -82,7 +82,14 @@ def price(
             ]
         ),
         "",
-        *(["Expected privacy noise (standard error) of each coefficient, in the units of the table:"] if lines else []),
+        *(
+            [
+                "Expected privacy noise (standard error) of each coefficient, in the units of the table, were its features "
+                "spread evenly over their bounds (seldom so, and the noise is then larger):"
+            ]
+            if lines
+            else []
+        ),
         *([table(["column", "noise"], lines)] if lines else []),
         *(f"Note: {note}." for note in found.notes),
         "Nothing was read or spent.",

@@ -78,6 +78,19 @@ def _points(rest: str) -> Polytope:
     return Polytope(np.array([[float(part) for part in point.split(",")] for point in rest.split(";")]))
 
 
+_EXAMPLES = {
+    "lp": "lp:1.5,2 (exponent, radius)",
+    "box": "box:-1,1",
+    "simplex": "simplex or simplex:2",
+    "polytope": "polytope:0,0;1,0;0,1 (its vertices)",
+    "group": "group:1;0-2;3,4 (a number, then the columns of each group)",
+    "elastic": "elastic:0.5,2",
+    "nuclear": "nuclear:1,3 (a number, then how many targets)",
+    "none": "none",
+}
+"""How a kind is written, by its word."""
+
+
 class _Count(ValueError):
     """A list of numbers of the wrong length."""
 
@@ -162,6 +175,7 @@ def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examp
     if word not in words:
         known = ", ".join(words)
         raise InvalidParameter(f"{text!r} names no {what}, as {word!r} is none of {known}; write {examples}.")
+    examples = _EXAMPLES.get(word, f"{word}:2")
     try:
         return words[word](rest)
     except InvalidParameter:

@@ -64,7 +64,10 @@ class Price:
                 f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
                 f"gain:  {self.expectation}",
                 *(
-                    ["expected privacy noise (standard error) of each coefficient, in the units of the table:"]
+                    [
+                        "expected privacy noise (standard error) of each coefficient, in the units of the table, were its features "
+                        "spread evenly over their bounds (seldom so, and the noise is then larger):"
+                    ]
                     if errors
                     else []
                 ),
