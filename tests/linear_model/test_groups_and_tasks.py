@@ -149,3 +149,11 @@ def test_several_targets_under_noise(tmp_path: Path) -> None:
     assert {row.target for row in model.summary().rows} == {"cost", "visits"}
     single = hb.MultiTaskRegression(budget=BUDGET, domain=DOMAIN, test_key=KEY).fit(frame)
     assert single.coef_.shape == (4,)
+
+
+@pytest.mark.parametrize("columns", [3, 4, 7])
+def test_the_planner_takes_any_number_of_columns_with_any_number_of_targets(columns: int) -> None:
+    domain = hb.Domain(
+        features={f"x{j}": (0, 1) for j in range(columns)}, target={"a": (0, 1), "b": (0, 1)}, indicators=False
+    )
+    assert hb.MultiTaskRegression(domain=domain, budget=hb.Budget(1.0, 1e-7)).price(n=5000).epsilon <= 1.0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
 
@@ -96,8 +97,6 @@ def rehearse(stage: Stage, solver: Solver, plan: Plan, perform: Perform, draws: 
 
 def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
     """Mean loss plus penalty of θ (p, k)."""
-    from hullabaloo.losses import VectorLoss
-
     z = table.X @ theta
     if table.offset is not None:
         z = z + table.offset[:, None]
@@ -116,7 +115,8 @@ def _constant(problem: Problem, table: SyntheticTable) -> Array:
     slopes, k = problem.dimension - problem.intercept, problem.targets
     theta = np.zeros((problem.dimension, k))
     if problem.constraint is not None and slopes:
-        flat = problem.constraint.start(slopes * k if problem.constraint.dimension == slopes * k else slopes)
+        together = slopes * k if isinstance(problem.loss, VectorLoss) else slopes
+        flat = problem.constraint.start(together)
         theta[:slopes] = flat.reshape(slopes, k) if flat.size == slopes * k else flat[:, None]
     if not problem.intercept:
         return theta
