@@ -1,0 +1,400 @@
+"""Audit of whole fits by the other solvers, as in test_audit.py: an attacker who knows both tables and sees every answer.
+
+*Gaussian answers* (gradients, steps, means, histograms, minimisers): the same audit, on canaries that realise nearly all of μ where
+the loss allows it. *Choices*: the attacker's error is at least (1 − δ(0))/2, δ(0) the total variation that the event admits; and the
+share of choices that fall on the likelier candidate is compared with the probability that the statement implies.
+*Objective perturbation*: the drawn b, recovered from the released coefficient, must have the stated variance; and the exact laws of the
+two tables' coefficients, at that variance, must keep the event's profile at every ε, which they come close to.
+Exact sums, minimisers and laws are computed here, by other code than the library's. Without a bug an alarm has probability at most
+5e-8 for each audit, 5e-7 in all.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import brentq
+from scipy.special import betaincinv, chdtri, expit, ndtri
+
+import hullabaloo as hb
+from hullabaloo.curator import Curator, GradientQuery, choice, minimizer, perturbed_minimizer
+from hullabaloo.curator import curator as room
+from hullabaloo.curator.minimisation import Family
+from hullabaloo.curator.step import StepQuery
+from hullabaloo.privacy import delta_of
+from tests.test_audit import KEY, MU, ONES, PLAIN, REMOVED, REPLACED, noise_reused
+
+ALARM = 1e-8
+WATCHED = ("gradient", "means", "scales", "step", "minimizer", "vertex", "perturbed_minimizer")
+Records = list[tuple[float, float, str]]
+Asked = tuple[str, tuple[Any, ...], dict[str, Any], Any]
+
+GDP = hb.Budget.gdp(MU)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit, its worst pair of neighbours, and the part of what may be learned that these realise at least."""
+
+    solver: str
+    neighbours: str
+    columns: slice
+    tables: tuple[Records, Records]
+    realised: float
+    classes: bool = False
+    constraint: Any = None
+    budget: Any = GDP
+
+    def model(self) -> Any:
+        names = {"classes": {"y": ["no", "yes"]}} if self.classes else {"target": {"y": (-1, 1)}}
+        domain = hb.Domain(features={"x": hb.Numeric(-1, 1, indicator=False)}, records=2, **names)
+        made = hb.LogisticRegression if self.classes else hb.LinearRegression
+        return made(
+            budget=self.budget, domain=domain, solver=self.solver, neighbours=self.neighbours,
+            constraint=self.constraint, fit_intercept=self.columns is ONES,
+        )  # fmt: skip
+
+    def frames(self) -> list[pd.DataFrame]:
+        tables = [pd.DataFrame(table, columns=["x", "y", "who"]).drop(columns="who") for table in self.tables]
+        return [t.assign(y=np.where(t["y"] > 0.0, "yes", "no")) if self.classes else t for t in tables]
+
+    def records(self, which: int) -> list[tuple[np.ndarray, float]]:
+        return [(np.array([x, 1.0])[self.columns], y) for x, y, _ in self.tables[which]]
+
+    def slope(self, z: float, y: float) -> float:
+        return -y * float(expit(-y * z)) if self.classes else z - y
+
+
+LONE: tuple[Records, Records] = ([(1.0, 1.0, "a")], [])
+GAUSSIAN = {
+    "gradient, classes": Fit("gradient", "replace-one", PLAIN, REPLACED, 0.68, classes=True),
+    "mirror descent": Fit("mirror_descent", "replace-one", PLAIN, REPLACED, 0.999, constraint=hb.L2Ball(0.5)),
+    "output perturbation": Fit("output_perturbation", "replace-one", PLAIN, REPLACED, 0.99),
+    "output perturbation, removed": Fit("output_perturbation", "add-or-remove", PLAIN, LONE, 0.99),
+    "adaptive gradient": Fit("adaptive_gradient", "replace-one", ONES, REPLACED, 0.94),
+    "adaptive gradient, removed": Fit("adaptive_gradient", "add-or-remove", ONES, REMOVED, 0.999),
+}
+CHOICES = Fit(
+    "frank_wolfe", "replace-one", PLAIN, REPLACED, 0.5, constraint=hb.L1Ball(0.25), budget=hb.Budget(6.0, 0.01)
+)
+PERTURBED = {
+    "replaced": Fit("objective_perturbation", "replace-one", PLAIN, REPLACED, 0.2, budget=hb.Budget(2.0, 0.02)),
+    "removed": Fit("objective_perturbation", "add-or-remove", PLAIN, LONE, 0.4, budget=hb.Budget(2.0, 0.02)),
+}
+
+
+def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
+    """(truth, fitted model, transcript) of every run."""
+    transcript: list[Asked] = []
+
+    def watched(name: str) -> Callable[..., Any]:
+        plain = getattr(Curator, name)
+
+        def ask(curator: Curator, *given: Any, **named: Any) -> Any:
+            found = plain(curator, *given, **named)
+            copied = tuple(one.copy() if isinstance(one, np.ndarray) else one for one in given)
+            transcript.append((name, copied, dict(named), found))
+            return found
+
+        return ask
+
+    with monkeypatch.context() as patch:
+        for name in WATCHED:
+            patch.setattr(Curator, name, watched(name))
+        coin, model, frames = np.random.default_rng(5), case.model(), case.frames()
+        for run in range(runs):
+            truth = int(coin.integers(2))
+            transcript.clear()
+            model.test_key = KEY.derive(run)
+            fitted = model.fit(frames[truth])
+            assert case.budget.admits(fitted.statement_.event)
+            answered = {q["name"]: q["answers"] for q in fitted.statement_.query_noise}
+            assert {n: sum(asked[0] == n for asked in transcript) for n in answered} == answered
+            yield truth, fitted, transcript
+
+
+def exact(case: Fit, which: int, asked: Asked, quoted: dict[str, Any]) -> np.ndarray:
+    """The exact sum (or minimiser) that a question asks for, by the formula of its query."""
+    name, given, named, answer = asked
+    total, norm = np.zeros(answer.shape), math.sqrt(2.0) if case.columns is ONES else 1.0
+    if name == "minimizer":
+        return np.full(1, least(case, which, quoted))
+    for x, y in case.records(which):
+        if name == "means":
+            total += x / norm
+            continue
+        theta = given[0]
+        slope = 1.0 if theta is None else case.slope(float(x @ theta), y)
+        if name == "gradient":
+            total += np.clip(slope, -quoted["clip"], quoted["clip"]) * x
+            continue
+        u = (x - named["centre"]) * scale_of(case, named)
+        length = float(np.linalg.norm(u))
+        if name == "scales":
+            total[int(np.searchsorted(named["edges"], abs(slope) * length, side="right"))] += 1.0
+        else:
+            total += u * np.clip(slope / named["reach"], -1.0 / length, 1.0 / length)
+    return total
+
+
+def scale_of(case: Fit, named: dict[str, Any]) -> np.ndarray:
+    return np.array([1.0, named["lift"]])[case.columns]
+
+
+def least(case: Fit, which: int, quoted: dict[str, Any]) -> float:
+    """The minimiser of one coefficient, for the mean over the declared number of records."""
+    n, clip = quoted["records"], quoted["clip"]
+
+    def rise(t: float) -> float:
+        data = sum(np.clip(case.slope(float(x[0] * t), y), -clip, clip) * x[0] for x, y in case.records(which))
+        return float(data / n + quoted["ridge"] * t)
+
+    return float(brentq(rise, -1e3, 1e3, xtol=1e-14))
+
+
+def noisy(case: Fit, asked: Asked, quoted: dict[str, Any]) -> np.ndarray:
+    """The answer before it was turned into a mean."""
+    name, _, named, answer = asked
+    n = quoted["records"]
+    if name == "minimizer":
+        return np.asarray(answer)
+    if name == "means":
+        return np.asarray(answer * n / (math.sqrt(2.0) if case.columns is ONES else 1.0))
+    if name == "step":
+        return np.asarray(answer * scale_of(case, named) * n / named["reach"])
+    return np.asarray(answer * n)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an audit of Gaussian answers found.
+
+    Attributes:
+        error: the attacker's share of wrong guesses is at most this.
+        realised: the largest μ that the canary realised.
+        scale: mean square of the noise along the difference of the tables, over what is stated, one number for each answer.
+        shared: the same of the sum over a run's answers: above 1 where they share noise.
+        runs: how many fits.
+        answers: how many answers of a fit.
+    """
+
+    error: float
+    realised: float
+    scale: float
+    shared: float
+    runs: int
+    answers: int
+
+    @property
+    def lower(self) -> float:
+        return -2.0 * float(ndtri(min(self.error, 0.5)))
+
+    @property
+    def caught(self) -> bool:
+        too_much = max(self.lower, self.realised) > MU * (1.0 + 1e-9)
+        return too_much or unlike(self.scale, self.runs * self.answers) or unlike(self.shared, self.runs)
+
+
+def unlike(square: float, freedom: int) -> bool:
+    """Whether a mean of squares is not that of so many standard normal numbers."""
+    low, high = chdtri(freedom, [1.0 - ALARM, ALARM]) / freedom
+    return not low <= square <= high
+
+
+def most(wrong: int, runs: int) -> float:
+    return 1.0 if wrong == runs else float(betaincinv(wrong + 1, runs - wrong, 1.0 - ALARM))
+
+
+def audit(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Verdict:
+    wrong, scale, shared, realised, answers = 0, 0.0, 0.0, 0.0, 0
+    for truth, fitted, transcript in fits(case, monkeypatch, runs):
+        quotes = {quote["name"]: quote for quote in fitted.statement_.query_noise}
+        ratio = square = total = 0.0
+        for asked in transcript:
+            quoted = quotes[asked[0]]
+            sums = [exact(case, i, asked, quoted) for i in (0, 1)]
+            noise = quoted.get("noise_std_of_sum", quoted.get("noise_std"))
+            apart, found = (sums[1] - sums[0]) / noise, noisy(case, asked, quoted)
+            ratio += float(apart @ (found - 0.5 * (sums[0] + sums[1]))) / noise
+            length = float(np.linalg.norm(apart))
+            along = apart / length if length > 0.0 else np.eye(len(apart))[0]
+            drawn = float(along @ (found - sums[truth])) / noise  # standard normal, whatever came before
+            total, scale, square = total + drawn, scale + drawn**2, square + length**2
+        answers = len(transcript)
+        wrong += (ratio > 0.0) != bool(truth)
+        shared += total**2 / answers
+        realised = max(realised, math.sqrt(square))
+    return Verdict(most(wrong, runs), realised, scale / runs / answers, shared / runs, runs, answers)
+
+
+@pytest.mark.parametrize("name", GAUSSIAN)
+def test_gaussian_answers_teach_no_more_than_is_stated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = audit(GAUSSIAN[name], monkeypatch, 400)
+    assert not found.caught, found
+    assert GAUSSIAN[name].realised * MU <= found.realised <= MU, found
+    assert found.lower >= 0.35 * GAUSSIAN[name].realised * MU, found  # and the attacker does see it
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The attacker's error at most, against that which the event allows at least; and how far choices are from their law."""
+
+    error: float
+    allowed: float
+    likely: float
+    deviation: float
+
+    @property
+    def caught(self) -> bool:
+        return self.error < self.allowed or abs(self.deviation) > -float(ndtri(ALARM))
+
+
+def audit_choices(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Chosen:
+    """`deviation`: choices of the likelier vertex, less their expected number, in standard deviations."""
+    wrong, more, variance, allowed, errors = 0, 0.0, 0.0, 0.0, 0.0
+    radius = case.constraint.radius
+    for truth, fitted, transcript in fits(case, monkeypatch, runs):
+        quoted = fitted.statement_.query_noise[0]
+        rate = quoted["event"]["epsilon"] / (2.0 * quoted["score_sensitivity_of_sum"])
+        ratio = 0.0
+        for _, given, _, chosen in transcript:
+            s = radius * (1.0 if chosen == 0 else -1.0)
+            assert case.constraint.vertex_at(chosen, 1)[0] == s
+            logs = []
+            for which in (0, 1):
+                g = 0.0
+                for x, y in case.records(which):
+                    g += float(np.clip(case.slope(float(x @ given[0]), y), -quoted["clip"], quoted["clip"]) * x[0])
+                logs.append(-math.log1p(math.exp(2.0 * rate * s * g)))  # of exp(−rate s g) among s and −s
+            ratio += logs[1] - logs[0]
+            p = math.exp(logs[truth])
+            more += (1.0 - p) * (1.0 if p > 0.5 else -1.0)
+            variance += p * (1.0 - p)
+        wrong += (ratio > 0.0) != bool(truth)
+        errors += float(expit(-abs(ratio)))
+        allowed = 0.5 * (1.0 - delta_of(fitted.statement_.event, 0.0))
+    return Chosen(most(wrong, runs), allowed, errors / runs, more / math.sqrt(variance))
+
+
+def test_choices_teach_no_more_than_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = audit_choices(CHOICES, monkeypatch, 400)
+    assert not found.caught, found
+    assert found.likely <= 2.0 * found.allowed, found  # the canary shows most of what may be learned
+
+
+@dataclass(frozen=True)
+class Law:
+    """The mean square of the recovered noise over its stated variance, and exact δ(ε) over the event's profile."""
+
+    square: float
+    used: tuple[float, ...]
+    runs: int
+
+    @property
+    def caught(self) -> bool:
+        return max(self.used) > 1.0 or unlike(self.square, self.runs)
+
+
+def audit_law(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Law:
+    """With one coefficient, `b = −(λθ + Σ φ'_c x)` is known once θ is: its law is that of the released coefficient."""
+    squares, law = 0.0, None
+    for truth, fitted, transcript in fits(case, monkeypatch, runs):
+        quoted = fitted.statement_.query_noise[0]
+        clip, ridge, sigma = quoted["clip"], quoted["ridge_of_sum"], quoted["noise_std_of_linear_term"]
+
+        def drawn(theta: Any, which: int) -> Any:
+            data = sum(np.clip(x[0] * theta - y, -clip, clip) * x[0] for x, y in case.records(which))  # noqa: B023
+            return -(ridge * theta + data)  # noqa: B023
+
+        squares += float(drawn(transcript[0][3][0], truth) / sigma) ** 2
+        if law is None:
+            theta = np.linspace(-16.0 * sigma / ridge, 16.0 * sigma / ridge, 400_001)
+            step, laws = theta[1] - theta[0], []
+            for which in (0, 1):
+                b = drawn(theta, which)
+                bend = ridge + sum(
+                    np.where(np.abs(x[0] * theta - y) < clip, x[0] ** 2, 0.0) for x, y in case.records(which)
+                )
+                laws.append(np.exp(-0.5 * (b / sigma) ** 2) * bend * step / (sigma * math.sqrt(2.0 * math.pi)))
+            assert all(float(p.sum()) == pytest.approx(1.0, abs=1e-4) for p in laws)
+            law = []
+            for epsilon in (0.0, 0.5, 1.0, 2.0, 3.0):
+                pairs = ((laws[0], laws[1]), (laws[1], laws[0]))
+                delta = max(float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum()) for p, q in pairs)
+                law.append((delta - 1e-5) / delta_of(fitted.statement_.event, epsilon))
+    assert law is not None
+    return Law(squares / runs, tuple(law), runs)
+
+
+@pytest.mark.parametrize("name", PERTURBED)
+def test_a_perturbed_minimiser_has_the_law_that_its_event_allows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = audit_law(PERTURBED[name], monkeypatch, 400)
+    assert not found.caught, found
+    assert max(found.used) >= PERTURBED[name].realised, found
+
+
+Bug = Callable[[pytest.MonkeyPatch], None]
+
+
+def halved(owner: type, name: str) -> Bug:
+    """The factor of the relation, or the bound of a record, forgotten."""
+
+    def bug(monkeypatch: pytest.MonkeyPatch) -> None:
+        plain = getattr(owner, name).fget
+        monkeypatch.setattr(owner, name, property(lambda q: 0.5 * plain(q)))
+
+    return bug
+
+
+def quieter(module: Any) -> Bug:
+    """Seven tenths of the noise."""
+
+    def bug(monkeypatch: pytest.MonkeyPatch) -> None:
+        plain = module.gaussian
+        monkeypatch.setattr(module, "gaussian", lambda x, sigma, **rest: plain(x, 0.7 * sigma, **rest))
+
+    return bug
+
+
+def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores twice as far apart as their sensitivity says."""
+    plain = choice.exponential_mechanism
+    monkeypatch.setattr(
+        choice,
+        "exponential_mechanism",
+        lambda scores, sensitivity, *rest, **more: plain(scores, 0.5 * sensitivity, *rest, **more),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("mirror descent", quieter(room)),
+        ("adaptive gradient, removed", quieter(room)),
+        ("adaptive gradient", halved(StepQuery, "record_sensitivity")),
+        ("adaptive gradient, removed", noise_reused),
+        ("gradient, classes", halved(GradientQuery, "record_sensitivity")),
+        ("output perturbation", quieter(minimizer)),
+        ("output perturbation", halved(Family, "lipschitz")),
+    ],
+)
+def test_bugs_in_gaussian_answers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug(monkeypatch)
+    found = audit(GAUSSIAN[name], monkeypatch, 400)
+    assert found.caught, found
+
+
+def test_a_temperature_that_is_too_low_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    hotter(monkeypatch)
+    assert audit_choices(CHOICES, monkeypatch, 400).caught
+
+
+@pytest.mark.parametrize("name", PERTURBED)
+@pytest.mark.parametrize("bug", [quieter(perturbed_minimizer), halved(Family, "lipschitz")])
+def test_bugs_in_perturbed_minimisers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug(monkeypatch)
+    assert audit_law(PERTURBED[name], monkeypatch, 400).caught
