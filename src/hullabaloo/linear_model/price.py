@@ -10,6 +10,7 @@ import numpy as np
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.fit import Prepared, replanned
 from hullabaloo.linear_model.gain import about, prospect, rival
+from hullabaloo.losses import Squared, SquaredTargets
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
 
@@ -113,9 +114,13 @@ def price(prepared: Prepared) -> Price:
 
 
 def _errors(prepared: Prepared) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Names and expected noise of the coefficients on the reference table; nothing for a very wide one."""
+    """Names and expected noise of the coefficients on the reference table; nothing for a very wide one.
+
+    Nothing either for losses that are not squared: the noise follows the curvature where the predictions lie, which no
+    declaration tells (twenty times the noise of a flat prediction has been seen).
+    """
     encoding = prepared.encoding
-    if encoding.facts.width > WIDEST:
+    if encoding.facts.width > WIDEST or not isinstance(prepared.problem.loss, Squared | SquaredTargets):
         return (), ()
     noise = prepared.solver.predicted_noise(prepared.problem, prepared.plan, reference_gram(encoding))
     errors = np.sqrt(encoding.user_matrix(0) ** 2 @ noise**2)
@@ -127,7 +132,8 @@ def _notes(prepared: Prepared, named: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
     notes = []
     if not named:
-        notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown")
+        why = ": it depends on where the records' predictions lie" if encoding.facts.width <= WIDEST else ""
+        notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown{why}")
     if late := large_delta(task.budget, prepared.problem.records):
         notes.append(late)
     features = undetermined(encoding)

@@ -36,6 +36,8 @@ CAREFUL = 0.3
 """Share of the full travel that is walked without evidence."""
 EAGER = 4.0
 """The full travel is walked where at least a quarter of the squared gradient is evidence."""
+UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
+"""How many times the noise of steps alone the slopes and the intercept vary: centres and cuts are noisy too."""
 TRAVEL_FIRST = 0.5
 """Travel of the first walk, times λ."""
 
@@ -102,15 +104,16 @@ class AdaptiveGradientSolver(Solver):
         return 0.5 * (float(values @ (missed + gathered)) + path.smoothness * _middle(problem, path) ** 2)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Standard deviation of the noise in θ, by eigendirections of `gram`."""
+        """Standard deviation of the noise in θ, by eigendirections of `gram`, times what private cuts add to it (measured)."""
         path = Route(**plan.settings)
         ridge, noise = _expected(problem, path)
         slopes = problem.dimension - problem.intercept
         values, vectors = np.linalg.eigh(gram[:slopes, :slopes])
         travel = path.reach / (ridge * path.bound**2)
         deviation = noise * np.minimum(travel, 1.0 / np.maximum(path.smoothness * values, 1e-300))
-        spread = np.sqrt(vectors**2 @ deviation**2)
-        return np.asarray(np.append(spread, [_middle(problem, path)] * problem.intercept), dtype=np.float64)
+        spread = UNSTEADY * np.sqrt(vectors**2 @ deviation**2)
+        middle = UNSTEADY_MIDDLE * _middle(problem, path)
+        return np.asarray(np.append(spread, [middle] * problem.intercept), dtype=np.float64)
 
     def _check(self, problem: Problem, allowance: Allowance) -> Loss:
         if not allowance.is_private:
