@@ -38,7 +38,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks geometry ledger moments noise theory uci_regression
+	$(BIN)/python -m benchmarks frank_wolfe geometry gradient ledger moments noise planner share_kept theory uci_regression
 	$(BIN)/python docs/execute.py --tables
 	$(BIN)/python docs/pictures.py
 
