@@ -10,7 +10,9 @@ import pytest
 
 from hullabaloo.curator import Curator, MinimizerQuery, PerturbedMinimizerQuery
 from hullabaloo.curator import optimise as inner
+from hullabaloo.curator.minimisation import MARGIN
 from hullabaloo.curator.minimizer import exact_minimiser
+from hullabaloo.curator.objective import euclidean
 from hullabaloo.curator.perturbed_minimizer import approximate_minimiser
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
@@ -226,6 +228,22 @@ def test_the_radius_bounds_every_minimiser() -> None:
             b = rng.normal(size=3)
             b *= query.largest_linear / np.linalg.norm(b)
             assert np.linalg.norm(approximate_minimiser(rows, query, b)) <= query.bound
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-160, 1.0, 1e160])
+def test_a_short_subgradient_is_not_taken_for_none(scale: float) -> None:
+    """Squares of tiny numbers are 0: of weights so small, any point had passed for the minimiser."""
+    assert euclidean(scale * np.array([3.0, -4.0])) == pytest.approx(5.0 * scale, rel=1e-15)
+    assert euclidean(np.zeros(2)) == 0.0
+    assert math.isnan(euclidean(np.array([np.nan, 1.0])))
+    assert euclidean(np.array([np.inf, 1.0])) == math.inf
+
+
+def test_where_the_number_of_rows_is_private_larger_tables_are_reckoned_with() -> None:
+    about = facts(2, norm_l2=1.0)
+    assert minimizer(about, Neighbours.REPLACE_ONE, 10).family.most == 10
+    assert minimizer(about, Neighbours.ADD_OR_REMOVE, 10).family.most == MARGIN * 10
+    assert minimizer(replace(about, weighted=True), Neighbours.REPLACE_ONE, 10).family.most == MARGIN * 10
 
 
 @pytest.mark.parametrize("feasible", [Simplex(1.0), Box(0.5, 1.0)], ids=["simplex", "box"])

@@ -21,7 +21,7 @@ from hullabaloo.privacy import Neighbours
 Array = npt.NDArray[np.float64]
 
 MARGIN = 8
-"""Under add-or-remove neighbours, tables of up to this many times the declared number of records are reckoned with."""
+"""Where the number of rows is private, tables of up to this many times the declared number are reckoned with."""
 
 _NORM_SLACK = 1e-12  # by which an encoded row's norm may exceed the declared one
 
@@ -67,8 +67,9 @@ class Family:
 
     @property
     def most(self) -> int:
-        """The number of rows that constants are stated for."""
-        return self.records * (1 if self.neighbours is Neighbours.REPLACE_ONE else MARGIN)
+        """The number of rows that constants are stated for; a table of units has as many rows as its units have."""
+        public = self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike
+        return self.records * (1 if public else MARGIN)
 
     @property
     def doubled(self) -> bool:

@@ -164,5 +164,9 @@ def doubled_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def euclidean(v: Array) -> float:
-    """‖v‖₂."""
-    return math.sqrt(float(v @ v))
+    """‖v‖₂, of v over its largest coordinate, so that no square is lost; NaN where a coordinate is."""
+    largest = float(np.abs(v).max(initial=0.0))
+    if largest == 0.0 or not math.isfinite(largest):
+        return largest
+    scaled = v / largest
+    return largest * math.sqrt(float(scaled @ scaled))

@@ -9,6 +9,9 @@ from hullabaloo.errors import DomainError
 
 NORMS = ("l1", "l2", "linf")
 
+LIGHTEST = 1e-100
+"""The least largest weight: products of two weights are then ordinary numbers."""
+
 
 def features(features: object, functions: object) -> dict[str, Declaration]:
     """Read the declared features and their transforms."""
@@ -104,5 +107,10 @@ def weight(value: object) -> tuple[str, float] | None:
     if largest <= 0:
         raise DomainError(
             f"The largest weight must be positive, and {largest:g} was found: every record would count nothing."
+        )
+    if largest < LIGHTEST:
+        raise DomainError(
+            f"The largest weight must be at least {LIGHTEST:g}, and {largest:g} was found, whose square is lost in rounding. Only "
+            "weights relative to the largest matter: declare them in other units."
         )
     return str(column(value[0], "weight")), largest
