@@ -12,6 +12,7 @@ from hullabaloo.curator import Curator, MinimizerQuery, PerturbedMinimizerQuery
 from hullabaloo.curator import optimise as inner
 from hullabaloo.curator.minimisation import MARGIN
 from hullabaloo.curator.minimizer import exact_minimiser
+from hullabaloo.curator.newton import with_momentum
 from hullabaloo.curator.objective import euclidean
 from hullabaloo.curator.perturbed_minimizer import approximate_minimiser
 from hullabaloo.data.source import Rows
@@ -203,7 +204,10 @@ def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: f
 
 
 @pytest.mark.parametrize(("feasible", "penalty"), [SHAPES[k] for k in (0, 1, 3, 4)], ids=["free", "lasso", "l1", "l2"])
-def test_plain_steps_alone_reach_the_distance(feasible: Any, penalty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError, ValueError, FloatingPointError, InvalidParameter])
+def test_plain_steps_alone_reach_the_distance(
+    error: type[Exception], feasible: Any, penalty: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the quick methods fail in any way, the slow one gives the same point, within twice the distance."""
     about = facts(3, norm_l2=1.0)
     rows = random_rows(np.random.default_rng(5), 25, about)
@@ -212,10 +216,20 @@ def test_plain_steps_alone_reach_the_distance(feasible: Any, penalty: Any, monke
     quick = approximate_minimiser(rows, query, b)
 
     def broken(*arguments: Any) -> Any:
-        raise np.linalg.LinAlgError("broken")
+        raise error("broken")
 
     monkeypatch.setattr(inner, "newton", broken)
     assert float(np.linalg.norm(approximate_minimiser(rows, query, b) - quick)) <= 2.0 * query.distance
+
+
+def test_steps_with_momentum_end_whatever_they_meet() -> None:
+    """No table of a domain makes a gradient undefined; if one did, the slow steps would have to be reached."""
+    about = facts(3, norm_l2=1.0)
+    objective = perturbed(about, Neighbours.REPLACE_ONE, 5).family.objective(
+        random_rows(np.random.default_rng(0), 5, about), np.full(3, np.nan)
+    )
+    found = with_momentum(objective, objective.at(np.zeros(3), objective.predictions(np.zeros(3))), 5)
+    assert np.isnan(found.theta).all()
 
 
 def test_the_radius_bounds_every_minimiser() -> None:

@@ -133,7 +133,7 @@ def with_momentum(objective: Objective, local: Local, steps: int) -> Local:
             move = theta - ahead.theta
             size = float(move @ move)
             new = objective.at(theta, objective.predictions(theta))
-            if float((new.gradient - ahead.gradient) @ move) <= largest * size * (1.0 + 1e-6) or size == 0.0:
+            if float((new.gradient - ahead.gradient) @ move) <= largest * size * (1.0 + 1e-6) or not size > 0.0:
                 break
             largest *= 1.5
         if size == 0.0 and ahead is here:

@@ -75,18 +75,14 @@ def minimise(objective: Objective, reach: Reach, distance: float, *, slack: floa
     else:
         evidence = Stepped(objective, reach.curvature, (distance - slack) * reach.ridge)
     start = np.zeros(objective.dimension)
-    try:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # a warning would depend on the data, as any exception would
+        try:
             theta, done = _quickly(objective, evidence)
-    except (
-        HullabalooError,
-        ArithmeticError,
-        np.linalg.LinAlgError,
-    ):  # an outcome would depend on the data: the slow way
-        theta, done = start, False
-    if done:
-        return theta
-    return _surely(objective, evidence, reach, distance, theta if euclidean(theta) <= reach.radius else start)
+        except (HullabalooError, ArithmeticError, ValueError, np.linalg.LinAlgError):  # the slow way
+            theta, done = start, False
+        if done:
+            return theta
+        return _surely(objective, evidence, reach, distance, theta if euclidean(theta) <= reach.radius else start)
 
 
 def _quickly(objective: Objective, evidence: Evidence) -> tuple[Array, bool]:
