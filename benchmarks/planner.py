@@ -65,25 +65,17 @@ class Case:
 
 
 def cases(count: int = 50) -> list[Case]:
-    """A spread over the grid: each factor steps at its own pace."""
+    """A walk through the whole grid of 576 in strides that share no factor with it: no two problems are alike."""
     made = []
     for number in range(count):
-        records, columns = SHAPES[number % len(SHAPES)]
-        name, constraint, penalty = SETS[(number // 2) % len(SETS)]
+        place = 137 * number % (len(SHAPES) * len(EPSILONS) * len(SETS) * len(LOSSES))
+        place, shape = divmod(place, len(SHAPES))
+        place, epsilon = divmod(place, len(EPSILONS))
+        loss, kind = divmod(place, len(SETS))
+        (records, columns), (name, constraint, penalty) = SHAPES[shape], SETS[kind]
         relation = Neighbours.REPLACE_ONE if number % 3 else Neighbours.ADD_OR_REMOVE
-        epsilon = EPSILONS[(number // 3) % len(EPSILONS)]
         made.append(
-            Case(
-                number,
-                records,
-                columns,
-                epsilon,
-                name,
-                constraint,
-                penalty,
-                LOSSES[(number // 4) % len(LOSSES)],
-                relation,
-            )
+            Case(number, records, columns, EPSILONS[epsilon], name, constraint, penalty, LOSSES[loss], relation)
         )
     return made
 
