@@ -38,7 +38,7 @@ def plan(
     and its excess risk is measured there; beside it stands the solver's own formula and the lower bounds of the literature.
 
     Args:
-        n: the number of records (the declared nominal number under add-or-remove).
+        n: the number of records; where that is private, the nominal number to plan for, in place of the domain's.
         budget: what may be spent.
         p: the number of columns, where the domain is a row norm only, or where no domain is given.
         domain: what is declared about rows and target; without one, rows of l2 norm at most 1 and a target in [−1, 1] (two
@@ -73,7 +73,7 @@ def plan(
         )
     chosen_loss = _loss(loss, domain)
     _check_shapes(set, penalty, p)
-    declared = _domain(domain, p, chosen_loss)
+    declared = _with_records(_domain(domain, p, chosen_loss), n)
     task = Task(
         what="plan",
         loss=chosen_loss,
@@ -87,9 +87,7 @@ def plan(
         scale=TargetScale.NONNEGATIVE if chosen_loss.kernel_code == KernelCode.POISSON else TargetScale.SYMMETRIC,
     )
     encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale)
-    private_count = task.neighbours is Neighbours.ADD_OR_REMOVE and declared.records is not None
-    posed = pose(task, encoding, None if private_count else n)
-    return prospectus(posed, budget)
+    return prospectus(pose(task, encoding, n), budget)
 
 
 def prospectus(posed: Posed, budget: Budget) -> Prospectus:
@@ -149,6 +147,11 @@ def _check_shapes(body: object, penalty: object, p: object) -> None:
 
 def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
     if domain is not None:
+        if p is not None and domain.feature_names:
+            raise InvalidParameter(
+                f"hb.plan got p={p} beside a domain that declares its {len(domain.feature_names)} features, from which the columns "
+                "follow. Leave p out; it is for domains of a row norm only."
+            )
         return domain
     if p is None:
         raise InvalidParameter(
@@ -162,6 +165,11 @@ def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
     if loss.kernel_code in _CLASSES:
         return Domain(row_norm=1.0, classes=[0, 1])
     return Domain(row_norm=1.0, target=(0, 1) if loss.kernel_code == KernelCode.POISSON else (-1, 1))
+
+
+def _with_records(domain: Domain, n: int) -> Domain:
+    """The domain for n records, whatever nominal number it declares: a plan may be asked for any."""
+    return Domain.from_dict({**domain.to_dict(), "records": n})
 
 
 def _title(posed: Posed, budget: Budget) -> str:

@@ -19,6 +19,7 @@ CLASSES = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"], indicators=Fa
         ({"p": 5, "penalty": 0.1}, r"a penalty such as hb.L1Penalty\(0.01\)"),
         ({"p": 5, "loss": "logistic"}, r"a loss such as hb.Squared\(\)"),
         ({"p": 0}, "such as p=20"),
+        ({"domain": NUMBER, "p": 7}, "Leave p out"),
         ({"domain": CLASSES}, r"declares classes. Pass loss=hb.Logistic\(\)"),
         ({"domain": NUMBER, "loss": hb.Logistic()}, r"declares a number. Pass loss=hb.Squared\(\)"),
     ],
@@ -26,6 +27,15 @@ CLASSES = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"], indicators=Fa
 def test_what_does_not_fit_together_is_refused(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(HullabalooError, match=says):
         hb.plan(n=1000, budget=hb.Budget(1.0, 1e-6), **asked)
+
+
+def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:
+    declared = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=10_000)
+    for domain in (declared, None):
+        for neighbours in ("replace-one", "add-or-remove"):
+            columns = {} if domain is declared else {"p": 3}
+            asked = hb.plan(n=5_000, domain=domain, neighbours=neighbours, budget=hb.Budget(1.0, 1e-8), **columns)
+            assert "n = 5,000," in asked.title
 
 
 @pytest.mark.parametrize(("text", "says"), [("quantile:2", "between 0 and 1"), ("huber:x", "no number")])
