@@ -21,7 +21,6 @@ def chosen(n: int, mu: float, *, p: int = 8, targets: int = 1, name: str = "auto
 
 def test_the_solver_follows_the_budget() -> None:
     assert chosen(5_000, 0.1)[0] != "moments"
-    assert chosen(3_000_000, 0.2367, name="moments")[0] == "moments"
     assert chosen(300, math.inf)[0] == "moments"
     assert chosen(300, 0.0275, targets=2)[0] == "moments"
 
