@@ -19,7 +19,8 @@ from hullabaloo.fit import rehearsal
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import SOLVERS, best_of, exact, prospects
+from hullabaloo.planning.choose import best_of, exact, prospects
+from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.rehearse import objective
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours

@@ -23,7 +23,7 @@ from hullabaloo.errors import (
     UnknownDataset,
 )
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import SOLVERS
+from hullabaloo.planning.named import SOLVERS
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)

@@ -22,6 +22,7 @@ from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose, exact
+from hullabaloo.planning.named import name_of
 from hullabaloo.planning.outlook import can_rehearse
 from hullabaloo.planning.rehearse import Perform, Rehearsed, rehearse, stages
 from hullabaloo.planning.synthetic import SyntheticTable
@@ -46,7 +47,7 @@ class Task:
     constraint: ConvexSet | None
     penalty: Penalty
     fit_intercept: bool
-    solver: str
+    solver: str | Solver
     ledger: Ledger | None = None
     dataset: str | None = None
     key: TestKey | None = None
@@ -100,9 +101,9 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
             "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
             "solver, such as solver='mirror_descent', or leave calibration='exact'."
         )
-    if task.calibration is Calibration.PAPER and task.solver in NO_PAPER:
+    if task.calibration is Calibration.PAPER and name_of(task.solver) in NO_PAPER:
         raise InvalidParameter(
-            f"calibration='paper' was asked of solver={task.solver!r}, which follows no paper's formula for its noise. Leave "
+            f"calibration='paper' was asked of solver={name_of(task.solver)!r}, which follows no paper's formula for its noise. Leave "
             "calibration='exact', or name 'mirror_descent', 'frank_wolfe', 'objective_perturbation' or 'output_perturbation'."
         )
     posed = pose(task, encoding, rows)
@@ -110,9 +111,9 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
     return Prepared(task, encoding, posed.problem, solver, plan, posed.allowance, _price(task, plan))
 
 
-def _choose(posed: Posed, name: str) -> tuple[Solver, Plan]:
+def _choose(posed: Posed, asked: str | Solver) -> tuple[Solver, Plan]:
     """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
-    facts = (posed.problem, posed.menu, posed.allowance, name)
+    facts = (posed.problem, posed.menu, posed.allowance, asked)
     try:
         hash(facts)
     except TypeError:  # a set that holds an array cannot be remembered
@@ -121,8 +122,8 @@ def _choose(posed: Posed, name: str) -> tuple[Solver, Plan]:
 
 
 @lru_cache(maxsize=256)
-def _remembered(problem: Problem, menu: CuratorMenu, allowance: Allowance, name: str) -> tuple[Solver, Plan]:
-    return choose(problem, menu, allowance, name, rehearsal(menu.facts))
+def _remembered(problem: Problem, menu: CuratorMenu, allowance: Allowance, asked: str | Solver) -> tuple[Solver, Plan]:
+    return choose(problem, menu, allowance, asked, rehearsal(menu.facts))
 
 
 def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:

@@ -28,6 +28,7 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]
 
@@ -81,7 +82,7 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
         domain: Domain | None = None,
         constraint: ConvexSet | None = None,
         penalty: Penalty | None = None,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,

@@ -10,6 +10,7 @@ from hullabaloo.linear_model.least_squares import LeastSquares
 from hullabaloo.linear_model.parameters import positive
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.solvers import Solver
 
 
 @final
@@ -41,7 +42,7 @@ class GroupLasso(LeastSquares):
         groups: Groups = None,
         radius: float = 1.0,
         strength: float | None = None,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,

@@ -10,6 +10,7 @@ from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Huber
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.solvers import Solver
 
 
 @final
@@ -36,7 +37,7 @@ class HuberRegressor(LinearPredictor):
         constraint: ConvexSet | None = None,
         penalty: Penalty | None = None,
         threshold: float = 0.25,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,

@@ -14,6 +14,7 @@ from hullabaloo.linear_model.parameters import positive
 from hullabaloo.losses import AnyLoss, SmoothedHinge
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class LinearSVC(PrivateClassifier):
         constraint: ConvexSet | None = None,
         penalty: Penalty | None = None,
         smoothing: float = 0.5,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,

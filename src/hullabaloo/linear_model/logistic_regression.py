@@ -14,12 +14,14 @@ from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.linear_model.parameters import one_of
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.named import name_of
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]
 
-SCALAR = ("objective_perturbation", "adaptive_gradient", "gradient")
-"""Solvers of losses of one prediction."""
+TOGETHER = ("auto", "mirror_descent", "frank_wolfe", "output_perturbation")
+"""Solvers that learn all classes' predictions at once."""
 
 
 @final
@@ -59,7 +61,7 @@ class LogisticRegression(PrivateClassifier):
         constraint: ConvexSet | None = None,
         penalty: Penalty | None = None,
         multi_class: str = "auto",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,
@@ -102,7 +104,7 @@ class LogisticRegression(PrivateClassifier):
             return chosen == "multinomial"
         if self.solver == "auto" and self.budget is not None and self.budget.is_private:
             return isinstance(self.constraint, NuclearBall)
-        return self.solver not in SCALAR
+        return name_of(self.solver) in TOGETHER
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         together = self._multinomial()

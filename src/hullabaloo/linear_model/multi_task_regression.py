@@ -10,6 +10,7 @@ from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Squared, SquaredTargets
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.solvers import Solver
 
 
 @final
@@ -35,7 +36,7 @@ class MultiTaskRegression(LinearPredictor):
         constraint: ConvexSet | None = None,
         penalty: Penalty | None = None,
         radius: float = 1.0,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,

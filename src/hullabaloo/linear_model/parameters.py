@@ -13,6 +13,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration
+from hullabaloo.solvers import Solver
 
 # What each parameter may be, and how to write one.
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -21,7 +22,10 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
         (Domain,),
         "an hb.Domain: write hb.Domain(features=..., target=...), or hb.Domain.from_toml(path) for a file",
     ),
-    "solver": ((str,), "the name of a solver, such as 'auto' or 'gradient'"),
+    "solver": (
+        (str, Solver),
+        "the name of a solver, such as 'auto' or 'gradient', or a solver with options of your own",
+    ),
     "fit_intercept": ((bool, np.bool_), "True or False"),
     "ledger": ((Ledger, str, type(None)), 'an hb.Ledger or its URL, such as "sqlite:///privacy.db", or None'),
     "dataset": ((str, type(None)), "the name that the dataset has in the ledger, a text, or None"),

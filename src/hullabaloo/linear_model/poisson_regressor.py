@@ -16,6 +16,7 @@ from hullabaloo.linear_model.regression import PrivateRegressor
 from hullabaloo.losses import AnyLoss, Poisson
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]
 LARGEST = 700.0
@@ -51,7 +52,7 @@ class PoissonRegressor(PrivateRegressor):
         constraint: ConvexSet | None = None,
         penalty: Penalty | None = None,
         exposure: str | None = None,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,

@@ -10,6 +10,7 @@ from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Pinball
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.solvers import Solver
 
 
 @final
@@ -33,7 +34,7 @@ class QuantileRegressor(LinearPredictor):
         constraint: ConvexSet | None = None,
         penalty: Penalty | None = None,
         quantile: float = 0.5,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         neighbours: str | Neighbours = "replace-one",
         fit_intercept: bool = True,
         ledger: Ledger | str | None = None,

@@ -11,6 +11,7 @@ from hullabaloo._version import __version__
 from hullabaloo.data import Domain
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.geometry import penalty_from_dict, set_from_dict
+from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import Release
 
@@ -40,7 +41,7 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
             "domain": model.domain.to_dict(),
             "constraint": None if model.constraint is None else model.constraint.to_dict(),
             "penalty": None if model.penalty is None else model.penalty.to_dict(),
-            "solver": model.solver,
+            "solver": solver_to_dict(model.solver),
             "neighbours": str(Neighbours.parse(model.neighbours)),
             "fit_intercept": bool(model.fit_intercept),
             "ledger": model.release_.statement.ledger,
@@ -124,7 +125,7 @@ def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
         domain=Domain.from_dict(given["domain"]),
         constraint=None if given["constraint"] is None else set_from_dict(given["constraint"]),
         penalty=None if given["penalty"] is None else penalty_from_dict(given["penalty"]),
-        solver=given["solver"],
+        solver=solver_from_dict(given["solver"]),
         neighbours=given["neighbours"],
         fit_intercept=given["fit_intercept"],
         ledger=given["ledger"],

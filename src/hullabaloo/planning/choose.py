@@ -2,40 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.losses import Squared
+from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import (
-    AdaptiveGradientSolver,
-    FrankWolfeSolver,
-    GradientSolver,
-    Menu,
-    MirrorDescentSolver,
-    MomentsSolver,
-    ObjectivePerturbationSolver,
-    OutputPerturbationSolver,
-    Plan,
-    Problem,
-    SeparateTargetsSolver,
-    Solver,
-    separate,
-)
-
-SOLVERS: Mapping[str, Solver] = MappingProxyType(
-    {
-        "moments": MomentsSolver(),
-        "gradient": GradientSolver(),
-        "adaptive_gradient": AdaptiveGradientSolver(),
-        "mirror_descent": MirrorDescentSolver(),
-        "frank_wolfe": FrankWolfeSolver(),
-        "objective_perturbation": ObjectivePerturbationSolver(),
-        "output_perturbation": OutputPerturbationSolver(),
-    }
-)
+from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solver, separate
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""
@@ -50,21 +24,19 @@ WIDEST = 16_384
 
 
 def choose(
-    problem: Problem, menu: Menu, allowance: Allowance, name: str, perform: Perform | None = None
+    problem: Problem, menu: Menu, allowance: Allowance, asked: str | Solver, perform: Perform | None = None
 ) -> tuple[Solver, Plan]:
-    """The solver called `name`, or for "auto" the one that the budget calls for, and its plan.
+    """The solver that was asked, by name or itself, or for "auto" the one that the budget calls for, and its plan.
 
     Raises:
         InvalidParameter: no solver of that name.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
-    if name != "auto":
-        if name not in SOLVERS:
-            known = ", ".join(repr(known) for known in ("auto", *SOLVERS))
-            raise InvalidParameter(f"The solver {name!r} was asked, but there are {known}; pass one of these.")
-        if name == "moments":
+    if asked != "auto":
+        solver = solver_named(asked)
+        if solver.name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
-        solver = solvers_for(problem)[name]
+        solver = SeparateTargetsSolver(solver) if separate(problem) else solver
         return solver, solver.plan(problem, menu, allowance)
     if not allowance.is_private:
         return exact(problem, menu)

@@ -1,0 +1,77 @@
+"""Solvers by name: what a user may write, what a plan's line says, and what a saved model keeps."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.solvers import (
+    AdaptiveGradientSolver,
+    FrankWolfeSolver,
+    GradientSolver,
+    MirrorDescentSolver,
+    MomentsSolver,
+    ObjectivePerturbationSolver,
+    OutputPerturbationSolver,
+    Solver,
+)
+
+SOLVERS: Mapping[str, Solver] = MappingProxyType(
+    {
+        solver.name: solver
+        for solver in (
+            MomentsSolver(),
+            GradientSolver(),
+            AdaptiveGradientSolver(),
+            MirrorDescentSolver(),
+            FrankWolfeSolver(),
+            ObjectivePerturbationSolver(),
+            OutputPerturbationSolver(),
+        )
+    }
+)
+"""Every solver with its usual options."""
+
+
+def solver_named(asked: str | Solver) -> Solver:
+    """The solver of that name, with its usual options; a solver itself stays as it is.
+
+    Raises:
+        InvalidParameter: no solver of that name.
+    """
+    if isinstance(asked, Solver):
+        return asked
+    if asked not in SOLVERS:
+        known = ", ".join(repr(known) for known in ("auto", *SOLVERS))
+        raise InvalidParameter(f"The solver {asked!r} was asked, but there are {known}; pass one of these.")
+    return SOLVERS[asked]
+
+
+def name_of(asked: str | Solver) -> str:
+    """The name, of a solver or "auto"."""
+    return asked.name if isinstance(asked, Solver) else asked
+
+
+def solver_to_dict(asked: str | Solver) -> str | dict[str, Any]:
+    """A name as it is, a solver as its name and options: JSON-ready."""
+    return asked if isinstance(asked, str) else {"name": asked.name, **asdict(asked)}  # type: ignore[call-overload]
+
+
+def solver_from_dict(written: str | Mapping[str, Any]) -> str | Solver:
+    """What `solver_to_dict` was given.
+
+    Raises:
+        InvalidParameter: an unknown name, or options that this solver has not.
+    """
+    if isinstance(written, str):
+        return written
+    options = {option: value for option, value in written.items() if option != "name"}
+    kind = type(solver_named(written["name"]))
+    try:
+        return kind(**options)
+    except TypeError:
+        raise InvalidParameter(
+            f"The solver {written['name']!r} was written with the options {', '.join(sorted(options))}, which are not those that "
+            "it has in this version. Use the version of the library that wrote them."
+        ) from None
