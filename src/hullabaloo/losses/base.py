@@ -49,11 +49,10 @@ class LossConstants:
         return LossConstants(lipschitz=clip, smoothness=self.smoothness, strong_convexity=0.0)
 
 
-class Loss(ABC):
-    """A loss φ(z, y), convex in z; the methods act elementwise and broadcast. Derivatives are by z.
+class PerRecordLoss(ABC):
+    """What losses of one and of several predictions have in common.
 
-    Clipping the derivative to [−c, c] gives the derivative of a convex loss again: φ in the middle, continued by straight
-    lines (`ClippedLoss`). `constants(…, clip=c)` are its bounds, `unclipped_range(c, y)` is the middle.
+    Shapes are those of `Loss` (elementwise, broadcast) or of `VectorLoss` (a row for each record).
     """
 
     __slots__ = ()
@@ -76,92 +75,59 @@ class Loss(ABC):
     @property
     @abstractmethod
     def intercept_bounds(self) -> tuple[float, float]:
-        """The public range of a fitted intercept on the unit domain: where a constant prediction can be of use."""
+        """The public range of each fitted intercept on the unit domain: where a constant prediction can be of use."""
 
     @abstractmethod
     def value(self, z: Array, y: Array) -> Array:
-        """φ(z, y)."""
+        """φ(z, y) of every record."""
 
     @abstractmethod
     def derivative(self, z: Array, y: Array) -> Array:
-        """φ'(z, y); a subgradient where there is no derivative."""
+        """φ'(z, y), or ∇φ by z; a subgradient where there is no derivative."""
 
     @abstractmethod
     def second_derivative(self, z: Array, y: Array) -> Array:
-        """φ''(z, y), almost everywhere."""
+        """φ''(z, y), or ∇²φ by z, almost everywhere."""
 
     @abstractmethod
     def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
-        """The bounds on |z| ≤ prediction_bound, |y| ≤ target_bound, of φ with its derivative clipped to ±clip."""
+        """The bounds on |z| ≤ prediction_bound, |y| ≤ target_bound, of φ with its derivative clipped to ±clip.
 
-    @abstractmethod
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """The closed interval of z on which |φ'(z, y)| ≤ clip, one for each y; its ends may be infinite."""
+        For several predictions: of ‖∇φ‖₂ and of the eigenvalues of ∇²φ, z and y by their l2 norms; with a clip `smoothness` bounds
+        the factor by which the shortened ∇φ lengthens differences.
+        """
 
     @abstractmethod
     def curvature(self, prediction_bound: float) -> float:
-        """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| ≤ Z, for |y| ≤ 1."""
+        """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| (‖θᵀx‖₂) ≤ Z, for |y| ≤ 1."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Plain data from which `loss_from_dict` makes an equal loss; under "kind" its name."""
 
 
-class VectorLoss(ABC):
-    """A loss φ(z, y) of k predictions and k encoded targets, convex in z ∈ R^k; arrays are (n, k).
+class Loss(PerRecordLoss):
+    """A loss φ(z, y), convex in z; the methods act elementwise and broadcast. Derivatives are by z.
+
+    Clipping the derivative to [−c, c] gives the derivative of a convex loss again: φ in the middle, continued by straight
+    lines (`ClippedLoss`). `constants(…, clip=c)` are its bounds, `unclipped_range(c, y)` is the middle.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """The closed interval of z on which |φ'(z, y)| ≤ clip, one for each y; its ends may be infinite."""
+
+
+class VectorLoss(PerRecordLoss):
+    """A loss φ(z, y) of k predictions and k encoded targets, convex in z ∈ R^k; arrays are (n, k), values (n,), ∇²φ (n, k, k).
 
     The gradient of one record by θ (p × k) is `x ⊗ ∇φ`, of Frobenius norm `‖x‖₂ ‖∇φ‖₂`: clipping `‖∇φ‖₂`, that is,
     multiplying by `min(1, c/‖∇φ‖₂)`, bounds it.
     """
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The word by which users name the loss."""
-
-    @property
-    @abstractmethod
-    def kernel_code(self) -> KernelCode:
-        """The number by which compiled kernels know the loss."""
-
-    @property
-    @abstractmethod
-    def kernel_parameter(self) -> float:
-        """The loss's one parameter for the compiled kernels; 0 when it has none."""
-
-    @property
-    @abstractmethod
-    def intercept_bounds(self) -> tuple[float, float]:
-        """The public range of each fitted intercept on the unit domain."""
-
-    @abstractmethod
-    def value(self, z: Array, y: Array) -> Array:
-        """φ(z, y) of every row, (n,)."""
-
-    @abstractmethod
-    def derivative(self, z: Array, y: Array) -> Array:
-        """∇φ(z, y) by z, (n, k)."""
-
-    @abstractmethod
-    def second_derivative(self, z: Array, y: Array) -> Array:
-        """∇²φ(z, y) by z, (n, k, k)."""
-
-    @abstractmethod
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
-        """Bounds of ‖∇φ‖₂ and of the eigenvalues of ∇²φ on ‖z‖₂ ≤ prediction_bound, ‖y‖₂ ≤ target_bound.
-
-        With a clip: of ∇φ clipped to that length; `smoothness` bounds the factor by which it lengthens differences.
-        """
-
-    @abstractmethod
-    def curvature(self, prediction_bound: float) -> float:
-        """Curvature of the mean loss over a set on which ‖θᵀx‖₂ ≤ prediction_bound."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data from which `loss_from_dict` makes an equal loss; under "kind" its name."""
 
 
 AnyLoss = Loss | VectorLoss
