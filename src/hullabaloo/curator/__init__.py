@@ -6,6 +6,7 @@ from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.menu import CuratorMenu
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
+from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery
@@ -23,6 +24,7 @@ __all__ = [
     "MinimizerQuery",
     "MomentsQuery",
     "NoisySum",
+    "PartialQuery",
     "PerturbedMinimizerQuery",
     "Query",
     "ScalesQuery",

@@ -13,18 +13,21 @@ from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.lens import Lens
 from hullabaloo.curator.minimizer import MinimizerQuery, noisy_minimiser
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
+from hullabaloo.curator.partial import PartialQuery, Predictions, Updates
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery, exact_scales
 from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_mask
 from hullabaloo.curator.step import MeansQuery, StepQuery, exact_means, exact_steps
+from hullabaloo.curator.turned import public_matrix, turned_rows
 from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
+from hullabaloo.geometry.separable import SeparableForm
 from hullabaloo.noise import TestKey, gaussian
 from hullabaloo.privacy import Neighbours
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.answers import Descent, NoisyMoments
 
 Array = npt.NDArray[np.float64]
 Q = TypeVar("Q", bound=Query)
@@ -38,13 +41,14 @@ class Curator:
     plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
 
-    __slots__ = ("__answered", "__key", "__quotes", "__rows")
+    __slots__ = ("__answered", "__key", "__predictions", "__quotes", "__rows")
 
     def __init__(self, rows: Rows, quotes: Sequence[Query], *, key: TestKey | None = None) -> None:
         self.__rows = rows
         self.__quotes = tuple(quotes)
         self.__key = key
         self.__answered: Counter[str] = Counter()
+        self.__predictions = Predictions(rows)
 
     def __repr__(self) -> str:
         return "Curator(<private rows>)"
@@ -57,6 +61,30 @@ class Curator:
         rows = self.__rows
         column = np.ascontiguousarray(rows.Y[:, [target]])
         part = Curator(Rows(rows.X, column, rows.weight, rows.offset), self.__quotes, key=self.__key)
+        part.__answered = self.__answered
+        part.__predictions = self.__predictions.of(part.__rows)
+        return part
+
+    def turned(self, matrix: npt.ArrayLike) -> "Curator":
+        """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, computed once.
+
+        Only `step` and `scales` can be asked of it, which shorten or sort each record whatever its length; every other query
+        rests on declared bounds of rows. Answers come out of the same payment.
+
+        Raises:
+            InvalidParameter: a matrix without a row of finite numbers for every column.
+            NotPaidFor: nothing was paid for that rows of k columns may be asked.
+        """
+        found = public_matrix(matrix, self.__rows.X.shape[1])
+        paid = [query for query in self.__quotes if isinstance(query, StepQuery | ScalesQuery)]
+        paid = [query for query in paid if query.facts.width == found.shape[1]]
+        if not paid:
+            raise NotPaidFor(
+                f"Rows of {found.shape[1]} columns seen through a matrix were asked, but the plan paid for no step and no "
+                "histogram of so many columns, and nothing else may be asked of such rows: their lengths are undeclared. "
+                "Plan 'step' or 'scales' queries of that width first."
+            )
+        part = Curator(turned_rows(self.__rows, found), paid, key=self.__key)
         part.__answered = self.__answered
         return part
 
@@ -93,6 +121,15 @@ class Curator:
         mask = public_mask(excluded, theta.shape[0])
         query, index = self.__spend(SelectQuery)
         return choose(self.__rows, query, theta, mask, self.__derived(query, index))
+
+    def descend(
+        self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm
+    ) -> Descent:
+        """`θ_j ← prox_at(j, θ_j − γ_j g̃_j, γ_j)` for each j in `order`, g̃ the noisy mean of derivatives clipped to ±C_j."""
+        updates = Updates(theta, order, clips, steps, form)
+        updates.check(self.__rows.X.shape[1])
+        query, index = self.__spend(PartialQuery, updates.order.size)
+        return self.__predictions.descend(query, updates, self.__derived(query, index))
 
     def minimizer(self, linear: Array | None = None) -> Array:
         """The noisy minimiser of the regularised loss plus a public linear term, shape (p,), or (p, k) for a vector loss."""
@@ -132,15 +169,17 @@ class Curator:
         query, index = self.__spend(CountQuery)
         return float(self.__noisy(query, np.array([float(exact_count(self.__rows))]), index)[0])
 
-    def __spend(self, kind: type[Q]) -> tuple[Q, int]:
+    def __spend(self, kind: type[Q], times: int = 1) -> tuple[Q, int]:
         for query in self.__quotes:
             if isinstance(query, kind):
-                if self.__answered[query.name] >= query.count:
+                left = query.count - self.__answered[query.name]
+                if left < times:
+                    rest = f"{left} are left, fewer than the {times} asked for" if left else "all have been given"
                     raise NotPaidFor(
-                        f"The plan paid for {query.count} answers to {query.name!r} and all have been given. A further "
-                        "answer would be an uncharged release; plan and charge for it first."
+                        f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
+                        "an uncharged release; plan and charge for it first."
                     )
-                self.__answered[query.name] += 1
+                self.__answered[query.name] += times
                 return query, self.__answered[query.name]
         paid = ", ".join(repr(query.name) for query in self.__quotes) or "nothing"
         raise NotPaidFor(

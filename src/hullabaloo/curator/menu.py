@@ -7,6 +7,7 @@ from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
+from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.scales import ScalesQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
@@ -42,6 +43,10 @@ class CuratorMenu:
     def step(self, loss: Loss, *, mu: float, count: int) -> StepQuery:
         """`count` noisy sums of centred, shortened gradients, each `mu`-GDP."""
         return StepQuery(self.facts, self.neighbours, self.records, count, mu, loss)
+
+    def partial(self, loss: Loss, *, mu: float, count: int) -> PartialQuery:
+        """`count` noisy sums of one coordinate's clipped derivatives, each `mu`-GDP."""
+        return PartialQuery(self.facts, self.neighbours, self.records, count, mu, loss)
 
     def vertex(
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False

@@ -37,6 +37,7 @@ from hullabaloo.geometry.penalty import (
     SquaredL2Penalty,
 )
 from hullabaloo.geometry.polytope import Polytope
+from hullabaloo.geometry.separable import SeparableForm, SeparablePenalty, separable_form
 from hullabaloo.geometry.serialise import penalty_from_dict, penalty_from_text, set_from_dict, set_from_text
 from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
@@ -67,6 +68,8 @@ __all__ = [
     "PenaltyWithFreeIntercept",
     "Polytope",
     "Projectable",
+    "SeparableForm",
+    "SeparablePenalty",
     "Simplex",
     "SquaredL2Penalty",
     "VerticesWithIntercept",
@@ -78,6 +81,7 @@ __all__ = [
     "penalty_from_dict",
     "penalty_from_text",
     "require",
+    "separable_form",
     "set_from_dict",
     "set_from_text",
     "with_free_intercept",

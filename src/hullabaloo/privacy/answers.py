@@ -93,3 +93,18 @@ class NoisyMoments:
         }
         numbers: dict[str, Any] = {name: float(data[name]) for name in ("sigma", "scale_x", "scale_y", "target_scale")}
         return cls(**arrays, **numbers, records=int(data["records"]), counted=bool(data["counted"]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Descent:
+    """What a run of coordinate updates gives: functions of released numbers.
+
+    Attributes:
+        theta: the last iterate, (p,).
+        mean: the mean of the iterates after each update, (p,).
+        partials: the noisy partial derivatives of the mean loss, one for each update, (K,).
+    """
+
+    theta: Array
+    mean: Array
+    partials: Array

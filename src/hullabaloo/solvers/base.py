@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, SeparableForm, with_free_intercept, with_intercept
 from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.answers import Descent, NoisyMoments
 
 Array = npt.NDArray[np.float64]
 
@@ -120,6 +120,7 @@ class Menu(Protocol):
     def means(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
     def scales(self, loss: Loss, *, bins: int, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def step(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
+    def partial(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def vertex(  # noqa: D102
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
     ) -> VertexQuote: ...
@@ -159,6 +160,9 @@ class Answers(Protocol):
     def means(self) -> Array: ...  # noqa: D102
     def scales(self, theta: Array | None, *, centre: Array, lift: float, edges: Array) -> Array: ...  # noqa: D102
     def step(self, theta: Array, *, centre: Array, lift: float, reach: float) -> Array: ...  # noqa: D102
+    def descend(  # noqa: D102
+        self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm
+    ) -> Descent: ...
     def vertex(self, theta: Array) -> int: ...  # noqa: D102
     def minimizer(self, linear: Array | None = None) -> Array: ...  # noqa: D102
     def perturbed_minimizer(self) -> Array: ...  # noqa: D102
