@@ -83,12 +83,19 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> f
     if (1.0 + math.exp(high)) * mass <= 1e-9 * at_high:
         return best
     low, ratio = 0.0, (math.sqrt(5.0) - 1.0) / 2.0
-    for _ in range(60):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        at_left, at_right = total(left), total(right)
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = total(left), total(right)
+    for _ in range(52):  # the golden section, one new point a step
         best = min(best, at_left, at_right)
-        low, high = (low, right) if at_left < at_right else (left, high)
-    return best
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = total(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = total(right)
+    return min(best, at_left, at_right)
 
 
 def fields_of(event: Any) -> dict[str, Any]:
