@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.choice import choose
+from hullabaloo.curator.columns import chosen_columns, public_columns
 from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.lens import Lens
@@ -47,7 +49,7 @@ class Curator:
         self.__rows = rows
         self.__quotes = tuple(quotes)
         self.__key = key
-        self.__answered: Counter[str] = Counter()
+        self.__answered: Counter[tuple[str, int]] = Counter()
         self.__predictions = Predictions(rows)
 
     def __repr__(self) -> str:
@@ -63,6 +65,28 @@ class Curator:
         part = Curator(Rows(rows.X, column, rows.weight, rows.offset), self.__quotes, key=self.__key)
         part.__answered = self.__answered
         part.__predictions = self.__predictions.of(part.__rows)
+        return part
+
+    def of_columns(self, columns: npt.ArrayLike) -> "Curator":
+        """The same curator, asked about a public selection of columns, and about the intercept, as last, if there is one.
+
+        Answers come out of the same payment: of quotes made by `menu.of_columns(s)` for views of s columns.
+
+        Raises:
+            InvalidParameter: something else than distinct numbers of slopes.
+            NotPaidFor: no answer was paid for that a view of so many columns could be asked for.
+        """
+        width = self.__rows.X.shape[1]
+        intercept = any(query.facts.intercept for query in self.__quotes)
+        found = public_columns(columns, width - intercept)
+        if all(query.facts.width != found.size + intercept for query in self.__quotes):
+            raise NotPaidFor(
+                f"A view of {found.size} columns was asked, but the plan paid for no answer about so many. Quote it by "
+                f"menu.of_columns({found.size}) and charge for it first."
+            )
+        key = None if self.__key is None else self.__key.derive(f"columns/{found.size}")
+        part = Curator(chosen_columns(self.__rows, found, intercept), self.__quotes, key=key)
+        part.__answered = self.__answered
         return part
 
     def turned(self, matrix: npt.ArrayLike) -> "Curator":
@@ -116,11 +140,23 @@ class Curator:
         query, index = self.__spend(VertexQuery)
         return choose(self.__rows, query, theta, None, self.__derived(query, index))
 
-    def select(self, theta: Array, excluded: npt.ArrayLike | None = None) -> int:
-        """A coordinate that is not excluded, chosen by its partial derivative at θ."""
+    def select(
+        self,
+        theta: Array,
+        excluded: npt.ArrayLike | None = None,
+        *,
+        clip: float | None = None,
+        scales: Sequence[float] | None = None,
+    ) -> int:
+        """A coordinate that is not excluded, chosen by its partial derivative at θ, at another clip or scales if so asked."""
         mask = public_mask(excluded, theta.shape[0])
+        changed: dict[str, Any] = {"clip": clip, "scales": None if scales is None else tuple(map(float, scales))}
+        changed = {name: value for name, value in changed.items() if value is not None}
+        for quote in self.__quotes if changed else ():
+            if isinstance(quote, SelectQuery):
+                replace(quote, **changed)  # refuses what is no clip or no scales before anything is spent
         query, index = self.__spend(SelectQuery)
-        return choose(self.__rows, query, theta, mask, self.__derived(query, index))
+        return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index))
 
     def descend(
         self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm
@@ -170,20 +206,25 @@ class Curator:
         return float(self.__noisy(query, np.array([float(exact_count(self.__rows))]), index)[0])
 
     def __spend(self, kind: type[Q], times: int = 1) -> tuple[Q, int]:
+        """The quote by kind and width of rows: one that was priced for other bounds is never answered."""
+        width = self.__rows.X.shape[1]
         for query in self.__quotes:
-            if isinstance(query, kind):
-                left = query.count - self.__answered[query.name]
+            if isinstance(query, kind) and query.facts.width == width:
+                left = query.count - self.__answered[query.name, width]
                 if left < times:
                     rest = f"{left} are left, fewer than the {times} asked for" if left else "all have been given"
                     raise NotPaidFor(
                         f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
                         "an uncharged release; plan and charge for it first."
                     )
-                self.__answered[query.name] += times
-                return query, self.__answered[query.name]
-        paid = ", ".join(repr(query.name) for query in self.__quotes) or "nothing"
+                self.__answered[query.name, width] += times
+                return query, self.__answered[query.name, width]
+        about = [(query.name, query.facts.width) for query in self.__quotes]
+        named = [repr(name) if other == width else f"{name!r} about {other} columns" for name, other in about]
+        paid = ", ".join(named) or "nothing"
         raise NotPaidFor(
-            f"An answer to {kind.name!r} was asked, but the plan paid for {paid}. Plan and charge for it first."
+            f"An answer to {kind.name!r} about {width} columns was asked, but the plan paid for {paid}. Plan and charge for it "
+            "first."
         )
 
     def __noisy(self, query: NoisySum, exact: Array, index: int) -> Array:

@@ -1,7 +1,7 @@
 """What can be bought from the curator, priced from public facts alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
@@ -27,6 +27,10 @@ class CuratorMenu:
     facts: RowFacts
     neighbours: Neighbours
     records: int
+
+    def of_columns(self, count: int) -> "CuratorMenu":
+        """What can be bought of the same records seen through any `count` columns, for `Curator.of_columns`."""
+        return replace(self, facts=self.facts.of_columns(count))
 
     def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> GradientQuery:
         """`count` noisy mean gradients, each `mu`-GDP."""
@@ -100,9 +104,9 @@ class CuratorMenu:
         """One joint release of `Σxxᵀ, Σxyᵀ, Σyyᵀ`, `mu`-GDP."""
         return MomentsQuery(self.facts, self.neighbours, self.records, 1, mu, target_scale)
 
-    def second_moments(self, *, mu: float) -> SecondMomentsQuery:
-        """One release of the columns' sums of squares, `mu`-GDP."""
-        return SecondMomentsQuery(self.facts, self.neighbours, self.records, 1, mu)
+    def second_moments(self, *, mu: float, count: int = 1) -> SecondMomentsQuery:
+        """`count` releases of the columns' sums of squares, each `mu`-GDP."""
+        return SecondMomentsQuery(self.facts, self.neighbours, self.records, count, mu)
 
     def count(self, *, mu: float) -> CountQuery:
         """One release of the number of records, `mu`-GDP."""

@@ -19,7 +19,8 @@ class SelectQuery(Choice):
     **Guarantee.** Precondition: `|x_ij| ≤ b`, `0 ≤ w_i ≤ W`; θ, the scales a and the mask of excluded coordinates are public
     or functions of earlier releases. Claim: one answer is ε₀-bounded-range, hence ε₀-DP and ε₀²/8-zCDP. Proof: a record's
     contribution to g_j is at most `W c b` plus half a cell of the lattice, twice that when it is replaced, and
-    `||u| − |v|| ≤ |u − v|`; Δ is that times the largest scale. Then `noise.exponential_mechanism`.
+    `||u| − |v|| ≤ |u − v|`; Δ is that times the largest scale. Then `noise.exponential_mechanism`. The price is ε₀ alone: an
+    answer may be asked at another clip and other scales, functions of earlier releases too, at the Δ of those.
 
     Attributes:
         scales: a, positive, one for each column; None for ones.

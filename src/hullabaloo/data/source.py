@@ -1,10 +1,13 @@
 """Encoded rows and the public facts about them: what the room with the data hands to the curator."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hullabaloo.errors import InvalidParameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,26 @@ class RowFacts:
     def width(self) -> int:
         """Number of encoded columns, the intercept included."""
         return len(self.columns)
+
+    def of_columns(self, count: int) -> "RowFacts":
+        """The facts of rows seen through any ``count`` of their columns, and through the intercept, last, if there is one.
+
+        **Guarantee.** Claim: whichever distinct columns they are, ``‖·‖_q`` of such a row is at most the result's ``norm_q``. Proof: its
+        entries are some of the row's, so its norms are at most the row's; ``count`` of them are at most ``norm_linf``
+        each and the intercept is 1, so ``‖·‖₁ ≤ count·b + 1`` and ``‖·‖₂ ≤ √(count·b² + 1)`` (without the 1 where there is none).
+        """
+        slopes = self.width - self.intercept
+        if not 0 <= count <= slopes:
+            raise InvalidParameter(
+                f"A view of {count!r} columns was asked, but rows have {slopes} beside the intercept. Ask for as many at most."
+            )
+        largest, constant = self.norm_linf, float(self.intercept)
+        return replace(
+            self,
+            columns=(*(f"column {number}" for number in range(count)), *self.columns[slopes:]),
+            norm_l1=min(self.norm_l1, count * largest + constant),
+            norm_l2=min(self.norm_l2, math.sqrt(count * largest**2 + constant)),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ then works on the private answers of a curator (`Answers`). It never holds a row
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
@@ -89,6 +89,15 @@ class NoisyQuote(Quote, Protocol):
     def sigma(self) -> float: ...  # noqa: D102
 
 
+class SelectQuote(Quote, Protocol):
+    """A quote whose answer is a coordinate, chosen at range `epsilon` by sums over records of that `sensitivity`."""
+
+    @property
+    def epsilon(self) -> float: ...  # noqa: D102
+    @property
+    def sensitivity(self) -> float: ...  # noqa: D102
+
+
 class VertexQuote(Quote, Protocol):
     """A quote whose answer is the number of a vertex, chosen at range `epsilon` by scores of that `sensitivity`.
 
@@ -115,12 +124,17 @@ class PerturbedQuote(Quote, Protocol):
 class Menu(Protocol):
     """What can be bought, priced from public facts. `mu` is the Gaussian-DP cost of one answer; ∞ means no noise."""
 
+    def of_columns(self, count: int) -> "Menu": ...  # noqa: D102
     def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def moments(self, *, mu: float, target_scale: float) -> NoisyQuote: ...  # noqa: D102
     def means(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
     def scales(self, loss: Loss, *, bins: int, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def step(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def partial(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
+    def second_moments(self, *, mu: float, count: int = 1) -> NoisyQuote: ...  # noqa: D102
+    def select(  # noqa: D102
+        self, loss: AnyLoss, *, clip: float, epsilon: float, count: int, scales: Sequence[float] | None = None
+    ) -> SelectQuote: ...
     def vertex(  # noqa: D102
         self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
     ) -> VertexQuote: ...
@@ -155,6 +169,7 @@ class Answers(Protocol):
     """The curator as a solver sees it: noisy answers, and only those that were paid for."""
 
     def of_target(self, target: int) -> "Answers": ...  # noqa: D102
+    def of_columns(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
     def moments(self) -> NoisyMoments: ...  # noqa: D102
     def means(self) -> Array: ...  # noqa: D102
@@ -163,6 +178,15 @@ class Answers(Protocol):
     def descend(  # noqa: D102
         self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm
     ) -> Descent: ...
+    def second_moments(self) -> Array: ...  # noqa: D102
+    def select(  # noqa: D102
+        self,
+        theta: Array,
+        excluded: npt.ArrayLike | None = None,
+        *,
+        clip: float | None = None,
+        scales: Sequence[float] | None = None,
+    ) -> int: ...
     def vertex(self, theta: Array) -> int: ...  # noqa: D102
     def minimizer(self, linear: Array | None = None) -> Array: ...  # noqa: D102
     def perturbed_minimizer(self) -> Array: ...  # noqa: D102
