@@ -12,6 +12,7 @@ from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
+from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.curator.vertex import VertexQuery
 
@@ -30,6 +31,7 @@ __all__ = [
     "ScalesQuery",
     "SecondMomentsQuery",
     "SelectQuery",
+    "SpreadQuery",
     "StepQuery",
     "VertexQuery",
 ]

@@ -21,6 +21,7 @@ from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery, exact_scales
 from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_mask
+from hullabaloo.curator.spread import SpreadQuery, exact_spread
 from hullabaloo.curator.step import MeansQuery, StepQuery, exact_means, exact_steps
 from hullabaloo.curator.turned import public_matrix, turned_rows
 from hullabaloo.curator.vertex import VertexQuery
@@ -134,6 +135,12 @@ class Curator:
         lens = Lens(centre, lift)
         noisy = self.__noisy(query, exact_steps(self.__rows, query, theta, lens, reach), index)
         return noisy * (reach / query.records) / lens.scale(query.facts)
+
+    def spread(self, *, centre: Array, reach: float) -> Array:
+        """The noisy mean of `(x − m)(x − m)ᵀ`, records shortened to `reach`, the constant column left out, (q, q)."""
+        query, index = self.__spend(SpreadQuery)
+        noisy = self.__noisy(query, exact_spread(self.__rows, query, centre, reach), index)
+        return symmetric(noisy, query.size) * (reach**2 / query.records)
 
     def vertex(self, theta: Array) -> int:
         """The number of a vertex of the set, chosen by the gradient at θ."""

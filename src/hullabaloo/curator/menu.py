@@ -12,6 +12,7 @@ from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.scales import ScalesQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
+from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import RowFacts
@@ -47,6 +48,10 @@ class CuratorMenu:
     def step(self, loss: Loss, *, mu: float, count: int) -> StepQuery:
         """`count` noisy sums of centred, shortened gradients, each `mu`-GDP."""
         return StepQuery(self.facts, self.neighbours, self.records, count, mu, loss)
+
+    def spread(self, *, mu: float) -> SpreadQuery:
+        """One release of the second moments of centred, shortened records, `mu`-GDP."""
+        return SpreadQuery(self.facts, self.neighbours, self.records, 1, mu)
 
     def partial(self, loss: Loss, *, mu: float, count: int) -> PartialQuery:
         """`count` noisy sums of one coordinate's clipped derivatives, each `mu`-GDP."""

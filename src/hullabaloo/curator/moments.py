@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -138,18 +139,26 @@ def exact_moments(rows: Rows, query: MomentsQuery) -> Array:
     else:
         raw = _sparse_products(rows, query.width, query.exponent)
     scales = query.scales
-    return np.clip(_isometric(raw * scales[:, None] * scales[None, :]), -query.bound, query.bound)
+    return np.clip(isometric(raw * scales[:, None] * scales[None, :]), -query.bound, query.bound)
 
 
 def _dense_products(rows: Rows, size: int, exponent: int) -> Array:
-    """`Σ w (x,y)(x,y)ᵀ` of rounded rows, exactly: every thread rounds a block into its own cache and multiplies it there.
+    """`Σ w (x,y)(x,y)ᵀ` of rounded rows, exactly."""
+    root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(exponent)
 
-    BLAS runs single-threaded meanwhile (for the whole process, as scikit-learn does): its own threads would wait for
-    one another at every block. Sums are integers, so neither the threads nor their order change a bit.
+    def fill(part: slice, out: Array) -> None:
+        quantised_rows(rows.X[part], rows.Y[part], root[part], magic, out)
+
+    return exact_products(rows.Y.shape[0], size, exponent, fill)
+
+
+def exact_products(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> Array:
+    """`Σ b bᵀ` of n rows b, exactly; `fill` writes those of a block, rounded to the lattice of quantised.py.
+
+    Every thread rounds a block into its own cache and multiplies it there. BLAS runs single-threaded meanwhile (for the
+    whole process, as scikit-learn does): its own threads would wait for one another at every block. Sums are integers, so
+    neither the threads nor their order change a bit.
     """
-    n, root, magic = rows.Y.shape[0], np.zeros(0), magic_number(exponent)
-    if rows.weight is not None:
-        root = np.sqrt(rows.weight)
 
     def products(starts: range) -> ExactSum:
         total = ExactSum((size, size), 2 * exponent)
@@ -157,7 +166,7 @@ def _dense_products(rows: Rows, size: int, exponent: int) -> Array:
         for start in starts:
             part = slice(start, min(start + PRODUCT_BLOCK, n))
             block = buffer[: part.stop - start]
-            quantised_rows(rows.X[part], rows.Y[part], root[part], magic, block)
+            fill(part, block)
             total.add(np.matmul(block.T, block, out=product))
         return total
 
@@ -199,7 +208,8 @@ def _block_product(X: Any, Y: Array) -> Array:
     return out
 
 
-def _isometric(matrix: Array) -> Array:
+def isometric(matrix: Array) -> Array:
+    """The diagonal, then √2 times the upper triangle by rows: an isometry from symmetric matrices."""
     upper = np.triu_indices(matrix.shape[0], 1)
     return np.concatenate([np.diagonal(matrix), math.sqrt(2.0) * matrix[upper]])
 

@@ -17,15 +17,15 @@ from hullabaloo.data.source import RowFacts, Rows
 
 Array = npt.NDArray[np.float64]
 
-_BITS = 21
-PRODUCT_BLOCK = 1 << (53 - 2 * _BITS)
+BITS = 21
+PRODUCT_BLOCK = 1 << (53 - 2 * BITS)
 
 
 def cells_exponent(facts: RowFacts) -> int:
     """Exponent of the lattice: the largest weighted entry `√W max(|x_ij|, |y_ij|)` is at most `2^21` cells."""
     largest = math.sqrt(facts.max_weight) * max(1.0, facts.norm_linf)
     mantissa, exponent = math.frexp(largest)
-    return (exponent - 1 if mantissa == 0.5 else exponent) - _BITS
+    return (exponent - 1 if mantissa == 0.5 else exponent) - BITS
 
 
 def quantised(rows: Rows, part: slice, exponent: int | None) -> tuple[Any, Array]:

@@ -109,3 +109,20 @@ def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, paramet
         if moved:
             z += offset[i]
         out[i] = abs(slope(code, parameter, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def shortened_rows(X, root, centre, scale, reach, magic, out):  # type: ignore[no-untyped-def]
+    """Write `√w u · min(1/reach, 1/‖u‖)` of every row's first columns, rounded to the lattice of `magic`, into `out`."""
+    n, q = out.shape
+    for i in range(n):
+        row = X[i, :q]
+        squares = squared_length(row, centre, scale)
+        if squares == 0.0 or not math.isfinite(squares):
+            out[i] = 0.0
+            continue
+        d = min(1.0 / reach, 1.0 / math.sqrt(squares))
+        if root.size > 0:
+            d *= root[i]
+        for j in range(q):
+            out[i, j] = (d * ((row[j] - centre[j]) * scale[j]) + magic) - magic

@@ -130,6 +130,7 @@ class Menu(Protocol):
     def means(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
     def scales(self, loss: Loss, *, bins: int, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def step(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
+    def spread(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
     def partial(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def second_moments(self, *, mu: float, count: int = 1) -> NoisyQuote: ...  # noqa: D102
     def select(  # noqa: D102
@@ -169,6 +170,8 @@ class Answers(Protocol):
     """The curator as a solver sees it: noisy answers, and only those that were paid for."""
 
     def of_target(self, target: int) -> "Answers": ...  # noqa: D102
+    def turned(self, matrix: npt.ArrayLike) -> "Answers": ...  # noqa: D102
+    def spread(self, *, centre: Array, reach: float) -> Array: ...  # noqa: D102
     def of_columns(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
     def moments(self) -> NoisyMoments: ...  # noqa: D102
