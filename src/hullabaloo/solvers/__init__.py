@@ -9,6 +9,7 @@ from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.moments import MomentsSolver, solve_moments
 from hullabaloo.solvers.objective_perturbation import ObjectivePerturbationSolver
 from hullabaloo.solvers.output_perturbation import OutputPerturbationSolver
+from hullabaloo.solvers.preconditioned import PreconditionedGradientSolver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ObjectivePerturbationSolver",
     "OutputPerturbationSolver",
     "Plan",
+    "PreconditionedGradientSolver",
     "Problem",
     "Quote",
     "SeparateTargetsSolver",
