@@ -10,7 +10,7 @@ from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery
-from hullabaloo.curator.second_moments import SecondMomentsQuery
+from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
@@ -21,6 +21,7 @@ __all__ = [
     "Curator",
     "CuratorMenu",
     "GradientQuery",
+    "LaplaceSecondMomentsQuery",
     "MeansQuery",
     "MinimizerQuery",
     "MomentsQuery",

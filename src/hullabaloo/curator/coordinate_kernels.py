@@ -87,10 +87,8 @@ def slopes(loss, z, y, powers, out):  # type: ignore[no-untyped-def]  # noqa: PL
             out[i] = bounded(out[i] - y[i] if z[i] == z[i] else 0.0, limit)
     elif code == SMOOTHED_HINGE:
         for i in range(z.size):
-            steep = (1.0 + parameter - y[i] * z[i]) / (2.0 * parameter)
-            steep = steep if steep < 1.0 else 1.0
-            steep = steep if steep > 0.0 else 0.0
-            out[i] = bounded(-y[i] * steep, limit)
+            steep = bounded((1.0 + parameter - y[i] * z[i]) / (2.0 * parameter), 1.0)
+            out[i] = bounded(-y[i] * (steep if steep > 0.0 else 0.0), limit)
     else:
         out[:] = 0.0
 

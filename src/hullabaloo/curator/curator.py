@@ -19,7 +19,7 @@ from hullabaloo.curator.partial import PartialQuery, Predictions, Updates
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery, exact_scales
-from hullabaloo.curator.second_moments import SecondMomentsQuery, exact_second_moments
+from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_mask
 from hullabaloo.curator.spread import SpreadQuery, exact_spread
 from hullabaloo.curator.step import MeansQuery, StepQuery, exact_means, exact_steps
@@ -28,7 +28,7 @@ from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.geometry.separable import SeparableForm
-from hullabaloo.noise import TestKey, gaussian
+from hullabaloo.noise import TestKey, gaussian, laplace
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import Descent, NoisyMoments
 
@@ -39,7 +39,7 @@ Q = TypeVar("Q", bound=Query)
 class Curator:
     """Holds encoded rows and answers queries.
 
-    **Guarantee.** Every answer is the Gaussian mechanism, a private selection or a perturbed minimiser on one query, at the noise that the query's
+    **Guarantee.** Every answer is the Gaussian or Laplace mechanism, a private selection or a perturbed minimiser on one query, at the noise that the query's
     event states; each query is answered at most `count` times. So everything that leaves is bounded by the composition of the
     plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
@@ -206,6 +206,14 @@ class Curator:
         """The noisy mean of squares of every column, shape (p,)."""
         query, index = self.__spend(SecondMomentsQuery)
         return self.__noisy(query, exact_second_moments(self.__rows, query), index) / query.records
+
+    def second_moments_laplace(self) -> Array:
+        """The same with Laplace noise, shape (p,)."""
+        query, index = self.__spend(LaplaceSecondMomentsQuery)
+        exact = exact_second_moments(self.__rows, query)
+        if query.scale:
+            exact = laplace(exact, query.scale, bound=query.bound, key=self.__derived(query, index))
+        return exact / query.records
 
     def count(self) -> float:
         """The noisy number of records."""

@@ -10,7 +10,7 @@ from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.scales import ScalesQuery
-from hullabaloo.curator.second_moments import SecondMomentsQuery
+from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
@@ -112,6 +112,10 @@ class CuratorMenu:
     def second_moments(self, *, mu: float, count: int = 1) -> SecondMomentsQuery:
         """`count` releases of the columns' sums of squares, each `mu`-GDP."""
         return SecondMomentsQuery(self.facts, self.neighbours, self.records, count, mu)
+
+    def second_moments_laplace(self, *, epsilon: float) -> LaplaceSecondMomentsQuery:
+        """One release of the columns' sums of squares, `epsilon`-DP."""
+        return LaplaceSecondMomentsQuery(self.facts, self.neighbours, self.records, 1, epsilon)
 
     def count(self, *, mu: float) -> CountQuery:
         """One release of the number of records, `mu`-GDP."""

@@ -3,7 +3,7 @@
 from .gaussian import gaussian
 from .keys import TestKey
 from .laplace import laplace
-from .lattice import Lattice, cells, gaussian_scale, inflated, inflated_l1, lattice
+from .lattice import Lattice, cells, gaussian_scale, inflated, inflated_l1, laplace_scale, lattice
 from .selection import exponential_mechanism, permute_and_flip
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "inflated",
     "inflated_l1",
     "laplace",
+    "laplace_scale",
     "lattice",
     "permute_and_flip",
 ]

@@ -1,6 +1,7 @@
 """The public lattice of a release: how fine it is, what it can hold, and what rounding to it costs."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -114,15 +115,35 @@ def gaussian_scale(sensitivity: float, mu: float, p: int, bound: float) -> float
     CalibrationError
         When no σ suffices (μ so small that rounding alone would cost more, or bound/σ > 2^35).
     """
-    mu, sensitivity = positive("mu", mu), positive("sensitivity", sensitivity)
-    sigma = sensitivity / mu
+    return _scale(inflated, sensitivity, "mu", mu, p, bound)
+
+
+@lru_cache(maxsize=1024)
+def laplace_scale(sensitivity: float, epsilon: float, p: int, bound: float) -> float:
+    """Find b for which a Laplace release of p values is ε-DP, rounding to the lattice included.
+
+    ``inflated_l1(Δ₁, b, p, bound) ≤ εb`` on return; as `gaussian_scale` otherwise.
+    """
+    return _scale(inflated_l1, sensitivity, "epsilon", epsilon, p, bound)
+
+
+def _scale(
+    moved: Callable[[float, float, int, float], float],
+    sensitivity: float,
+    name: str,
+    price: float,
+    p: int,
+    bound: float,
+) -> float:
+    price, sensitivity = positive(name, price), positive("sensitivity", sensitivity)
+    scale = sensitivity / price
     for _ in range(64):
-        needed = inflated(sensitivity, sigma, p, bound)
-        if Fraction(needed) <= Fraction(mu) * Fraction(sigma):
-            return sigma
-        sigma = max(_up(needed / mu), _up(sigma))
+        needed = moved(sensitivity, scale, p, bound)
+        if Fraction(needed) <= Fraction(price) * Fraction(scale):
+            return scale
+        scale = max(_up(needed / price), _up(scale))
     raise CalibrationError(
-        f"A Gaussian release of {p} values at mu = {mu!r} was asked for, and no noise level was found: rounding to the"
+        f"A release of {p} values at {name} = {price!r} was asked for, and no noise level was found: rounding to the"
         " lattice costs more than the budget on its own. Ask for a larger epsilon, fewer values or a smaller bound."
     )
 

@@ -133,6 +133,7 @@ class Menu(Protocol):
     def spread(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
     def partial(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
     def second_moments(self, *, mu: float, count: int = 1) -> NoisyQuote: ...  # noqa: D102
+    def second_moments_laplace(self, *, epsilon: float) -> NoisyQuote: ...  # noqa: D102
     def select(  # noqa: D102
         self, loss: AnyLoss, *, clip: float, epsilon: float, count: int, scales: Sequence[float] | None = None
     ) -> SelectQuote: ...
@@ -182,6 +183,7 @@ class Answers(Protocol):
         self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm
     ) -> Descent: ...
     def second_moments(self) -> Array: ...  # noqa: D102
+    def second_moments_laplace(self) -> Array: ...  # noqa: D102
     def select(  # noqa: D102
         self,
         theta: Array,

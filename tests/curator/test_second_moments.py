@@ -1,0 +1,105 @@
+"""Sums of squares with Laplace noise: their l1 sensitivity on real neighbours, and the release."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hullabaloo.curator import Curator, CuratorMenu, LaplaceSecondMomentsQuery
+from hullabaloo.curator.second_moments import exact_second_moments
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.errors import InvalidParameter, NotPaidFor
+from hullabaloo.noise import TestKey, inflated_l1, laplace
+from hullabaloo.privacy import Neighbours, NotPrivateEvent
+from tests.curator.neighbours import facts, pairs, random_rows, reordered
+
+RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
+TABLES = {
+    "p1": facts(1),
+    "p6": facts(6),
+    "ball": facts(20, norm_l2=1.0),
+    "wide-ball": facts(4, norm_l2=10.0),
+    "weights": facts(4, max_weight=3.0),
+    "small-weights": facts(4, max_weight=0.1),
+    "units": facts(4, unit=3),
+    "weighted-ball": facts(9, norm_l2=0.5, max_weight=2.5, unit=2),
+}
+
+
+def query(about: RowFacts, relation: Neighbours, epsilon: float = 0.5) -> LaplaceSecondMomentsQuery:
+    return LaplaceSecondMomentsQuery(about, relation, 20, 1, epsilon)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
+def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
+    asked, rng = query(about, relation), np.random.default_rng(51)
+    for number, pair in enumerate(pairs(rng, relation, about, rounds=100)):
+        tables = [Rows(sp.csr_array(rows.X), rows.Y, rows.weight) for rows in pair] if number % 2 else pair
+        left, right = (exact_second_moments(rows, asked) for rows in tables)
+        moved = np.abs(left - right).sum()
+        assert moved <= asked.sensitivity
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("about", [facts(6, max_weight=2.0), facts(6, norm_l2=0.7)], ids=["cube", "ball"])
+def test_the_sensitivity_is_attained(relation: Neighbours, about: RowFacts) -> None:
+    cube = about.norm_l2 > 1.0
+    one = np.ones((1, 6)) if cube else np.array([[0.7, 0.0, 0.0, 0.0, 0.0, 0.0]])
+    other = np.zeros((1, 6)) if cube else np.roll(one, 1, axis=1)
+    heavy = np.full(1, about.max_weight)
+    rows = [Rows(X, np.zeros((1, 1)), heavy) for X in (one, other)]
+    if relation is Neighbours.ADD_OR_REMOVE:
+        rows[1] = Rows(np.zeros((0, 6)), np.zeros((0, 1)), np.zeros(0))
+    asked = query(about, relation)
+    left, right = (exact_second_moments(part, asked) for part in rows)
+    assert np.abs(left - right).sum() >= (1.0 - 1e-5) * asked.sensitivity
+
+
+def test_bits_do_not_depend_on_the_order_of_records_nor_on_zeros_being_stored() -> None:
+    rng, about = np.random.default_rng(52), facts(5, max_weight=1.3)
+    rows = random_rows(rng, 5000, about)
+    rows.X[rng.random(rows.X.shape) < 0.5] = 0.0
+    asked = query(about, Neighbours.REPLACE_ONE)
+    sums = exact_second_moments(rows, asked)
+    assert np.array_equal(sums, exact_second_moments(reordered(rows, rng.permutation(5000)), asked))
+    assert np.array_equal(sums, exact_second_moments(Rows(sp.csr_array(rows.X), rows.Y, rows.weight), asked))
+    assert rows.weight is not None
+    assert sums == pytest.approx((rows.weight[:, None] * rows.X**2).sum(axis=0), rel=1e-5)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_one_release_costs_the_epsilon_that_was_asked(relation: Neighbours) -> None:
+    rng, about = np.random.default_rng(53), TABLES["weighted-ball"]
+    rows, key = random_rows(rng, 300, about), TestKey(bytes(32))
+    asked = CuratorMenu(about, relation, 300).second_moments_laplace(epsilon=0.25)
+    assert asked.event.pure_epsilon() == pytest.approx(0.25, rel=1e-9)
+    assert asked.event.pure_epsilon() <= 0.25
+    assert asked.event.delta0 < 1e-35
+    moved = inflated_l1(asked.sensitivity, asked.scale, 9, asked.bound)
+    assert moved <= 0.25 * asked.scale
+    assert asked.sigma == pytest.approx(math.sqrt(2.0) * asked.scale)
+    room = Curator(rows, [asked], key=key)
+    sums = exact_second_moments(rows, asked)
+    noisy = laplace(sums, asked.scale, bound=asked.bound, key=key.derive("second_moments_laplace/1"))
+    assert np.array_equal(room.second_moments_laplace(), noisy / 300.0)
+    with pytest.raises(NotPaidFor):
+        room.second_moments_laplace()
+    with pytest.raises(NotPaidFor):
+        Curator(rows, [asked]).second_moments()
+    smaller = asked.resized(30)
+    assert smaller.scale / 30.0 == pytest.approx(asked.scale / 300.0, rel=1e-6)
+    assert asked.to_dict()["sensitivity_l1_of_sum"] == asked.sensitivity
+
+
+def test_without_a_price_there_is_no_noise_and_without_a_positive_one_no_query() -> None:
+    about = facts(3)
+    rows = random_rows(np.random.default_rng(54), 40, about)
+    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 40)
+    free = menu.second_moments_laplace(epsilon=math.inf)
+    assert isinstance(free.event, NotPrivateEvent)
+    assert Curator(rows, [free]).second_moments_laplace() == pytest.approx((rows.X**2).mean(axis=0), rel=1e-12)
+    for wrong in (0.0, -1.0, math.nan):
+        with pytest.raises(InvalidParameter, match="positive privacy price"):
+            menu.second_moments_laplace(epsilon=wrong)
