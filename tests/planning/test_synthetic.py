@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, Simplex
-from hullabaloo.planning.synthetic import SCENARIOS, normals, synthetic_table, uniforms
+from hullabaloo.planning.synthetic import SCENARIOS, normals, synthetic_table
+from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 from tests.solvers.tables import problem, table
 

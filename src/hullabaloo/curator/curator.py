@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.centred import centred_rows, public_centre
 from hullabaloo.curator.choice import choose
 from hullabaloo.curator.columns import chosen_columns, public_columns
 from hullabaloo.curator.count import CountQuery, exact_count
@@ -110,6 +111,27 @@ class Curator:
                 "Plan 'step' or 'scales' queries of that width first."
             )
         part = Curator(turned_rows(self.__rows, found), paid, key=self.__key)
+        part.__answered = self.__answered
+        return part
+
+    def centred(self, centre: npt.ArrayLike) -> "Curator":
+        """The same curator, its rows seen from a public centre: x as x − m, in double the memory of a dense table.
+
+        Only `descend` can be asked of it, which clips each record's contribution whatever the record is; every other query rests
+        on declared bounds of rows. Answers come out of the same payment.
+
+        Raises:
+            InvalidParameter: a centre without a finite number for every column.
+            NotPaidFor: no partial derivative was paid for.
+        """
+        found = public_centre(centre, self.__rows.X.shape[1])
+        paid = [query for query in self.__quotes if isinstance(query, PartialQuery)]
+        if not paid:
+            raise NotPaidFor(
+                "Rows seen from a centre were asked, but the plan paid for no partial derivative, and nothing else may be asked of "
+                "such rows: their lengths are undeclared. Plan a 'partial' query first."
+            )
+        part = Curator(centred_rows(self.__rows, found), paid, key=self.__key)
         part.__answered = self.__answered
         return part
 

@@ -172,6 +172,7 @@ class Answers(Protocol):
 
     def of_target(self, target: int) -> "Answers": ...  # noqa: D102
     def turned(self, matrix: npt.ArrayLike) -> "Answers": ...  # noqa: D102
+    def centred(self, centre: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def spread(self, *, centre: Array, reach: float) -> Array: ...  # noqa: D102
     def of_columns(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def gradient(self, theta: Array) -> Array: ...  # noqa: D102
