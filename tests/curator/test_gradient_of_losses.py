@@ -144,9 +144,9 @@ def test_bits_do_not_depend_on_order_blocks_or_threads(
     moved = as_sparse(reordered(rows, rng.permutation(3000)), sparse)
     assert exact_gradient(moved, asked, theta).tobytes() == first.tobytes()
     monkeypatch.setattr(room, "_BLOCK", 77)
-    monkeypatch.setattr(room, "_CARRY", 2)
+    monkeypatch.setattr("hullabaloo.curator.threads._ROWS", 154)
     assert exact_gradient(moved, asked, theta).tobytes() == first.tobytes()
-    monkeypatch.setattr(room, "_MANY", 0)
+    monkeypatch.setattr("hullabaloo.curator.threads._MANY", 0)
     monkeypatch.setattr("hullabaloo.curator.threads.cores", lambda: 5)
     assert exact_gradient(moved, asked, theta).tobytes() == first.tobytes()
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hullabaloo.curator.exact import ExactSum, magic_number
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
 from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
-from hullabaloo.curator.threads import merged
+from hullabaloo.curator.threads import CELLS, exact_sum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, VectorLoss, clipped_at
@@ -20,9 +20,6 @@ from hullabaloo.privacy import Neighbours
 Array = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 16  # rows that a thread takes at once
-_CARRY = 1 << 8  # blocks of sparse rows, of at most 2^37 cells each, that 64 bits hold with room to spare
-_MANY = 1 << 20  # cells from which threads are worth their start
-_CELLS = 37  # a contribution spans at most 2^37 lattice cells; 2^14 rows of them stay below 2^53
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ class GradientQuery(NoisySum):
     def exponent(self) -> int:
         """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
         largest = self.facts.max_weight * self.contribution
-        return math.frexp(largest)[1] - _CELLS
+        return math.frexp(largest)[1] - CELLS
 
     @property
     def record_sensitivity(self) -> float:
@@ -108,17 +105,9 @@ def exact_gradient(rows: Rows, query: GradientQuery, theta: Array) -> Array:
         theta = np.ascontiguousarray(theta.T)
     add = _adder(rows, query, theta)
 
-    def work(starts: range) -> ExactSum:
-        total = ExactSum(theta.shape, query.exponent)
-        for number, start in enumerate(starts, 1):
-            add(total, start, start + _BLOCK)
-            if number % _CARRY == 0:
-                total.carry()
-        total.carry()
-        return total
-
-    cells = rows.X.size * theta.size // query.facts.width
-    value = merged(work, range(0, rows.Y.shape[0], _BLOCK), threads=cells >= _MANY).value(query.bound)
+    grid: dict[str, Any] = {"shape": theta.shape, "exponent": query.exponent, "bound": query.bound}
+    size = rows.X.size * theta.size // query.facts.width
+    value = exact_sum(add, rows.Y.shape[0], **grid, block=_BLOCK, size=size)
     return np.ascontiguousarray(value.T) if turned else value
 
 

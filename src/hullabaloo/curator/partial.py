@@ -20,6 +20,7 @@ from hullabaloo.curator.coordinate_kernels import (
     sparse_moves,
 )
 from hullabaloo.curator.query import NoisySum
+from hullabaloo.curator.threads import CELLS
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.separable import SeparableForm
@@ -32,7 +33,6 @@ from hullabaloo.privacy.answers import Descent
 Array = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 
-_CELLS = 37
 _LARGEST = 2.0**200
 
 
@@ -68,7 +68,7 @@ class PartialQuery(NoisySum):
     @property
     def exponent(self) -> int:
         """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
-        return math.frexp(self.facts.max_weight)[1] - _CELLS
+        return math.frexp(self.facts.max_weight)[1] - CELLS
 
     @property
     def record_sensitivity(self) -> float:

@@ -12,7 +12,7 @@ from hullabaloo.curator.exact import ExactSum, magic_number
 from hullabaloo.curator.lens import Lens
 from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
 from hullabaloo.curator.step_kernels import PLAIN, dense_steps, sparse_steps
-from hullabaloo.curator.threads import merged
+from hullabaloo.curator.threads import CELLS, exact_sum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
@@ -21,8 +21,6 @@ from hullabaloo.privacy import Neighbours
 Array = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 14
-_CARRY = 1 << 8
-_CELLS = 37
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class UnitSum(NoisySum):
     @property
     def exponent(self) -> int:
         """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
-        return math.frexp(self.facts.max_weight)[1] - _CELLS
+        return math.frexp(self.facts.max_weight)[1] - CELLS
 
     @property
     def record_sensitivity(self) -> float:
@@ -115,17 +113,9 @@ def _exact(rows: Rows, query: UnitSum, theta: Array, lens: Lens, reach: float, c
     point = (theta, np.ascontiguousarray(lens.centre), lens.scale(query.facts))
     add = _adder(rows, query, point, (reach, code, parameter))
 
-    def work(starts: range) -> ExactSum:
-        total = ExactSum((query.length,), query.exponent)
-        for number, start in enumerate(starts, 1):
-            add(total, start, start + _BLOCK)
-            if number % _CARRY == 0:
-                total.carry()
-        total.carry()
-        return total
-
-    cells = rows.Y.shape[0] * query.length
-    return merged(work, range(0, rows.Y.shape[0], _BLOCK), threads=cells >= 1 << 20).value(query.bound)
+    grid: dict[str, Any] = {"shape": (query.length,), "exponent": query.exponent, "bound": query.bound}
+    n = rows.Y.shape[0]
+    return exact_sum(add, n, **grid, block=_BLOCK, size=n * query.length)
 
 
 def _adder(

@@ -4,7 +4,15 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+import numpy.typing as npt
+
 from hullabaloo.curator.exact import ExactSum
+
+CELLS = 37
+"""A contribution spans at most 2^37 lattice cells: 2^14 of them stay below 2^53, and 2^24 in whole cells below 2^63."""
+_ROWS = 1 << 24  # rows after which what their whole cells add up to is carried
+_MANY = 1 << 20  # table cells from which threads are worth their start
 
 
 def cores() -> int:
@@ -25,3 +33,31 @@ def merged(work: Callable[[range], ExactSum], starts: range, *, threads: bool) -
     for other in others:
         first.merge(other)
     return first
+
+
+def exact_sum(
+    add: Callable[[ExactSum, int, int], None],
+    rows: int,
+    *,
+    shape: tuple[int, ...],
+    exponent: int,
+    bound: float,
+    block: int,
+    size: int,
+) -> npt.NDArray[np.float64]:
+    """The sum that `add(total, start, stop)` adds to for blocks of rows, as doubles clipped to ±bound.
+
+    `size` is how many cells of a table are read. The bits depend on neither blocks nor threads.
+    """
+    every = max(1, _ROWS // block)
+
+    def work(starts: range) -> ExactSum:
+        total = ExactSum(shape, exponent)
+        for number, start in enumerate(starts, 1):
+            add(total, start, start + block)
+            if number % every == 0:
+                total.carry()
+        total.carry()
+        return total
+
+    return merged(work, range(0, rows, block), threads=size >= _MANY).value(bound)
