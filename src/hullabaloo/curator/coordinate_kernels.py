@@ -276,7 +276,10 @@ def dense_moves(columns, z, deltas):  # type: ignore[no-untyped-def]
     for start in range(0, z.size, BLOCK):
         part = z[start : start + BLOCK]
         for j in range(deltas.size):
-            dense_move(columns[:, start : start + BLOCK], part, j, deltas[j])
+            if deltas[j] != 0.0:
+                column, delta = columns[j][start : start + BLOCK], deltas[j]
+                for i in range(part.size):
+                    part[i] += delta * column[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
