@@ -2,6 +2,7 @@
 
 from hullabaloo.solvers.adaptive_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.coordinate_descent import CoordinateDescentSolver
 from hullabaloo.solvers.explained import Explained, explained
 from hullabaloo.solvers.frank_wolfe import FrankWolfeSolver
 from hullabaloo.solvers.gradient import GradientSolver
@@ -15,6 +16,7 @@ from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 __all__ = [
     "AdaptiveGradientSolver",
     "Answers",
+    "CoordinateDescentSolver",
     "Explained",
     "FrankWolfeSolver",
     "GradientSolver",
