@@ -12,6 +12,7 @@ _EXPORTS = {
     "Box": "geometry",
     "Budget": "privacy",
     "Categorical": "data",
+    "CoordinateDescentSolver": "solvers",
     "Domain": "data",
     "ElasticBall": "geometry",
     "ElasticNet": "linear_model",
@@ -60,6 +61,7 @@ __all__ = [
     "Box",
     "Budget",
     "Categorical",
+    "CoordinateDescentSolver",
     "Domain",
     "ElasticBall",
     "ElasticNet",
@@ -154,6 +156,7 @@ if TYPE_CHECKING:
     )
     from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
+    from hullabaloo.solvers import CoordinateDescentSolver
     from hullabaloo.solvers.oracle import mirror_descent
 
 
