@@ -1,14 +1,17 @@
 """Lower bounds are below what the private solvers reach, scale as their sources say, and say what they do not know."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import L1Ball, L2Ball, Simplex, SquaredL2Penalty
+from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, Simplex, SquaredL2Penalty
 from hullabaloo.planning.lower_bounds import (
     CODE_CONSTANT,
     code_size,
+    coordinate_wise,
+    coordinate_wise_strongly_convex,
     l2_ball,
     lasso_rate,
     lasso_reduction,
@@ -87,3 +90,33 @@ def test_which_bounds_speak_of_a_problem():
     assert names(constraint=Simplex()) == names() == []
     with pytest.raises(InvalidParameter, match="positive finite ε"):
         two_points(5, math.inf, 0.0, lipschitz=1.0, radius=1.0)
+
+
+def test_coordinate_wise_rates_are_those_of_the_poster():
+    """√p ‖w*‖₂‖L‖₂/(nε) and p‖L‖₂²/(λn²ε²), at most what any method reaches."""
+    steep = (3.0, 4.0)
+    assert coordinate_wise(1000, 2, 0.5, lipschitz=steep, radius=2.0).value == pytest.approx(math.sqrt(2) * 2 * 5 / 500)
+    assert coordinate_wise(1, 2, 0.5, lipschitz=steep, radius=2.0).value == pytest.approx(10.0)
+    curved = coordinate_wise_strongly_convex(1000, 2, 0.5, lipschitz=steep, strength=0.1)
+    assert curved.value == pytest.approx(2 * 25 / (0.1 * 500**2))
+    assert coordinate_wise_strongly_convex(1, 2, 0.5, lipschitz=steep, strength=0.1).value == pytest.approx(125.0)
+    alike = coordinate_wise(1000, 9, 1.0, lipschitz=0.5, radius=1.0)
+    assert alike.value == coordinate_wise(1000, 9, 1.0, lipschitz=[0.5] * 9, radius=1.0).value
+    assert not alike.explicit
+    assert not curved.explicit
+
+
+def test_coordinate_wise_bounds_speak_of_boxes_balls_and_separable_penalties_over_rows_bound_by_column():
+    free = replace(problem(table()), norm_l2=2.0)  # 4 columns within ±1, no shorter rows declared
+
+    def names(**options):
+        return [one.name for one in lower_bounds(replace(free, **options), 1.0, 1e-6) if "coordinate" in one.name]
+
+    both = ["coordinate-wise", "coordinate-wise, strongly convex"]
+    assert names(constraint=Box(-1.0, 1.0)) == both[:1]
+    assert names(constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.1)) == both
+    assert names(penalty=SquaredL2Penalty(0.1)) == both[1:]
+    assert names(penalty=L1Penalty(0.1)) == names() == names(constraint=L1Ball(1.0)) == []
+    assert names(constraint=Box(-1.0, 1.0), norm_l2=1.0) == []
+    box = lower_bounds(replace(free, constraint=Box(-0.5, 0.5)), 1.0, 1e-6)[0]
+    assert box.value == pytest.approx(math.sqrt(4) * (0.5 * 2) * (1.0 * 2) / free.records)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import L1Ball, L2Ball
+from hullabaloo.geometry import Box, HasElasticForm, L1Ball, L2Ball, SeparablePenalty
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Problem
 
@@ -19,6 +19,10 @@ CODE_SHARE = 0.001
 
 CODE_CONSTANT = (0.1 * CODE_SHARE - 4.0 * CODE_SHARE**2) / 3.0
 """c of the proof: from `(τ + 4τ² + 3c)w ≤ 1.1 τ w`."""
+
+
+_COORDINATES = "Lipschitz along each coordinate, the L_j of like size, no bound of rows but by column; ε at most a constant, δ = o(1/n)"
+_POSTER = "Mangold, Bellet, Salmon, Tommasi 2022, lower bounds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,35 @@ def strongly_convex(
     return LowerBound("l2 ball, strongly convex", risk, False, holds, "Bassily, Smith, Thakurta 2014, Section 5")
 
 
+def coordinate_wise(
+    records: int, dimension: int, epsilon: float, *, lipschitz: Sequence[float] | float, radius: float
+) -> LowerBound:
+    """`r min{‖L‖₂, √p ‖L‖₂/(nε)}`, rate only: the convex lower bound of Mangold, Bellet, Salmon and Tommasi (2022).
+
+    `|∇_j ℓ| ≤ L_j`, one number for all j or one for each; r stands for ‖w*‖₂. Its condition is that any ⌊p/75⌋ coordinates carry a
+    constant share of ‖L‖₂²; where the L_j are alike they carry a 75th.
+    """
+    _check(records, epsilon, 0.0)
+    length = _length(lipschitz, dimension)
+    risk = length * radius * min(1.0, math.sqrt(dimension) / (records * epsilon))
+    return LowerBound("coordinate-wise", risk, False, f"convex losses, {_COORDINATES}", _POSTER)
+
+
+def coordinate_wise_strongly_convex(
+    records: int, dimension: int, epsilon: float, *, lipschitz: Sequence[float] | float, strength: float
+) -> LowerBound:
+    """`min{‖L‖₂²/(2λ), p ‖L‖₂²/(λ n²ε²)}`, rate only: the strongly convex lower bound of the same.
+
+    λ is for ‖·‖₂. The poster writes μ_M, which is strong convexity in ‖·‖_M: with ‖L‖₂ beside it the units fit for M = 1 alone.
+    """
+    _check(records, epsilon, 0.0)
+    length = _length(lipschitz, dimension)
+    risk = length**2 / strength * min(0.5, dimension / (records * epsilon) ** 2)
+    return LowerBound(
+        "coordinate-wise, strongly convex", risk, False, f"λ-strongly convex losses, {_COORDINATES}", _POSTER
+    )
+
+
 def lasso_rate(records: int) -> LowerBound:
     """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3."""
     _check(records, 1.0, 0.0)
@@ -126,8 +159,10 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
     """
     body, n = problem.constraint, problem.records
     slopes = problem.dimension - problem.intercept
-    if body is None or slopes < 1:
+    if slopes < 1:
         return ()
+    if body is None:
+        return tuple(_coordinate_wise(problem, epsilon, math.inf))
     reach = body.max_norm(2.0, slopes * problem.targets)
     lipschitz = problem.loss.constants(problem.offset_bound, math.sqrt(problem.targets)).lipschitz * problem.norm_l2
     found: list[LowerBound] = []
@@ -141,7 +176,33 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
             found.append(curved)
     if isinstance(body, L1Ball) and problem.loss.name == "squared" and body.radius == 1.0:
         found += [lasso_rate(n), lasso_reduction(n)]
+    if isinstance(body, L2Ball | Box):
+        found += _coordinate_wise(problem, epsilon, reach)
     return tuple(found)
+
+
+def _coordinate_wise(problem: Problem, epsilon: float, reach: float) -> list[LowerBound]:
+    """Where rows fill the box of their columns: a declared norm of rows makes an easier class. L_j at the prediction zero."""
+    slopes, largest = problem.dimension - problem.intercept, problem.norm_linf
+    bounded = problem.norm_l2**2 < (slopes * largest**2 + problem.intercept) * (1.0 - 1e-9)
+    if bounded or problem.targets != 1:
+        return []
+    lipschitz = problem.loss.constants(problem.offset_bound, 1.0).lipschitz * largest
+    found = []
+    if math.isfinite(reach):
+        found.append(coordinate_wise(problem.records, slopes, epsilon, lipschitz=lipschitz, radius=reach))
+    strength = problem.penalty.strong_convexity
+    if strength > 0.0 and isinstance(problem.penalty, HasElasticForm | SeparablePenalty):
+        made = coordinate_wise_strongly_convex(problem.records, slopes, epsilon, lipschitz=lipschitz, strength=strength)
+        found.append(made)
+    return found
+
+
+def _length(lipschitz: Sequence[float] | float, dimension: int) -> float:
+    """‖L‖₂."""
+    if isinstance(lipschitz, float | int):
+        return math.sqrt(dimension) * lipschitz
+    return math.sqrt(math.fsum(one * one for one in lipschitz))
 
 
 def _total_variation(k: int, epsilon: float, delta: float) -> float:
