@@ -21,6 +21,7 @@ from typing import Any
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.route import AUDIBLE
 from hullabaloo.solvers.travel import smooth_and_steep
 
 BINS = 11
@@ -32,8 +33,9 @@ SPREAD = 0.12
 """Share of μ² for the covariance."""
 FLOOR = 0.7
 """λ over half the spectral radius of the covariance's noise, s√(2p)."""
-AROUND = 1.0
-"""Within how many typical lengths records count in full for the covariance."""
+MOST_AROUND, QUIET = 3.0, 0.1
+"""Within how many typical lengths records count in full for the covariance, and the share of `USUAL` from which noise is so faint
+that more than one is better: shortened records hide how wide a table's long directions are, and steps there overshoot."""
 TRAVEL = 12.0
 USUAL = 0.03
 """Noise s√p at which the travel was chosen, as in `route.py`."""
@@ -45,7 +47,10 @@ CAREFUL = 0.6
 """Share of the full travel that is walked without evidence of a signal."""
 FIRST, SECOND, LEVEL, OPENERS = 12, 60, 8, 2
 """Steps before and after gradients are cut anew, for the intercept alone, and for a first guess of the rate of counts."""
-CUT, CUT_SKEWED, CUT_COUNTS, MOST_CUT = 0.35, 0.1, 0.01, 0.5
+CUT, CUT_SKEWED, CUT_COUNTS = 0.35, 0.1, 0.01
+FEWEST_CUT, MOST_CUT = 0.005, 0.5
+LONGEST, LONGEST_RESIDUAL = 8.0, 2.0
+"""Upper end of the histogram of gradients' lengths, over `slope` times a record's typical length."""
 LEAST, LEAST_SKEWED = 0.05, 0.5
 TYPICAL = 0.4
 """Length of a usual centred record over its declared bound, before it is measured."""
@@ -62,12 +67,14 @@ class Course:
         mean_noise: of each column's mean.
         share_noise: of each share of a histogram.
         spread_noise: of a diagonal entry of the covariance of records of length at most 1.
+        around: within how many typical lengths records count in full for it.
         travel: η h.
         smoothness: L.
         curvature: h, of the loss as its gradients are cut.
         slope: natural size of |φ'|.
         cut: share of the records whose gradients are shortened.
         least: least length of gradients, over `slope` times a record's typical length.
+        longest: greatest length of gradients, likewise.
         bound: of ‖x_s‖₂, the intercept left out.
         room: how many times the measured curvature a step is stable for.
     """
@@ -80,12 +87,14 @@ class Course:
     mean_noise: float
     share_noise: float
     spread_noise: float
+    around: float
     travel: float
     smoothness: float
     curvature: float
     slope: float
     cut: float
     least: float
+    longest: float
     bound: float
     room: float
 
@@ -135,17 +144,19 @@ def course(problem: Problem, menu: Menu, mu: float) -> Course:
         opening=OPENERS if centred(problem) and counts(problem) else 0,
         first=FIRST,
         second=SECOND,
-        level=LEVEL if centred(problem) and (residual or counts(problem)) else 0,
+        level=LEVEL if centred(problem) and (counts(problem) or (residual and noise * slope < AUDIBLE)) else 0,
         noise=noise,
         mean_noise=menu.means(mu=to_means).sigma * problem.norm_l2 / problem.records if centred(problem) else 0.0,
         share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
         spread_noise=menu.spread(mu=to_spread).sigma / problem.records,
+        around=min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND),
         travel=TRAVEL * min(max(math.sqrt(USUAL / level), 0.1), 10.0),
         smoothness=smoothness,
         curvature=smoothness * (LEFT if residual else 1.0),
         slope=slope,
-        cut=cut if counts(problem) else min(max(cut * math.sqrt(level / USUAL), 0.02), MOST_CUT),
+        cut=cut if counts(problem) else min(max(cut * math.sqrt(level / USUAL), FEWEST_CUT), MOST_CUT),
         least=LEAST_SKEWED if not residual and not counts(problem) else LEAST,
+        longest=LONGEST if not residual and not counts(problem) else LONGEST_RESIDUAL,
         bound=math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2,
         room=1.5 * problem.max_weight * problem.records_per_unit,
     )

@@ -20,7 +20,6 @@ from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
 from hullabaloo.solvers.course import (
-    AROUND,
     BINS,
     CAREFUL,
     OPENING,
@@ -81,10 +80,10 @@ class PreconditionedGradientSolver(Solver):
         records = curator.turned(view.matrix)
         path, level = _opened(problem, path, view, records)
         walk = Walk(problem, path, view, records)
-        travel = path.travel / path.curvature
+        early, travel = OPENING * path.travel / path.smoothness, path.travel / path.curvature
         natural = path.slope * view.length
-        last, mean, gradient = walk.go(walk.start(level), path.first, 0.5 * natural, OPENING * travel, 0.5)
-        grid = edges(2.0 * natural, BINS - 1)
+        last, mean, gradient = walk.go(walk.start(level), path.first, 0.5 * natural, early, 0.5)
+        grid = edges(path.longest * natural, BINS - 1)
         shares = records.scales(mean, centre=view.nowhere, lift=view.lift, edges=grid)
         cut = quantile(shares, grid, path.share_noise, above=path.cut, likely=0.25 * natural)
         cut = max(cut, path.least * natural)
@@ -112,7 +111,7 @@ class PreconditionedGradientSolver(Solver):
         values, vectors = np.linalg.eigh(gram[:slopes, :slopes])
         values = np.maximum(values, 0.0)
         gain, noise, middle = _expected(problem, path, values / path.bound**2)
-        floor = path.floor(TYPICAL * path.bound, slopes)
+        floor = path.floor(path.around * TYPICAL * path.bound, slopes)
         deviation = noise * np.minimum(path.travel, 1.0 / np.maximum(gain, 1e-300)) / path.curvature
         spread = UNSTEADY * np.sqrt(vectors**2 @ (deviation**2 / (values + floor)))
         return np.asarray(np.append(spread, [UNSTEADY_MIDDLE * middle] * problem.intercept), dtype=np.float64)
@@ -156,25 +155,28 @@ def _survey(problem: Problem, path: Course, curator: Answers) -> Whitening:
     tiny = 1e-9  # the constant column must not lengthen what is measured here
     shares = curator.scales(None, centre=centre, lift=tiny if problem.intercept else 1.0, edges=grid)
     typical = quantile(shares, grid, path.share_noise, above=0.5, likely=TYPICAL * path.bound)
-    reach = AROUND * typical
+    reach = path.around * typical
     covariance = curator.spread(centre=centre[:slopes], reach=reach)
     return Whitening.of(covariance, centre[:slopes], path.floor(reach, slopes), intercept=problem.intercept)
 
 
 def _opened(problem: Problem, path: Course, view: Whitening, records: Answers) -> tuple[Course, float]:
-    """The intercept to start from. For counts, `e^b E[e^o] − E[y]` at two b gives both means, hence b and the curvature E[y]."""
+    """The intercept to start from. For counts, `e^b E[e^o] − E[y]` at two b gives both means, hence b and the curvature E[y].
+
+    At the upper b, minus the bound of |o|, no expected count exceeds 1, as no count does.
+    """
     if not path.opening:
         return path, 0.0
     low, high = problem.loss.intercept_bounds
     lift = 20.0 * view.length
     noise = path.noise * math.sqrt(path.steps)
     slopes = []
-    for at in (low, 0.0):
+    for at in (low, -problem.offset_bound):
         point = np.append(np.zeros(problem.dimension - 1), at)
         slopes.append(float(records.step(point, centre=view.nowhere, lift=lift, reach=1.01 * lift)[-1]))
     rate = max(-slopes[0], noise)
     exposure = max(slopes[1] + rate, noise)
-    level = min(max(math.log(rate / exposure), low), high)
+    level = min(max(math.log(rate / exposure) - problem.offset_bound, low), high)
     bend = min(path.smoothness, 3.0 * rate)
     return replace(path, smoothness=bend, curvature=bend), level
 
@@ -193,7 +195,7 @@ def _boldness(path: Course, view: Whitening, gradient: Array, reach: float) -> f
 
 def _expected(problem: Problem, path: Course, values: Array) -> tuple[Array, float, float]:
     """g, the noise of one coordinate of the mean gradient of u, and that of the intercept; rows of norm ≤ 1, lengths as usual."""
-    floor = path.floor(TYPICAL, values.size)
+    floor = path.floor(path.around * TYPICAL, values.size)
     gain = values / (values + floor)
     length = math.sqrt(max(float(gain.sum()), 1.0))
     lift = length * values.size**-0.25 if problem.intercept else 1.0

@@ -1,0 +1,217 @@
+"""The preconditioned gradient: within its budget, near the optimum where the plain gradient is not, and within its sets."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hullabaloo.curator import Curator
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, SquaredL2Penalty
+from hullabaloo.losses import Huber, Logistic, Loss, Poisson, SmoothedHinge
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.solvers import GradientSolver, PreconditionedGradientSolver, Problem
+from hullabaloo.solvers.course import Course
+from hullabaloo.solvers.whitening import Whitening
+from tests.solvers.tables import Table, least_squares, menu, problem, solve, table
+
+SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]
+SOLVER = PreconditionedGradientSolver()
+
+
+def classes(n: int = 8_000, p: int = 6, *, seed: int = 3) -> Table:
+    """Two classes of ill-conditioned records: columns of falling width, coefficients that grow as fast."""
+    rng = np.random.default_rng(seed)
+    width = 2.0 ** -np.arange(p)
+    U = rng.uniform(-1.0, 1.0, (n, p))
+    theta = rng.choice([-1.0, 1.0], p) * 2.0
+    y = np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-U @ theta)), 1.0, -1.0)
+    X = np.column_stack([0.3 + 0.6 * U * width, np.ones(n)])
+    facts = RowFacts(tuple(f"x{j}" for j in range(p + 1)), True, p + 1.0, math.sqrt(p + 1.0), 1.0, ("y",))
+    return Table(np.ascontiguousarray(X), y[:, None], facts)
+
+
+def share(data: Table, theta: np.ndarray) -> float:
+    """How much of the gain of the truth over a constant is kept, by log-loss."""
+    from benchmarks.share_kept import logistic
+
+    def loss(at: np.ndarray) -> float:
+        return float(np.logaddexp(0.0, -data.Y[:, 0] * (data.X @ at)).mean())
+
+    best = loss(logistic(data.X, data.Y[:, 0]))
+    return (math.log(2.0) - loss(theta)) / (math.log(2.0) - best)
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(
+    neighbours: Neighbours, mu: float, intercept: bool
+) -> None:
+    data = table(intercept=intercept)
+    asked = problem(data, neighbours)
+    spent = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(mu)).event.gdp_mu()
+    assert spent is not None
+    assert mu * (1.0 - 1e-6) <= spent <= mu * (1.0 + 2.0**-40)
+
+
+def test_it_keeps_far_more_of_an_ill_conditioned_table_than_the_plain_gradient_at_the_same_budget() -> None:
+    """Shares of 3 draws with fixed keys: 0.998 against 0.36 when this was written."""
+    data = classes()
+    asked = replace(problem(data), loss=Logistic())
+    ours, plain = (
+        np.mean([share(data, solve(one, data, asked, 0.5, seed).theta[:, 0]) for seed in range(3)])
+        for one in (SOLVER, GradientSolver())
+    )
+    assert ours > 0.97
+    assert plain < 0.6
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_with_little_noise_it_comes_near_the_optimum(intercept: bool) -> None:
+    data = table(20_000, 4, intercept=intercept)
+    theta = solve(SOLVER, data, problem(data), 3.0).theta[:, 0]
+    excess = np.mean((data.X @ (theta - least_squares(data)[:, 0])) ** 2)
+    assert excess < 5e-3 * np.mean(data.Y**2)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Huber(0.5), SmoothedHinge(0.5)], ids=lambda loss: loss.name)
+def test_every_loss_of_classes_is_lowered(loss: Loss) -> None:
+    data = classes(4_000, 3)
+    theta = solve(SOLVER, data, replace(problem(data), loss=loss), 1.0).theta[:, 0]
+    found, nothing = (float(loss.value(data.X @ at, data.Y[:, 0]).mean()) for at in (theta, 0.0 * theta))
+    assert found < 0.9 * nothing
+
+
+def test_counts_with_exposures_find_their_rate_and_its_slope() -> None:
+    """Rates of 3 % around slopes of ±1, exposures over a factor 50: the level and the slope come near the truth."""
+    rng = np.random.default_rng(9)
+    n = 40_000
+    U, offset = rng.uniform(-1.0, 1.0, (n, 2)), rng.uniform(-2.0, 2.0, n)
+    truth = np.array([1.0, -1.0, math.log(0.03) - 1.0])
+    X = np.column_stack([U, np.ones(n)])
+    y = np.minimum(rng.poisson(4.0 * np.exp(X @ truth + offset)), 4) / 4.0
+    facts = RowFacts(("a", "b", "i"), True, 3.0, math.sqrt(3.0), 1.0, ("y",), offset_bound=2.0)
+    data = Table(np.ascontiguousarray(X), y[:, None], facts)
+    asked = replace(problem(data), loss=Poisson(), offset_bound=2.0)
+    plan = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    rows = Rows(data.X, data.Y, None, offset)
+    theta = SOLVER.run(asked, plan, Curator(rows, plan.quotes, key=TestKey(bytes(32)))).theta[:, 0]  # type: ignore[arg-type]
+    assert theta == pytest.approx(truth, abs=0.25)
+
+
+@pytest.mark.parametrize("constraint", SETS, ids=str)
+def test_the_result_is_feasible_at_every_noise(constraint: object) -> None:
+    data = table(intercept=True)
+    asked = problem(data, constraint=constraint)  # type: ignore[arg-type]
+    assert asked.feasible is not None
+    for mu in (1e-3, 0.1, 3.0):
+        assert asked.feasible.contains(solve(SOLVER, data, asked, mu).theta[:, 0])
+
+
+def test_a_set_is_met_in_the_metric_of_the_preconditioner() -> None:
+    """Near the constrained optimum of least squares, which projecting the free one does not give."""
+    rng = np.random.default_rng(4)
+    n = 30_000
+    U = rng.normal(size=(n, 1)) @ np.ones((1, 2)) + 0.3 * rng.normal(size=(n, 2))
+    U = np.clip(0.3 * U, -1.0, 1.0)
+    y = np.clip(U @ np.array([1.0, -0.6]) + 0.02 * rng.normal(size=n), -1.0, 1.0)
+    facts = RowFacts(("a", "b"), False, 2.0, math.sqrt(2.0), 1.0, ("y",))
+    data = Table(np.ascontiguousarray(U), y[:, None], facts)
+    asked = problem(data, constraint=Box(0.0, 0.8))
+    best = float(U[:, 0] @ y / (U[:, 0] @ U[:, 0]))  # the second coefficient is held at 0
+    assert 0.0 < best < 0.8
+    theta = solve(SOLVER, data, asked, 3.0).theta[:, 0]
+    assert theta == pytest.approx([best, 0.0], abs=0.05)
+
+
+def test_penalties_are_those_of_the_mean_loss() -> None:
+    data = table(20_000, 4, intercept=True)
+    theta = solve(SOLVER, data, problem(data, penalty=L1Penalty(10.0)), 1.0).theta[:, 0]
+    assert np.all(theta[:-1] == 0.0)
+    free, held = (
+        solve(SOLVER, data, problem(data, penalty=penalty), 3.0).theta[:-1, 0]
+        for penalty in (SquaredL2Penalty(1e-9), SquaredL2Penalty(0.5))
+    )
+    assert np.linalg.norm(held) < 0.7 * np.linalg.norm(free)
+
+
+def test_what_is_asked_depends_on_the_plan_alone() -> None:
+    """The same numbers of the same questions of two tables that have nothing in common."""
+    asked_of = []
+    for data in (table(600, 4, intercept=True), table(600, 4, intercept=True, signal=-1.0, seed=5)):
+        asked = problem(data)
+        plan = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(0.5))
+        curator = _Counting(Curator(Rows(data.X, data.Y), plan.quotes, key=TestKey(bytes(32))))  # type: ignore[arg-type]
+        SOLVER.run(asked, plan, curator)  # type: ignore[arg-type]
+        asked_of.append(curator.asked)
+        counted = {quote.name: quote.count for quote in plan.quotes}
+        assert {name: curator.asked.count(name) for name in counted} == counted
+    assert asked_of[0] == asked_of[1]
+
+
+class _Counting:
+    def __init__(self, curator: Curator, asked: list[str] | None = None) -> None:
+        self.curator, self.asked = curator, [] if asked is None else asked
+
+    def turned(self, matrix: np.ndarray) -> "_Counting":
+        return _Counting(self.curator.turned(matrix), self.asked)
+
+    def __getattr__(self, name: str) -> object:
+        self.asked.append(name)
+        return getattr(self.curator, name)
+
+
+def test_it_refuses_what_it_cannot_do() -> None:
+    data = table()
+    asked = problem(data)
+    with pytest.raises(CapabilityError, match="exact optimum"):
+        SOLVER.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    several = problem(table(targets=2))
+    with pytest.raises(CapabilityError, match="one target"):
+        SOLVER.plan(several, menu(table(targets=2), several), Allowance.gdp(1.0))
+    both = problem(data, constraint=L2Ball(1.0), penalty=L1Penalty(0.1))
+    with pytest.raises(CapabilityError, match="not both"):
+        SOLVER.plan(both, menu(data, both), Allowance.gdp(1.0))
+    wide: Problem = replace(asked, dimension=5_000)
+    with pytest.raises(CapabilityError, match="between 1 and 2,000"):
+        SOLVER.plan(wide, menu(data, asked), Allowance.gdp(1.0))
+
+
+def test_predictions_fall_as_the_budget_grows() -> None:
+    data = table(5_000, 6, intercept=True)
+    asked = problem(data)
+    risks, noises = [], []
+    for mu in (0.01, 0.1, 1.0):
+        plan = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(mu))
+        risks.append(SOLVER.predicted_risk(asked, plan))
+        noises.append(float(np.linalg.norm(SOLVER.predicted_noise(asked, plan, np.eye(asked.dimension) / 3.0))))
+    assert risks[0] > risks[1] > risks[2] > 0.0
+    assert noises[0] > noises[1] > noises[2] > 0.0
+
+
+def test_whitening_makes_the_covariance_the_identity_down_to_its_floor() -> None:
+    rng = np.random.default_rng(6)
+    root = rng.normal(size=(5, 5)) * 3.0 ** -np.arange(5)
+    covariance, centre, floor = root @ root.T - 0.01 * np.eye(5), rng.normal(size=5), 0.02
+    view = Whitening.of(covariance, centre, floor, intercept=True)
+    seen = view.slopes.T @ covariance @ view.slopes
+    values = np.linalg.eigvalsh(covariance)
+    assert np.diag(seen)[values > 0.0] == pytest.approx(view.gain[values > 0.0])
+    assert view.gain == pytest.approx(np.maximum(values, 0.0) / (np.maximum(values, 0.0) + floor))
+    record = np.append(rng.normal(size=5), 1.0)
+    assert view.matrix.T @ record == pytest.approx(np.append(view.slopes.T @ (record[:5] - centre), 1.0))
+    assert view.inverse @ view.slopes == pytest.approx(np.eye(5), abs=1e-9)
+
+
+def test_the_course_takes_more_room_and_less_travel_where_noise_is_loud() -> None:
+    quiet, loud = (
+        Course(**SOLVER.plan(problem(data), menu(data, problem(data)), Allowance.gdp(0.5)).settings)
+        for data in (table(50_000, 4, intercept=True), table(200, 4, intercept=True))
+    )
+    assert quiet.travel > loud.travel
+    assert quiet.around > loud.around == 1.0
+    assert quiet.floor(1.0, 4) < loud.floor(1.0, 4)
