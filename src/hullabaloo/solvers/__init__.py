@@ -6,6 +6,8 @@ from hullabaloo.solvers.coordinate_descent import CoordinateDescentSolver
 from hullabaloo.solvers.explained import Explained, explained
 from hullabaloo.solvers.frank_wolfe import FrankWolfeSolver
 from hullabaloo.solvers.gradient import GradientSolver
+from hullabaloo.solvers.greedy_coordinate_descent import GreedyCoordinateDescentSolver
+from hullabaloo.solvers.greedy_selection import GreedySelectionSolver
 from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.moments import MomentsSolver, solve_moments
 from hullabaloo.solvers.objective_perturbation import ObjectivePerturbationSolver
@@ -20,6 +22,8 @@ __all__ = [
     "Explained",
     "FrankWolfeSolver",
     "GradientSolver",
+    "GreedyCoordinateDescentSolver",
+    "GreedySelectionSolver",
     "Menu",
     "MirrorDescentSolver",
     "MomentsSolver",
