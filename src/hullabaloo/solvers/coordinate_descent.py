@@ -150,8 +150,8 @@ class CoordinateDescentSolver(Solver):
         reference = Reference.of(problem)
         values = reference.eigenvalues * (slopes / reference.eigenvalues.sum())  # of the correlations
         reach = _reach(schedule, problem)
-        passed = 0.5 * schedule.updates * schedule.rounds / problem.dimension * schedule.step * values
-        missed = reference.signal / slopes * (-np.expm1(-passed) / passed) ** 4
+        passed = schedule.updates / problem.dimension * schedule.step * values  # in a round
+        missed = reference.signal / slopes * (-np.expm1(-passed) / passed) ** (2 * schedule.rounds)
         noise = (reach / schedule.smoothness) ** 2 * _gathered(schedule, problem, values)
         middle = _middle(schedule, problem) ** 2
         return 0.5 * schedule.smoothness * (float(values @ (missed + noise)) + middle)
@@ -188,7 +188,7 @@ class CoordinateDescentSolver(Solver):
     def _counts(self, problem: Problem, passes: float) -> tuple[int, int]:
         """T and K: the caller's, or the rule's passes in the rule's rounds."""
         total = max(1, math.ceil(passes * problem.dimension))
-        rounds = self.rounds or (rule.ROUNDS if self.updates is None else max(1, round(total / self.updates)))
+        rounds = self.rounds or (rule.rounds(passes) if self.updates is None else max(1, round(total / self.updates)))
         return rounds, self.updates or max(1, math.ceil(total / rounds))
 
     def _prepaid(
@@ -299,8 +299,9 @@ def _measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[A
         weight = load
     else:
         square = curator.second_moments_laplace() if schedule.constants == "laplace" else curator.second_moments()
-        weight = float(square[-1]) if problem.intercept and not known else 1.0  # Σ w/records
-        weight = min(max(weight, 0.1), 4.0 * load)
+        weight = (
+            1.0 if known else _weight(problem, float(square[-1]) if problem.intercept else load, schedule.moment_noise)
+        )
         least = np.hypot(schedule.moment_noise, 2.0 * np.abs(centre) * schedule.mean_noise)
         least = np.maximum(least, LEAST * np.maximum(np.abs(square), problem.norm_linf**2 * LEAST))
         square = np.maximum(square - 2.0 * centre * means + weight * centre**2, least)
@@ -309,11 +310,18 @@ def _measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[A
     return centre, np.asarray(schedule.smoothness * square, dtype=np.float64)
 
 
+def _weight(problem: Problem, released: float, noise: float) -> float:
+    """Σ w over the declared number of records: as declared, or as released where that is less noisy than a quarter."""
+    declared = problem.max_weight * problem.records_per_unit
+    found = declared + (released - declared) / (1.0 + (noise / 0.25) ** 2)
+    return min(max(found, 0.25), 4.0 * declared)
+
+
 def _gathered(schedule: Schedule, problem: Problem, values: Array) -> Array:
     """Variance of the last average, in units of `κ/β`, along correlations' eigendirections: noise walks until it is forgotten."""
-    passes = schedule.rounds * schedule.updates / problem.dimension
-    step = schedule.step
-    walked, kept, averaged = step**2 * passes / 3.0, step / (2.0 * values), 2.0 / (passes * values**2)
+    passes, step = schedule.updates / problem.dimension, schedule.step  # of a round
+    walked, kept = step**2 * schedule.rounds * passes / 3.0, step / (2.0 * values)
+    averaged = 1.0 / (passes * values**2)
     return np.asarray(schedule.sigma**2 * np.minimum(np.minimum(walked, kept), averaged), dtype=np.float64)
 
 
@@ -321,8 +329,8 @@ def _middle(schedule: Schedule, problem: Problem) -> float:
     """Noise of the intercept, which is updated once a pass."""
     if not problem.intercept:
         return 0.0
-    passes = schedule.rounds * schedule.updates / problem.dimension
-    return schedule.sigma * schedule.middle / schedule.smoothness * math.sqrt(min(0.5, 2.0 / passes))
+    passes = max(schedule.updates / problem.dimension, 1.0)
+    return schedule.sigma * schedule.middle / schedule.smoothness / math.sqrt(passes)
 
 
 def _reach(schedule: Schedule, problem: Problem) -> float:

@@ -40,7 +40,8 @@ MEANS = 0.08
 CONSTANTS = 0.05
 """Share of μ² for the columns' second moments."""
 PASSES, FEWEST_PASSES, MOST_PASSES = 0.7, 4.0, 40.0
-ROUNDS = 2
+MANY_PASSES = 20.0
+"""Passes from which there are two rounds instead of one: the first iterates are then left out of the average."""
 CLIP, CLIP_SKEWED = 0.45, 0.8
 QUIET = 0.05
 """Noise ν below which clips grow, by the powers `WIDER` (residuals), `WIDER_SKEWED` (others) and ½ (the intercept)."""
@@ -160,6 +161,11 @@ def warm_updates(problem: Problem, loss: Loss) -> int:
 def passes(noise: float) -> float:
     """τ, for noise ν."""
     return min(PASSES / noise, MOST_PASSES) if noise > 0.0 else MOST_PASSES
+
+
+def rounds(passes: float) -> int:
+    """T."""
+    return 1 if passes < MANY_PASSES else 2
 
 
 def reaches(loss: Loss, noise: float) -> tuple[float, float]:
