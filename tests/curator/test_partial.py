@@ -89,7 +89,7 @@ def written_out(rows: Rows, query: PartialQuery, updates: Updates, key: TestKey)
     theta, iterates, answers, exact = updates.theta.copy(), [], [], []
     for j in updates.order:
         slope = np.empty(len(X))
-        kernels.slopes(loss, z, np.zeros(0) if residual else y, np.empty(len(X)), slope)
+        kernels.slopes(loss, z, np.zeros(0) if residual else y, slope)
         shares = np.clip((slope * (1.0 / updates.clips[j])) * X[:, j], -1.0, 1.0) * weight
         exact.append(float(sum(int(cell) for cell in np.rint(shares * unit))) / unit)
         # the noise of the k-th answer is that of the k-th number of one call
@@ -336,37 +336,51 @@ def test_derivatives_are_those_of_the_loss_and_zero_where_undefined(loss: Loss) 
         y = np.full(z.size, target)
         found = np.empty(z.size)
         given = (z - y, np.zeros(0)) if residual else (z, y)
-        kernels.slopes((code, loss.kernel_parameter, limit), *given, np.empty(z.size), found)
+        kernels.slopes((code, loss.kernel_parameter, limit), *given, found)
         with np.errstate(over="ignore"):
             plain = np.array([derivative(code, loss.kernel_parameter, a, target) for a in z])
         assert found == pytest.approx(np.clip(plain, -limit, limit), rel=1e-13, abs=1e-14)
     odd = np.array([math.nan, math.inf, -math.inf])
     found = np.empty(3)
-    kernels.slopes((code, loss.kernel_parameter, limit), odd, np.ones(3), np.empty(3), found)
-    assert found[0] == 0.0
-    assert (np.abs(found) <= limit).all()
-    kernels.slopes((99, 0.0, 1.0), odd, np.ones(3), np.empty(3), found)  # a loss that kernels do not know
+    kernels.slopes((code, loss.kernel_parameter, limit), odd, np.ones(3), found)
+    assert (np.abs(found[1:]) <= limit).all()
+    weight, none = np.full(3, 2.0), np.zeros(0)
+    for heavy in (none, weight):  # whatever x is, undefined products count as 0
+        for x in (1.0, 0.0, -1.0):
+            shares = [(found[i : i + 1], np.full(1, x), heavy[i : i + 1], 3.0, 2.0**36) for i in range(3)]
+            assert kernels.rounded(*shares[0]) == 0.0
+            assert kernels.unrounded(*shares[0]) == 0.0
+            assert all(abs(kernels.rounded(*each)) <= 2.0**37 for each in shares)
+    kernels.slopes((99, 0.0, 1.0), odd, np.ones(3), found)  # a loss that kernels do not know
     assert not found.any()
 
 
-def test_exponentials_are_accurate() -> None:
-    x = np.concatenate([np.linspace(-708.0, 708.0, 40_001), np.linspace(-1.0, 1.0, 10_001)])
-    found = x.copy()
-    kernels.exponentials(found, np.empty(x.size))
-    exact = np.exp(x.astype(np.longdouble))
-    assert float(np.max(np.abs(found / exact - 1.0))) <= 1e-14
+def test_exponentials_are_accurate_and_finite() -> None:
+    points = np.concatenate([np.linspace(-708.0, 708.0, 20_001), np.linspace(-1.0, 1.0, 5_001)])
+    found = np.array([kernels.exponential(x) for x in points])
+    assert float(np.max(np.abs(found / np.exp(points.astype(np.longdouble)) - 1.0))) <= 1e-14
+    assert kernels.exponential(1e300) == kernels.exponential(708.0) < math.inf
+    assert 0.0 < kernels.exponential(-math.inf) < 1e-307
+    assert math.isnan(kernels.exponential(math.nan))
 
 
 def test_sums_of_more_cells_than_a_double_holds_are_exact() -> None:
-    unit = 2.0**36
-    lanes, cells = np.zeros(8), np.zeros(2, dtype=np.int64)
+    unit, cells = 2.0**36, np.zeros(2, dtype=np.int64)
     total = 0
-    for _ in range(3000):
-        lanes[:] = 2.0**52 - 1.0
-        lanes[3] = -1.0
-        total += 7 * (2**52 - 1) - 1
-        kernels.carried(lanes, cells)
-        assert not lanes.any()
+    for block in range(5000):
+        sign = -1.0 if block % 7 == 0 else 1.0
+        total += int(sign) * (2**52 - 1)
+        assert kernels.gathered(sign * (2.0**52 - 1.0), cells, unit) == 0.0
+    assert abs(total) > 2**63
     assert int(cells[0]) * 2**32 + int(cells[1]) == total
-    assert kernels.summed(lanes, cells, unit) == total / 2**36
+    assert kernels.emptied(cells, unit) == total / 2**36
     assert not cells.any()
+
+
+def test_contributions_are_rounded_to_the_nearest_cell_ties_to_even() -> None:
+    rng = np.random.default_rng(49)
+    x = np.concatenate([np.arange(-4.0, 4.5, 0.5), rng.uniform(-(2.0**37), 2.0**37, 1000), [2.0**37, -(2.0**37)]])
+    for each in x:
+        one = np.array([each])
+        assert kernels.rounded(one, np.ones(1), np.zeros(0), 1.0, 2.0**37) == np.rint(each)
+    assert kernels.rounded(x, np.ones(x.size), np.zeros(0), 1.0, 2.0**37) == np.rint(x).sum()

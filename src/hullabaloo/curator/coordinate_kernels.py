@@ -2,161 +2,202 @@
 
 `z` holds each record's prediction, or its residual `z − y` for a loss of residuals alone. A record's number is moved by the
 same public sequence `z += Δ x_j` whatever the other records are, so its bits, and those of its contribution, depend on that
-record and released numbers alone. Contributions are whole cells, added up exactly in doubles (`lanes`) and integers.
+record and released numbers alone. Contributions are rounded to whole cells and added up as integers. Loops have no branches and
+no calls, so that the compiler makes them work on several records at a time; no operation is reordered or fused.
 """
 
 import numpy as np
 from numba import njit
 
+from hullabaloo.curator.bits import MAGIC, MAGIC_BITS, bits_of, double_of
 from hullabaloo.curator.kernels import HUBER, LOGISTIC, PINBALL, POISSON, SMOOTHED_HINGE, SQUARED, derivative
 from hullabaloo.noise.kernels import release
 
 BLOCK = 1 << 10  # rows that buffers in the first-level cache hold
-FLUSH = 1 << 14  # blocks after which a lane of contributions of at most 2^37 cells is emptied
+LONG = 1 << 15  # rows whose contributions, of at most 2^37 cells each, add up to an exact double
 TILE = 1 << 6
 HUGE = 2.0**500
 """Derivatives beyond count as this: so that no product with a clip's reciprocal overflows."""
 RESIDUAL_CODES = (SQUARED, HUBER, PINBALL)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def exponentials(x, powers):  # type: ignore[no-untyped-def]  # numba kernel
-    """e^x in place, for x cut at ±708: relative error below 1e-14, without branches or calls, so that it runs several at a time.
-
-    `x = k log 2 + r`, |r| ≤ ½ log 2; e^r by its Taylor series to r^11, whose rest is below 7e-15; 2^k by the bits of `powers`.
-    """
-    bits = powers.view(np.int64)
-    for i in range(x.size):
-        v = x[i] if x[i] > -708.0 else -708.0
-        v = v if v < 708.0 else 708.0
-        k = np.rint(v * 1.4426950408889634)
-        r = (v - k * 0.6931471803691238) - k * 1.9082149292705877e-10
-        t = 1.0 / 39916800.0
-        t = t * r + 1.0 / 3628800.0
-        t = t * r + 1.0 / 362880.0
-        t = t * r + 1.0 / 40320.0
-        t = t * r + 1.0 / 5040.0
-        t = t * r + 1.0 / 720.0
-        t = t * r + 1.0 / 120.0
-        t = t * r + 1.0 / 24.0
-        t = t * r + 1.0 / 6.0
-        t = t * r + 0.5
-        x[i] = 1.0 + (r + (r * r) * t)
-        powers[i] = (k + 1023.0) + 6755399441055744.0  # 1.5 · 2^52: the last bits are those of k + 1023
-    for i in range(x.size):
-        bits[i] = bits[i] << 52
-    for i in range(x.size):
-        x[i] *= powers[i]
+FUSED = (SQUARED, HUBER, LOGISTIC)
+"""Losses that have a loop of their own, without buffers, where records are not weighted."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def bounded(d, limit):  # type: ignore[no-untyped-def]
-    """d clipped to ±limit, 0 where it is undefined."""
+def between(d, limit):  # type: ignore[no-untyped-def]  # numba kernel
+    """d clipped to ±limit; NaN stays."""
     d = limit if d > limit else d
-    d = -limit if d < -limit else d
-    return d if d == d else 0.0  # noqa: PLR0124 (only NaN differs from itself)
+    return -limit if d < -limit else d
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def exponential(x):  # type: ignore[no-untyped-def]
+    """e^x for x cut at ±708: relative error below 1e-14; NaN stays.
+
+    `x = k log 2 + r`, |r| ≤ ½ log 2; e^r by its Taylor series to r^11, whose rest is below 7e-15; 2^k by its bits.
+    """
+    v = between(x, 708.0)
+    k = np.rint(v * 1.4426950408889634)
+    r = (v - k * 0.6931471803691238) - k * 1.9082149292705877e-10
+    t = 1.0 / 39916800.0
+    t = t * r + 1.0 / 3628800.0
+    t = t * r + 1.0 / 362880.0
+    t = t * r + 1.0 / 40320.0
+    t = t * r + 1.0 / 5040.0
+    t = t * r + 1.0 / 720.0
+    t = t * r + 1.0 / 120.0
+    t = t * r + 1.0 / 24.0
+    t = t * r + 1.0 / 6.0
+    t = t * r + 0.5
+    return (1.0 + (r + (r * r) * t)) * double_of(bits_of((k + 1023.0) + MAGIC) << 52)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def slopes(loss, z, y, powers, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - one loop for each loss
-    """Write φ' clipped to ±limit into `out`, 0 where it is undefined; z holds residuals for the `RESIDUAL_CODES`, which need no y.
+def slopes(loss, z, y, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - one loop for each loss
+    """Write φ' clipped to ±limit into `out`, NaN where it is undefined; z holds residuals for the `RESIDUAL_CODES`, without y.
 
-    The formulas of kernels.derivative, one loop each. `powers` is scratch.
+    The formulas of kernels.derivative, one loop each.
     """
     code, parameter, limit = loss
     if code == SQUARED:
         for i in range(z.size):
-            out[i] = bounded(z[i], limit)
+            out[i] = between(z[i], limit)
     elif code == HUBER:
         for i in range(z.size):
-            out[i] = bounded(bounded(z[i], parameter), limit)
+            out[i] = between(z[i], min(parameter, limit))
     elif code == PINBALL:
         for i in range(z.size):
-            out[i] = bounded(derivative(PINBALL, parameter, z[i], 0.0), limit)
+            out[i] = between(derivative(PINBALL, parameter, z[i], 0.0), limit)
     elif code == LOGISTIC:
         for i in range(z.size):
-            out[i] = y[i] * z[i]
-        exponentials(out, powers)
-        for i in range(z.size):
-            d = -y[i] / (1.0 + out[i])
-            out[i] = bounded(d if z[i] == z[i] else 0.0, limit)
+            out[i] = between(-y[i] / (1.0 + exponential(y[i] * z[i])), limit)
     elif code == POISSON:
-        out[:] = z
-        exponentials(out, powers)
         for i in range(z.size):
-            out[i] = bounded(out[i] - y[i] if z[i] == z[i] else 0.0, limit)
+            out[i] = between(exponential(z[i]) - y[i], limit)
     elif code == SMOOTHED_HINGE:
         for i in range(z.size):
-            steep = bounded((1.0 + parameter - y[i] * z[i]) / (2.0 * parameter), 1.0)
-            out[i] = bounded(-y[i] * (steep if steep > 0.0 else 0.0), limit)
+            steep = between((1.0 + parameter - y[i] * z[i]) / (2.0 * parameter), 1.0)
+            out[i] = between(-y[i] * (0.0 if steep < 0.0 else steep), limit)
     else:
         out[:] = 0.0
 
 
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def share(slope, x, scale, cap):  # type: ignore[no-untyped-def]
+    """`clip(φ' x scale, ±cap)`, 0 where it is undefined."""
+    v = between((slope * scale) * x, cap)
+    return v if v == v else 0.0  # noqa: PLR0124 (only NaN differs from itself)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def contribute(slope, column, weight, inverse, unit, lanes):  # type: ignore[no-untyped-def]
-    """Add `w clip(φ' x / C, ±1)` in whole cells to one lane for each record; unit 0: no rounding."""
-    if weight.size and unit > 0.0:
+def rounded(slope, column, weight, scale, cap):  # type: ignore[no-untyped-def]
+    """The sum of `w clip(φ' x scale, ±cap)`, each rounded to a whole number of at most 2^37."""
+    total = np.int64(0)
+    if weight.size > 0:
         for i in range(slope.size):
-            lanes[i] += np.rint((bounded((slope[i] * inverse) * column[i], 1.0) * weight[i]) * unit)
-    elif unit > 0.0:
-        for i in range(slope.size):
-            lanes[i] += np.rint(bounded((slope[i] * inverse) * column[i], 1.0) * unit)
-    elif weight.size:
-        for i in range(slope.size):
-            lanes[i] += bounded((slope[i] * inverse) * column[i], 1.0) * weight[i]
+            total += bits_of(share(slope[i], column[i], scale, cap) * weight[i] + MAGIC)
     else:
         for i in range(slope.size):
-            lanes[i] += bounded((slope[i] * inverse) * column[i], 1.0)
+            total += bits_of(share(slope[i], column[i], scale, cap) + MAGIC)
+    return float(total - np.int64(slope.size) * np.int64(MAGIC_BITS))  # modulo 2^64
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+def unrounded(slope, column, weight, scale, cap):  # type: ignore[no-untyped-def]
+    """The sum without rounding, where there is no noise either: in any order."""
+    total = 0.0
+    for i in range(slope.size):
+        v = share(slope[i], column[i], scale, cap)
+        total += v * weight[i] if weight.size > 0 else v
+    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def carried(lanes, cells):  # type: ignore[no-untyped-def]
-    """Move lanes of whole cells, each below 2^53, into a sum of two limbs, `cells[0] · 2^32 + cells[1]`."""
+def contributed(loss, z, y, column, weight, scale, unit, slope):  # type: ignore[no-untyped-def]
+    """The sum of a block's contributions in cells of 1/unit; unit 0: in units of C, not rounded. `slope` is scratch."""
+    d = slope[: z.size]
+    slopes(loss, z, y, d)
+    if unit > 0.0:
+        return rounded(d, column, weight, scale * unit, unit)  # unit is a power of 2: no bit changes
+    return unrounded(d, column, weight, scale, 1.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def moved_residuals(z, moved, delta, limit, column, scale, cap):  # type: ignore[no-untyped-def]
+    """`z += Δ x`, and `rounded` of slopes that are clipped residuals, in one loop: as fast as memory reads both columns."""
     total = np.int64(0)
-    for i in range(lanes.size):
-        total += np.int64(lanes[i])
-        lanes[i] = 0.0
-    cells[0] += total >> 32
-    cells[1] += total & 0xFFFFFFFF
+    for i in range(z.size):
+        here = z[i] + delta * moved[i]
+        z[i] = here
+        total += bits_of(share(between(here, limit), column[i], scale, cap) + MAGIC)
+    return float(total - np.int64(z.size) * np.int64(MAGIC_BITS))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def summed(lanes, cells, unit):  # type: ignore[no-untyped-def]
-    """The whole sum in units of C, rounded once; everything is set to 0."""
+def moved_logits(z, y, moved, delta, limit, column, scale, cap):  # type: ignore[no-untyped-def]
+    """The same with the slopes of the logistic loss."""
+    total = np.int64(0)
+    for i in range(z.size):
+        here = z[i] + delta * moved[i]
+        z[i] = here
+        d = between(-y[i] / (1.0 + exponential(y[i] * here)), limit)
+        total += bits_of(share(d, column[i], scale, cap) + MAGIC)
+    return float(total - np.int64(z.size) * np.int64(MAGIC_BITS))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def moved_sum(loss, z, y, moved, delta, column, weight, scale, unit, slope):  # type: ignore[no-untyped-def]
+    """`z += Δ x` along `moved`, and the sum of contributions of `column`, of a block."""
+    code, parameter, limit = loss
+    fused = weight.size == 0 and unit > 0.0 and code in FUSED
+    if fused and code != LOGISTIC:
+        most = limit if code == SQUARED else min(parameter, limit)
+        return moved_residuals(z, moved, delta, most, column, scale * unit, unit)
+    if fused:
+        return moved_logits(z, y, moved, delta, limit, column, scale * unit, unit)
+    for i in range(z.size):
+        z[i] += delta * moved[i]
+    return contributed(loss, z, y, column, weight, scale, unit, slope)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gathered(total, cells, unit):  # type: ignore[no-untyped-def]
+    """A block's sum, added to `cells[0] · 2^32 + cells[1]`; or itself, where it is not rounded."""
     if unit == 0.0:
-        total = lanes.sum()
-        lanes[:] = 0.0
         return total
-    carried(lanes, cells)
+    whole = np.int64(total)
+    cells[0] += whole >> 32
+    cells[1] += whole & 0xFFFFFFFF
+    return 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def emptied(cells, unit):  # type: ignore[no-untyped-def]
+    """The whole sum in units of C, rounded once; `cells` are set to 0."""
     whole = float(cells[0] + (cells[1] >> 32)) * 4294967296.0 + float(cells[1] & 0xFFFFFFFF)
     cells[:] = 0
-    return whole / unit
+    return whole / unit if unit > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def dense_sum(column, moved, delta, z, y, weight, loss, inverse, unit, scratch, cells):  # type: ignore[no-untyped-def]
+def dense_sum(column, moved, delta, z, y, weight, loss, scale, unit, slope, cells):  # type: ignore[no-untyped-def]
     """Move z by Δ along the column `moved`, and return the sum of contributions of `column`: one pass for both."""
-    slope, powers, lanes = scratch
-    for number, start in enumerate(range(0, z.size, BLOCK)):
-        part = z[start : start + BLOCK]
-        if delta != 0.0:
-            before = moved[start : start + BLOCK]
-            for i in range(part.size):
-                part[i] += delta * before[i]
-        d = slope[: part.size]
-        slopes(loss, part, y[start : start + BLOCK], powers, d)
-        contribute(d, column[start : start + BLOCK], weight[start : start + BLOCK], inverse, unit, lanes)
-        if unit > 0.0 and number % FLUSH == FLUSH - 1:
-            carried(lanes, cells)
-    return summed(lanes[: z.size], cells, unit)
+    total = 0.0
+    moved = moved if delta != 0.0 else column  # z + 0 x = z: nothing more is read from memory
+    block = LONG if weight.size == 0 and unit > 0.0 and loss[0] in FUSED else BLOCK
+    for start in range(0, z.size, block):
+        stop = start + block
+        part = (z[start:stop], y[start:stop], moved[start:stop], delta, column[start:stop], weight[start:stop])
+        total += gathered(moved_sum(loss, *part, scale, unit, slope), cells, unit)
+    return total + emptied(cells, unit)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sparse_sum(data, rows, z, y, weight, loss, inverse, unit, scratch, cells):  # type: ignore[no-untyped-def]
+def sparse_sum(data, rows, z, y, weight, loss, scale, unit, scratch, cells):  # type: ignore[no-untyped-def]
     """The sum of contributions of a column given by its cells, one for each record; absent cells contribute 0."""
-    slope, powers, lanes, here, target, heavy = scratch
-    for number, start in enumerate(range(0, data.size, BLOCK)):
+    slope, here, target, heavy = scratch
+    total = 0.0
+    for start in range(0, data.size, BLOCK):
         part = rows[start : start + BLOCK]
         m = part.size
         for i in range(m):
@@ -167,11 +208,9 @@ def sparse_sum(data, rows, z, y, weight, loss, inverse, unit, scratch, cells):  
         if weight.size > 0:
             for i in range(m):
                 heavy[i] = weight[part[i]]
-        slopes(loss, here[:m], target[: min(m, y.size)], powers, slope[:m])
-        contribute(slope[:m], data[start : start + BLOCK], heavy[: min(m, weight.size)], inverse, unit, lanes)
-        if unit > 0.0 and number % FLUSH == FLUSH - 1:
-            carried(lanes, cells)
-    return summed(lanes[: data.size], cells, unit)
+        about = (here[:m], target[: min(m, y.size)], data[start : start + BLOCK], heavy[: min(m, weight.size)])
+        total += gathered(contributed(loss, *about, scale, unit, slope), cells, unit)
+    return total + emptied(cells, unit)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -221,16 +260,12 @@ def averaged(path):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, error_model="numpy")
 def dense_descent(columns, z, y, weight, loss, unit, order, clips, steps, form, noise, grid, records, path):  # type: ignore[no-untyped-def]
     """Update coordinates in `order`; z is current afterwards. `columns` is (p, n)."""
-    scratch = (
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-    )  # arrays of their own: rows of one would share cache places
+    slope = np.zeros(BLOCK)
     cells, cell = np.zeros(2, dtype=np.int64), np.zeros(2)
     j, delta = 0, 0.0
     for k in range(order.size):
         last, j = j, order[k]
-        exact = dense_sum(columns[j], columns[last], delta, z, y, weight, loss, 1.0 / clips[j], unit, scratch, cells)
+        exact = dense_sum(columns[j], columns[last], delta, z, y, weight, loss, 1.0 / clips[j], unit, slope, cells)
         delta = updated(k, j, exact, clips, steps, form, noise, grid, cell, records, path)
     dense_move(columns, z, j, delta)
     averaged(path)
@@ -241,8 +276,12 @@ def sparse_descent(  # type: ignore[no-untyped-def]
     data, rows, starts, z, y, weight, loss, unit, order, clips, steps, form, noise, grid, records, path
 ):
     """The same for columns in compressed form."""
-    slope, powers, lanes = np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK)
-    scratch = (slope, powers, lanes, np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK))
+    scratch = (
+        np.zeros(BLOCK),
+        np.zeros(BLOCK),
+        np.zeros(BLOCK),
+        np.zeros(BLOCK),
+    )  # one array's rows would share cache places
     cells, cell = np.zeros(2, dtype=np.int64), np.zeros(2)
     for k in range(order.size):
         j = order[k]
