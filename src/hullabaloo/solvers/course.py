@@ -31,7 +31,7 @@ LENGTHS = 0.02
 """Share of μ² for each of the two histograms of lengths."""
 SPREAD = 0.12
 """Share of μ² for the covariance."""
-FLOOR = 0.7
+FLOOR = 1.4
 """λ over half the spectral radius of the covariance's noise, s√(2p)."""
 MOST_AROUND, QUIET = 3.0, 0.1
 """Within how many typical lengths records count in full for the covariance, and the share of `USUAL` from which noise is so faint
@@ -49,8 +49,9 @@ FIRST, SECOND, LEVEL, OPENERS = 12, 60, 8, 2
 """Steps before and after gradients are cut anew, for the intercept alone, and for a first guess of the rate of counts."""
 CUT, CUT_SKEWED, CUT_COUNTS = 0.35, 0.1, 0.01
 FEWEST_CUT, MOST_CUT = 0.005, 0.5
-LONGEST, LONGEST_RESIDUAL = 8.0, 2.0
-"""Upper end of the histogram of gradients' lengths, over `slope` times a record's typical length."""
+LONGEST = 2.0
+"""Upper end of the histogram of gradients' lengths, over `slope` times a record's typical length; for classes as many times
+more as `around`, as where the histogram is noisy its far end would be mistaken for the cut."""
 LEAST, LEAST_SKEWED = 0.05, 0.5
 TYPICAL = 0.4
 """Length of a usual centred record over its declared bound, before it is measured."""
@@ -139,6 +140,8 @@ def course(problem: Problem, menu: Menu, mu: float) -> Course:
     noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
     level = noise * math.sqrt(slopes)
     residual = loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
+    classes = not residual and not counts(problem)
+    around = min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND)
     cut = CUT if residual else (CUT_COUNTS if counts(problem) else CUT_SKEWED)
     return Course(
         opening=OPENERS if centred(problem) and counts(problem) else 0,
@@ -149,14 +152,14 @@ def course(problem: Problem, menu: Menu, mu: float) -> Course:
         mean_noise=menu.means(mu=to_means).sigma * problem.norm_l2 / problem.records if centred(problem) else 0.0,
         share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
         spread_noise=menu.spread(mu=to_spread).sigma / problem.records,
-        around=min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND),
+        around=around,
         travel=TRAVEL * min(max(math.sqrt(USUAL / level), 0.1), 10.0),
         smoothness=smoothness,
         curvature=smoothness * (LEFT if residual else 1.0),
         slope=slope,
         cut=cut if counts(problem) else min(max(cut * math.sqrt(level / USUAL), FEWEST_CUT), MOST_CUT),
-        least=LEAST_SKEWED if not residual and not counts(problem) else LEAST,
-        longest=LONGEST if not residual and not counts(problem) else LONGEST_RESIDUAL,
+        least=LEAST_SKEWED if classes else LEAST,
+        longest=LONGEST * (around if classes else 1.0),
         bound=math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2,
         room=1.5 * problem.max_weight * problem.records_per_unit,
     )
