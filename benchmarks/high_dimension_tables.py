@@ -42,11 +42,11 @@ class Wide:
 
 
 def autoregressive(
-    seed: int, n: int = 10_000, p: int = 1_000, s: int = 8, rho: float = 0.8, noise: float = 1.0
+    seed: int, n: int = 10_000, p: int = 1_000, s: int = 8, rho: float = 0.8, noise: float = 1.0, held: int = 2_000
 ) -> Wide:
     """Standard normal columns, neighbours correlated by ρ; s coefficients of ±1; all declared within three standard deviations."""
     rng = np.random.default_rng(seed)
-    Z = rng.standard_normal((n + 5_000, p))
+    Z = rng.standard_normal((n + held, p))
     for j in range(1, p) if rho else ():
         Z[:, j] = rho * Z[:, j - 1] + math.sqrt(1.0 - rho**2) * Z[:, j]
     truth = np.zeros(p)
@@ -54,7 +54,7 @@ def autoregressive(
     truth[support] = rng.choice([-1.0, 1.0], s)
     signal = truth[support] @ rho ** np.abs(np.subtract.outer(support, support)) @ truth[support] if rho else s
     wide = 3.0 * math.sqrt(signal + noise**2)
-    y = Z @ truth + noise * rng.standard_normal(n + 5_000)
+    y = Z @ truth + noise * rng.standard_normal(n + held)
     X, y = np.clip(Z / 3.0, -1.0, 1.0), np.clip(y / wide, -1.0, 1.0)
     facts = _facts(p, math.sqrt(p), False)
     label = f"{'AR(0.8)' if rho else 'iid'} n = {n}, p = {p}, s = {s}"
