@@ -402,3 +402,20 @@ def test_predictions_fall_as_the_budget_grows_and_the_noise_is_of_the_size_that_
     exact = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
     assert solver.predicted_risk(asked, exact) == 0.0
     assert np.all(solver.predicted_noise(asked, exact, gram) == 0.0)
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_rare_counts_are_found_where_curvature_is_far_below_its_bound(relation: Neighbours) -> None:
+    """A mean of a fiftieth of the declared bound: without the released level, steps would be fifty times too short."""
+    rng = np.random.default_rng(11)
+    X = rng.uniform(-1.0, 1.0, (20_000, 2))
+    counts = np.minimum(rng.poisson(np.exp(-1.6 + X @ [0.8, -0.5])), 10)
+    facts = RowFacts(("a", "b", "1"), True, 3.0, math.sqrt(3.0), 1.0, ("y",))
+    data = Table(np.column_stack([X, np.ones(20_000)]), (counts / 10.0)[:, None], facts)
+    asked = posed(data, Poisson(), None, relation)
+    best = solve(CoordinateDescentSolver(), data, asked, math.inf).theta[:, 0]
+    constant = np.array([0.0, 0.0, math.log(data.Y.mean())])
+    for seed in range(3):
+        theta = solve(CoordinateDescentSolver(), data, asked, 0.24, seed).theta[:, 0]
+        lost = objective(data, asked, theta) - objective(data, asked, best)
+        assert lost < 0.1 * (objective(data, asked, constant) - objective(data, asked, best))

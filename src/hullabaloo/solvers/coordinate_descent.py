@@ -91,7 +91,7 @@ class CoordinateDescentSolver(Solver):
         quotes, rest, means, moments = self._prepaid(problem, menu, allowance.mu, rule.centred(problem, self.centre))
         one = menu.partial(loss, mu=rest, count=1).sigma / problem.records
         noise = one * problem.dimension
-        travel = rule.passes(noise)
+        travel = rule.passes(noise, self.constants)
         rounds, updates = self._counts(problem, max(travel, rule.FEWEST_PASSES))
         warm = rule.warm_updates(problem, loss)
         reach, middle = rule.reaches(loss, noise)
@@ -118,15 +118,20 @@ class CoordinateDescentSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """T rounds of K updates."""
-        schedule = Schedule(**plan.settings)
+        schedule, loss = Schedule(**plan.settings), problem.loss
+        assert isinstance(loss, Loss)  # the plan saw to it
         centre, constants = _measured(problem, schedule, curator)
         view = curator.centred(centre) if schedule.centred else curator
         form = separable_form(problem.regulariser, problem.feasible, problem.dimension)
-        clips, steps = (make(constants, problem.intercept) for make in (schedule.clips, schedule.steps))
-        average = np.clip(np.zeros(problem.dimension), form.lower, form.upper)  # w̄⁰
+        average, bend = np.clip(np.zeros(problem.dimension), form.lower, form.upper), 1.0  # w̄⁰
+        for _ in range(schedule.warm):  # the intercept alone
+            bend = schedule.bend(loss, average[-1], warm=True)
+            clips, steps = schedule.clips(constants, problem.intercept), 1.0 / (bend * constants)
+            average = view.descend(average, order=_last(constants), clips=clips, steps=steps, form=form).theta
         if schedule.warm:
-            first, whole = np.full(schedule.warm, problem.dimension - 1), 1.0 / constants
-            average = view.descend(average, order=first, clips=clips, steps=whole, form=form).theta
+            bend = schedule.bend(loss, average[-1])
+        constants = bend * constants
+        clips, steps = schedule.clips(constants, problem.intercept, bend), schedule.steps(constants, problem.intercept)
         for t in range(schedule.rounds):  # for t = 0, …, T − 1
             order = schedule.coordinates(constants, t)
             made = view.descend(average, order=order, clips=clips, steps=steps, form=form)  # θ⁰ = w̄ᵗ; k = 0, …, K − 1
@@ -256,7 +261,7 @@ class CoordinateDescentSolver(Solver):
         centred = rule.centred(problem, self.centre or False)
         quotes, rest, means, moments = self._prepaid(problem, menu, allowance.mu, centred)
         noise = menu.partial(loss, mu=rest, count=1).sigma / problem.records * problem.dimension
-        rounds, updates = self._counts(problem, max(rule.passes(noise), rule.FEWEST_PASSES))
+        rounds, updates = self._counts(problem, max(rule.passes(noise, self.constants), rule.FEWEST_PASSES))
         rounds, updates = (1, rounds * updates) if self.rounds is None and self.updates is None else (rounds, updates)
         count = rounds * updates
         sigma = math.sqrt(8.0 * count * math.log(1.0 / delta)) * problem.max_weight / epsilon
@@ -308,6 +313,11 @@ def _measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[A
     if problem.intercept:
         square[-1] = weight
     return centre, np.asarray(schedule.smoothness * square, dtype=np.float64)
+
+
+def _last(constants: Array) -> npt.NDArray[np.int64]:
+    """One update of the last coordinate."""
+    return np.array([constants.size - 1])
 
 
 def _weight(problem: Problem, released: float, noise: float) -> float:

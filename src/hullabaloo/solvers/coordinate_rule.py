@@ -40,6 +40,8 @@ MEANS = 0.08
 CONSTANTS = 0.05
 """Share of μ² for the columns' second moments."""
 PASSES, FEWEST_PASSES, MOST_PASSES = 0.7, 4.0, 40.0
+LOOSE = 5.0
+"""How many times as many passes at most where M_j are declared bounds."""
 MANY_PASSES = 20.0
 """Passes from which there are two rounds instead of one: the first iterates are then left out of the average."""
 CLIP, CLIP_SKEWED = 0.45, 0.8
@@ -52,6 +54,8 @@ STEADY = 0.5
 """Least step of the intercept over 1/M."""
 WARM, WARM_COUNTS = 3, 12
 """Updates of the intercept before the first round; e^z takes more."""
+FLATTEST = 0.005
+"""Least curvature that steps go by where it has no bound, over that at the prediction zero."""
 MOST_CELLS = 100_000_000
 """Tables of more numbers are not centred: that makes a dense copy."""
 EXACT_PASSES, EXACT_ROUNDS = 10, 10_000
@@ -113,14 +117,25 @@ class Schedule:
         ends = np.cumsum(weight) / weight.sum()
         return np.minimum(np.searchsorted(ends, uniforms(self.updates, STREAM + t)), p - 1)
 
-    def clips(self, constants: Array, intercept: bool) -> Array:
-        """C_j."""
+    def clips(self, constants: Array, intercept: bool, bend: float = 1.0) -> Array:
+        """C_j, for constants that are already `bend` times β's."""
         if self.clip > 0.0:
             return np.asarray(self.clip * np.sqrt(constants / constants.sum()), dtype=np.float64)
         found = self.reach * np.sqrt(constants / self.smoothness)
         if intercept:
-            found[-1] = self.middle
+            found[-1] = self.middle * math.sqrt(bend)
         return np.asarray(found, dtype=np.float64)
+
+    def bend(self, loss: Loss, level: float, *, warm: bool = False) -> float:
+        """φ'' at a released level over β, where no β holds for all predictions: where counts are rare, e^z is far below 1.
+
+        Twice that once the rounds begin, as predictions differ; at least the noise of the intercept's derivative.
+        """
+        if self.exact or is_smooth(loss):
+            return 1.0
+        at = np.array([level])
+        found = float(loss.second_derivative(at, np.zeros(1))[0]) / self.smoothness * (1.0 if warm else 2.0)
+        return min(max(found, 2.0 * self.sigma * self.middle, FLATTEST), 1.0)
 
     def steps(self, constants: Array, intercept: bool) -> Array:
         """γ_j."""
@@ -144,6 +159,11 @@ def smoothness_of(loss: Loss, *, exact: bool = False) -> float:
     return loss.constants(1.0 if exact else 0.0, 1.0).smoothness
 
 
+def is_smooth(loss: Loss) -> bool:
+    """Whether φ'' is bounded for all predictions."""
+    return math.isfinite(loss.constants(math.inf, 1.0).smoothness)
+
+
 def centred(problem: Problem, asked: bool | None) -> bool:
     """Whether the columns' means are bought: an intercept takes up what a centre leaves."""
     if asked is not None:
@@ -155,12 +175,13 @@ def warm_updates(problem: Problem, loss: Loss) -> int:
     """How often the intercept is updated before the rest."""
     if not problem.intercept:
         return 0
-    return WARM_COUNTS if loss.kernel_code == KernelCode.POISSON else WARM
+    return WARM if is_smooth(loss) else WARM_COUNTS
 
 
-def passes(noise: float) -> float:
-    """τ, for noise ν."""
-    return min(PASSES / noise, MOST_PASSES) if noise > 0.0 else MOST_PASSES
+def passes(noise: float, constants: str) -> float:
+    """τ, for noise ν; declared constants are larger than the columns' own, and steps by them shorter."""
+    most = MOST_PASSES * (LOOSE if constants == "declared" else 1.0)
+    return min(PASSES / noise, most) if noise > 0.0 else most
 
 
 def rounds(passes: float) -> int:
@@ -171,7 +192,8 @@ def rounds(passes: float) -> int:
 def reaches(loss: Loss, noise: float) -> tuple[float, float]:
     """κ and the clip of the intercept, for noise ν."""
     quiet = max(QUIET / noise, 1.0) if noise > 0.0 else math.inf
-    usual = math.sqrt(typical(loss)[1])
+    bend, variance = typical(loss)
+    usual = math.sqrt(variance if is_smooth(loss) else 0.5 * variance / bend)  # the latter shrinks with the curvature
     at_most = max(1.0, loss.constants(1.0, 1.0).lipschitz)
     cut = CLIP * quiet**WIDER if symmetric(loss) else CLIP_SKEWED * quiet**WIDER_SKEWED
     return min(cut * usual, 50.0 * at_most), min(MIDDLE * math.sqrt(quiet), at_most)
