@@ -14,21 +14,19 @@ MAGIC = 1.5 * 2.0**52
 MAGIC_BITS = 0x4338000000000000
 
 
-@intrinsic
-def bits_of(_: Any, number: Any) -> Any:
-    """The bits of a double."""
-
+def _bits_of(_: Any, number: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return types.int64(types.float64), generate
 
 
-@intrinsic
-def double_of(_: Any, bits: Any) -> Any:
-    """The double of these bits."""
-
+def _double_of(_: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
+
+
+bits_of: Any = intrinsic(_bits_of)
+double_of: Any = intrinsic(_double_of)

@@ -161,6 +161,50 @@ def moved_sum(loss, z, y, moved, delta, column, weight, scale, unit, slope):  # 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def residuals_at(rows, z, limit, data, scale, cap):  # type: ignore[no-untyped-def]
+    """`rounded` of slopes that are clipped residuals, of the records of a column's cells."""
+    total = np.int64(0)
+    for i in range(data.size):
+        total += bits_of(share(between(z[rows[i]], limit), data[i], scale, cap) + MAGIC)
+    return float(total - np.int64(data.size) * np.int64(MAGIC_BITS))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def logits_at(rows, z, y, limit, data, scale, cap):  # type: ignore[no-untyped-def]
+    """The same with the slopes of the logistic loss."""
+    total = np.int64(0)
+    for i in range(data.size):
+        target = y[rows[i]]
+        d = between(-target / (1.0 + exponential(target * z[rows[i]])), limit)
+        total += bits_of(share(d, data[i], scale, cap) + MAGIC)
+    return float(total - np.int64(data.size) * np.int64(MAGIC_BITS))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_at(loss, rows, z, y, data, weight, scale, unit, scratch):  # type: ignore[no-untyped-def]
+    """The sum of contributions of some cells of a column, one for each record; absent cells contribute 0."""
+    code, parameter, limit = loss
+    fused = weight.size == 0 and unit > 0.0 and code in FUSED
+    if fused and code != LOGISTIC:
+        most = limit if code == SQUARED else min(parameter, limit)
+        return residuals_at(rows, z, most, data, scale * unit, unit)
+    if fused:
+        return logits_at(rows, z, y, limit, data, scale * unit, unit)
+    slope, here, target, heavy = scratch
+    m = data.size
+    for i in range(m):
+        here[i] = z[rows[i]]
+    if y.size > 0:
+        for i in range(m):
+            target[i] = y[rows[i]]
+    if weight.size > 0:
+        for i in range(m):
+            heavy[i] = weight[rows[i]]
+    about = (here[:m], target[: min(m, y.size)], data, heavy[: min(m, weight.size)])
+    return contributed(loss, *about, scale, unit, slope)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def gathered(total, cells, unit):  # type: ignore[no-untyped-def]
     """A block's sum, added to `cells[0] · 2^32 + cells[1]`; or itself, where it is not rounded."""
     if unit == 0.0:
@@ -194,22 +238,12 @@ def dense_sum(column, moved, delta, z, y, weight, loss, scale, unit, slope, cell
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sparse_sum(data, rows, z, y, weight, loss, scale, unit, scratch, cells):  # type: ignore[no-untyped-def]
-    """The sum of contributions of a column given by its cells, one for each record; absent cells contribute 0."""
-    slope, here, target, heavy = scratch
+    """The sum of contributions of a column given by its cells."""
     total = 0.0
-    for start in range(0, data.size, BLOCK):
-        part = rows[start : start + BLOCK]
-        m = part.size
-        for i in range(m):
-            here[i] = z[part[i]]
-        if y.size > 0:
-            for i in range(m):
-                target[i] = y[part[i]]
-        if weight.size > 0:
-            for i in range(m):
-                heavy[i] = weight[part[i]]
-        about = (here[:m], target[: min(m, y.size)], data[start : start + BLOCK], heavy[: min(m, weight.size)])
-        total += gathered(contributed(loss, *about, scale, unit, slope), cells, unit)
+    block = LONG if weight.size == 0 and unit > 0.0 and loss[0] in FUSED else BLOCK
+    for start in range(0, data.size, block):
+        part = (data[start : start + block], weight, scale, unit, scratch)
+        total += gathered(sum_at(loss, rows[start : start + block], z, y, *part), cells, unit)
     return total + emptied(cells, unit)
 
 
@@ -275,7 +309,7 @@ def dense_descent(columns, z, y, weight, loss, unit, order, clips, steps, form, 
 def sparse_descent(  # type: ignore[no-untyped-def]
     data, rows, starts, z, y, weight, loss, unit, order, clips, steps, form, noise, grid, records, path
 ):
-    """The same for columns in compressed form."""
+    """The same for columns in compressed form; `rows` are unsigned, so that none needs to be checked for its sign."""
     scratch = (
         np.zeros(BLOCK),
         np.zeros(BLOCK),

@@ -155,7 +155,8 @@ class Columns:
         elif self._made is None:
             table = self._table.tocsc()
             table.sum_duplicates()  # one cell for each record: what the bound of a contribution rests on
-            self._made = (table.data, table.indices, table.indptr)
+            unsigned = table.indices.view(f"u{table.indices.dtype.itemsize}")  # kernels need not check their sign
+            self._made = (table.data, unsigned, table.indptr)
         return self._made
 
 
