@@ -176,12 +176,32 @@ def test_a_selection_may_be_asked_at_another_clip_and_other_scales_at_the_same_p
         curator.select(np.zeros(5), clip=-1.0)
     with pytest.raises(InvalidParameter, match="positive finite scales"):
         curator.select(np.zeros(5), scales=[1.0])
+    with pytest.raises(InvalidParameter, match="lower ≤ upper"):
+        curator.select(np.zeros(5), within=(np.ones(5), np.zeros(5)))
     assert curator.select(np.zeros(5), clip=0.1, scales=scales) == expected
     assert curator.select(np.zeros(5)) == np.argmax(np.abs(rows.X.T @ rows.Y[:, 0]))
     priced = menu.select(Squared(), clip=1.0, epsilon=0.3, count=1)
     for changed in (replace(priced, clip=0.01), replace(priced, scales=tuple(scales))):
         assert changed.event == priced.event
         assert changed.sensitivity != priced.sensitivity
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_neighbour_moves_a_distance_to_an_interval_by_more_than_the_sensitivity(relation: Neighbours) -> None:
+    about, rng = facts(5), np.random.default_rng(6)
+    query = CuratorMenu(about, relation, 20).select(Squared(), clip=0.5, epsilon=math.inf, count=1)
+    priced = replace(query, epsilon=0.5)
+    for left, right in pairs(rng, relation, about, rounds=60):
+        theta, ends = rng.normal(0.0, 1.0, 5), rng.normal(0.0, 10.0 ** rng.integers(-2, 6), (2, 5))
+        lower, upper = ends.min(axis=0), ends.max(axis=0)
+        scores = []
+        for rows in (left, right):
+            g = exact_gradient(rows, priced.gradient, theta)
+            low, high = (np.clip(20 * end, -priced.gradient.bound, priced.gradient.bound) for end in (lower, upper))
+            scores.append(np.maximum(np.maximum(g + low, -g - high), 0.0))
+            chosen = Curator(rows, [query]).select(theta, clip=0.5, within=(lower, upper))
+            assert scores[-1][chosen] >= scores[-1].max() - 1e-6
+        assert np.abs(scores[0] - scores[1]).max() <= priced.sensitivity
 
 
 @pytest.mark.slow

@@ -127,9 +127,26 @@ class Choice(Query):
         }
 
 
-def choose(rows: Rows, query: Choice, theta: Array, excluded: npt.NDArray[np.bool_] | None, key: TestKey | None) -> int:
-    """The private choice at θ; `excluded` is a public mask."""
-    scores = query.scores(exact_gradient(rows, query.gradient, theta))
+def choose(
+    rows: Rows,
+    query: Choice,
+    theta: Array,
+    excluded: npt.NDArray[np.bool_] | None,
+    key: TestKey | None,
+    within: tuple[Array, Array] | None = None,
+) -> int:
+    """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals.
+
+    With intervals `[l_j, u_j]` for means, what is scored is how far `−g_j` lies outside of `n[l_j, u_j]` in place of g_j: the distance to an
+    interval is 1-Lipschitz, so the sensitivity is the same. Ends beyond the sum's bound are cut to it, by which their addition rounds
+    within what `Choice.sensitivity` counts for conversions.
+    """
+    g = exact_gradient(rows, query.gradient, theta)
+    if within is not None:
+        most = query.gradient.bound
+        lower, upper = (np.clip(query.records * end, -most, most) for end in within)
+        g = np.maximum(np.maximum(g + lower, -g - upper), 0.0)
+    scores = query.scores(g)
     if math.isinf(query.epsilon):
         return int(np.argmax(scores if excluded is None else np.where(excluded, -math.inf, scores)))
     bound = query.bound

@@ -21,7 +21,7 @@ from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, pert
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery, exact_scales
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery, exact_second_moments
-from hullabaloo.curator.select import SelectQuery, public_mask
+from hullabaloo.curator.select import SelectQuery, public_intervals, public_mask
 from hullabaloo.curator.spread import SpreadQuery, exact_spread
 from hullabaloo.curator.step import MeansQuery, StepQuery, exact_means, exact_steps
 from hullabaloo.curator.turned import public_matrix, turned_rows
@@ -176,16 +176,21 @@ class Curator:
         *,
         clip: float | None = None,
         scales: Sequence[float] | None = None,
+        within: tuple[Array, Array] | None = None,
     ) -> int:
-        """A coordinate that is not excluded, chosen by its partial derivative at θ, at another clip or scales if so asked."""
+        """A coordinate that is not excluded, chosen by its mean partial derivative g_j at θ, at another clip or scales if so asked.
+
+        With `within` the score is the distance of −g_j to `[l_j, u_j]`: a penalty's subdifferential at θ, for what a step would change.
+        """
         mask = public_mask(excluded, theta.shape[0])
+        public_intervals(within, theta.shape[0])
         changed: dict[str, Any] = {"clip": clip, "scales": None if scales is None else tuple(map(float, scales))}
         changed = {name: value for name, value in changed.items() if value is not None}
         for quote in self.__quotes if changed else ():
             if isinstance(quote, SelectQuery):
                 replace(quote, **changed)  # refuses what is no clip or no scales before anything is spent
         query, index = self.__spend(SelectQuery)
-        return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index))
+        return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index), within)
 
     def descend(
         self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm

@@ -20,7 +20,8 @@ class SelectQuery(Choice):
     or functions of earlier releases. Claim: one answer is ε₀-bounded-range, hence ε₀-DP and ε₀²/8-zCDP. Proof: a record's
     contribution to g_j is at most `W c b` plus half a cell of the lattice, twice that when it is replaced, and
     `||u| − |v|| ≤ |u − v|`; Δ is that times the largest scale. Then `noise.exponential_mechanism`. The price is ε₀ alone: an
-    answer may be asked at another clip and other scales, functions of earlier releases too, at the Δ of those.
+    answer may be asked at another clip and other scales, functions of earlier releases too, at the Δ of those; and about the
+    distance of −g_j to given intervals in place of |g_j| (`choice.choose`).
 
     Attributes:
         scales: a, positive, one for each column; None for ones.
@@ -71,6 +72,18 @@ class SelectQuery(Choice):
         """The query with the range of its scales."""
         least = 1.0 if self.scales is None else float(min(self.scales))
         return {**super(SelectQuery, self).to_dict(), "scales": [least, self.largest]}
+
+
+def public_intervals(within: tuple[Array, Array] | None, width: int) -> None:
+    """Refuse what are no intervals, before anything is spent."""
+    if within is None:
+        return
+    lower, upper = within
+    if lower.shape != (width,) or upper.shape != (width,) or not np.all(lower <= upper):
+        raise InvalidParameter(
+            f"A selection among {width} columns was asked with intervals of shapes {lower.shape} and {upper.shape}, or with ends in "
+            "the wrong order. Pass two vectors of one number for each column, lower ≤ upper."
+        )
 
 
 def public_mask(excluded: npt.ArrayLike | None, width: int) -> npt.NDArray[np.bool_] | None:

@@ -192,6 +192,7 @@ class Answers(Protocol):
         *,
         clip: float | None = None,
         scales: Sequence[float] | None = None,
+        within: tuple[Array, Array] | None = None,
     ) -> int: ...
     def vertex(self, theta: Array) -> int: ...  # noqa: D102
     def minimizer(self, linear: Array | None = None) -> Array: ...  # noqa: D102

@@ -84,7 +84,7 @@ class GreedySearch:
         if not search.again:
             excluded[self.picked] = True
         scales = None if self._squares is None else tuple((1.0 / np.sqrt(self._squares)).tolist())
-        j = self._curator.select(self.theta, excluded, clip=self.clip, scales=scales)
+        j = self._curator.select(self.theta, excluded, clip=self.clip, scales=scales, within=self._still())
         if self._squares is None:  # bought for every choice, whether or not it is a new one
             square = float(self._curator.of_columns([j]).second_moments()[0])
             self._settle(j, self._believed(square))
@@ -95,6 +95,13 @@ class GreedySearch:
         order = [problem.dimension - 1] * problem.intercept + self._turn()
         if order:
             self._update(order, BEHIND)
+
+    def _still(self) -> tuple[Array, Array]:
+        """The subdifferential of ψ at θ: a coordinate whose −∂f lies in it does not move."""
+        form, theta = self._form, self.theta
+        bent = form.curvatures * theta
+        lower, upper = (bent + form.kinks * np.where(theta == 0.0, side, np.sign(theta)) for side in (-1.0, 1.0))
+        return np.where(theta <= form.lower, -np.inf, lower), np.where(theta >= form.upper, np.inf, upper)
 
     def _turn(self) -> list[int]:
         """The next `window` of the coordinates chosen so far, in a circle; all while there are fewer."""
