@@ -17,6 +17,8 @@ _EXPORTS = {
     "ElasticBall": "geometry",
     "ElasticNet": "linear_model",
     "ElasticNetPenalty": "geometry",
+    "GreedyCoordinateDescentSolver": "solvers",
+    "GreedySelectionSolver": "solvers",
     "GroupBall": "geometry",
     "GroupLasso": "linear_model",
     "GroupPenalty": "geometry",
@@ -66,6 +68,8 @@ __all__ = [
     "ElasticBall",
     "ElasticNet",
     "ElasticNetPenalty",
+    "GreedyCoordinateDescentSolver",
+    "GreedySelectionSolver",
     "GroupBall",
     "GroupLasso",
     "GroupPenalty",
@@ -156,7 +160,7 @@ if TYPE_CHECKING:
     )
     from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
-    from hullabaloo.solvers import CoordinateDescentSolver
+    from hullabaloo.solvers import CoordinateDescentSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver
     from hullabaloo.solvers.oracle import mirror_descent
 
 
