@@ -20,7 +20,7 @@ HUGE = 2.0**500
 """Derivatives beyond count as this: so that no product with a clip's reciprocal overflows."""
 RESIDUAL_CODES = (SQUARED, HUBER, PINBALL)
 FUSED = (SQUARED, HUBER, LOGISTIC)
-"""Losses that have a loop of their own, without buffers, where records are not weighted."""
+"""Losses that have a loop of their own over dense columns, without buffers, where records are not weighted."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -170,26 +170,12 @@ def residuals_at(rows, z, limit, data, scale, cap):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def logits_at(rows, z, y, limit, data, scale, cap):  # type: ignore[no-untyped-def]
-    """The same with the slopes of the logistic loss."""
-    total = np.int64(0)
-    for i in range(data.size):
-        target = y[rows[i]]
-        d = between(-target / (1.0 + exponential(target * z[rows[i]])), limit)
-        total += bits_of(share(d, data[i], scale, cap) + MAGIC)
-    return float(total - np.int64(data.size) * np.int64(MAGIC_BITS))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def sum_at(loss, rows, z, y, data, weight, scale, unit, scratch):  # type: ignore[no-untyped-def]
     """The sum of contributions of some cells of a column, one for each record; absent cells contribute 0."""
     code, parameter, limit = loss
-    fused = weight.size == 0 and unit > 0.0 and code in FUSED
-    if fused and code != LOGISTIC:
+    if weight.size == 0 and unit > 0.0 and code in (SQUARED, HUBER):
         most = limit if code == SQUARED else min(parameter, limit)
         return residuals_at(rows, z, most, data, scale * unit, unit)
-    if fused:
-        return logits_at(rows, z, y, limit, data, scale * unit, unit)
     slope, here, target, heavy = scratch
     m = data.size
     for i in range(m):
@@ -240,10 +226,9 @@ def dense_sum(column, moved, delta, z, y, weight, loss, scale, unit, slope, cell
 def sparse_sum(data, rows, z, y, weight, loss, scale, unit, scratch, cells):  # type: ignore[no-untyped-def]
     """The sum of contributions of a column given by its cells."""
     total = 0.0
-    block = LONG if weight.size == 0 and unit > 0.0 and loss[0] in FUSED else BLOCK
-    for start in range(0, data.size, block):
-        part = (data[start : start + block], weight, scale, unit, scratch)
-        total += gathered(sum_at(loss, rows[start : start + block], z, y, *part), cells, unit)
+    for start in range(0, data.size, BLOCK):
+        part = (data[start : start + BLOCK], weight, scale, unit, scratch)
+        total += gathered(sum_at(loss, rows[start : start + BLOCK], z, y, *part), cells, unit)
     return total + emptied(cells, unit)
 
 
