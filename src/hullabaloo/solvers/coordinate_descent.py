@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import separable_form
+from hullabaloo.geometry import SeparableForm, separable_form
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration, Neighbours
 from hullabaloo.solvers import coordinate_rule as rule
@@ -118,18 +118,12 @@ class CoordinateDescentSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """T rounds of K updates."""
-        schedule, loss = Schedule(**plan.settings), problem.loss
-        assert isinstance(loss, Loss)  # the plan saw to it
+        schedule = Schedule(**plan.settings)
         centre, constants = _measured(problem, schedule, curator)
         view = curator.centred(centre) if schedule.centred else curator
         form = separable_form(problem.regulariser, problem.feasible, problem.dimension)
-        average, bend = np.clip(np.zeros(problem.dimension), form.lower, form.upper), 1.0  # w̄⁰
-        for _ in range(schedule.warm):  # the intercept alone
-            bend = schedule.bend(loss, average[-1], warm=True)
-            clips, steps = schedule.clips(constants, problem.intercept), 1.0 / (bend * constants)
-            average = view.descend(average, order=_last(constants), clips=clips, steps=steps, form=form).theta
-        if schedule.warm:
-            bend = schedule.bend(loss, average[-1])
+        average = np.clip(np.zeros(problem.dimension), form.lower, form.upper)  # w̄⁰
+        average, bend = _warmed(problem, schedule, constants, form, average, view)
         constants = bend * constants
         clips, steps = schedule.clips(constants, problem.intercept, bend), schedule.steps(constants, problem.intercept)
         for t in range(schedule.rounds):  # for t = 0, …, T − 1
@@ -315,9 +309,37 @@ def _measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[A
     return centre, np.asarray(schedule.smoothness * square, dtype=np.float64)
 
 
-def _last(constants: Array) -> npt.NDArray[np.int64]:
-    """One update of the last coordinate."""
-    return np.array([constants.size - 1])
+def _warmed(
+    problem: Problem, schedule: Schedule, constants: Array, form: SeparableForm, theta: Array, view: Answers
+) -> tuple[Array, float]:
+    """The intercept alone, `warm` times; and curvature over β, where β bounds φ'' only near zero.
+
+    Rare counts bend far less than that: along the intercept b the mean slope is `E e^b − ȳ`, E the mean of e^offset, so that two
+    released slopes tell E, and `E e^b` is the curvature. Once the rounds begin, twice that, as predictions differ.
+    """
+    loss, last = problem.loss, np.array([problem.dimension - 1])
+    assert isinstance(loss, Loss)  # the plan saw to it
+    known = rule.is_smooth(loss)
+    bend, mean, first = 1.0, 1.0, (0.0, 0.0)
+    for number in range(schedule.warm):
+        clips, steps = schedule.clips(constants, problem.intercept), 1.0 / (bend * constants)
+        before = float(theta[-1])
+        made = view.descend(theta, order=last, clips=clips, steps=steps, form=form)
+        theta, slope = made.theta, float(made.partials[0])
+        if known:
+            continue
+        if number == 0:
+            first = before, slope
+        elif before != first[0]:
+            mean = (first[1] - slope) / (_curvature(loss, first[0]) - _curvature(loss, before))
+            mean = min(max(mean, math.exp(-problem.offset_bound)), math.exp(problem.offset_bound))
+        bend = schedule.bend(mean * _curvature(loss, float(theta[-1])))
+    return theta, bend if known or not schedule.warm else min(2.0 * bend, 1.0)
+
+
+def _curvature(loss: Loss, level: float) -> float:
+    """φ'' at a prediction, of the target 0."""
+    return float(loss.second_derivative(np.array([level]), np.zeros(1))[0])
 
 
 def _weight(problem: Problem, released: float, noise: float) -> float:

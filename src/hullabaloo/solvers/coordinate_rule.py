@@ -118,7 +118,7 @@ class Schedule:
         return np.minimum(np.searchsorted(ends, uniforms(self.updates, STREAM + t)), p - 1)
 
     def clips(self, constants: Array, intercept: bool, bend: float = 1.0) -> Array:
-        """C_j, for constants that are already `bend` times β's."""
+        """C_j."""
         if self.clip > 0.0:
             return np.asarray(self.clip * np.sqrt(constants / constants.sum()), dtype=np.float64)
         found = self.reach * np.sqrt(constants / self.smoothness)
@@ -126,16 +126,9 @@ class Schedule:
             found[-1] = self.middle * math.sqrt(bend)
         return np.asarray(found, dtype=np.float64)
 
-    def bend(self, loss: Loss, level: float, *, warm: bool = False) -> float:
-        """φ'' at a released level over β, where no β holds for all predictions: where counts are rare, e^z is far below 1.
-
-        Twice that once the rounds begin, as predictions differ; at least the noise of the intercept's derivative.
-        """
-        if self.exact or is_smooth(loss):
-            return 1.0
-        at = np.array([level])
-        found = float(loss.second_derivative(at, np.zeros(1))[0]) / self.smoothness * (1.0 if warm else 2.0)
-        return min(max(found, 2.0 * self.sigma * self.middle, FLATTEST), 1.0)
+    def bend(self, curvature: float) -> float:
+        """Curvature over β, at least the noise of the intercept's derivative and at most 1."""
+        return min(max(curvature / self.smoothness, 2.0 * self.sigma * self.middle, FLATTEST), 1.0)
 
     def steps(self, constants: Array, intercept: bool) -> Array:
         """γ_j."""
