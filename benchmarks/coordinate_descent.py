@@ -24,7 +24,9 @@ from hullabaloo.privacy import Neighbours
 
 SOURCES = [
     "benchmarks/timing.py",
+    "src/hullabaloo/curator/bits.py",
     "src/hullabaloo/curator/coordinate_kernels.py",
+    "src/hullabaloo/curator/descent_kernels.py",
     "src/hullabaloo/curator/partial.py",
     "src/hullabaloo/geometry/separable.py",
     "src/hullabaloo/noise",
@@ -45,7 +47,9 @@ def run() -> dict[str, Any]:
 
 
 def _dense(rng: np.random.Generator, n: int, p: int) -> dict[str, Any]:
-    X = 0.5 * (rng.uniform(-1.0, 1.0, (n, p)) + rng.uniform(-1.0, 1.0, (n, 1)))  # correlated: no coordinate comes to rest
+    X = 0.5 * (
+        rng.uniform(-1.0, 1.0, (n, p)) + rng.uniform(-1.0, 1.0, (n, 1))
+    )  # correlated: no coordinate comes to rest
     y = rng.choice([-1.0, 1.0], n)
     columns = Columns(X)
     (table,) = columns.arrays()

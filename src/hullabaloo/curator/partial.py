@@ -8,9 +8,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.coordinate_kernels import (
-    HUGE,
-    RESIDUAL_CODES,
+from hullabaloo.curator.coordinate_kernels import HUGE, RESIDUAL_CODES
+from hullabaloo.curator.descent_kernels import (
     by_columns,
     dense_descent,
     dense_move,

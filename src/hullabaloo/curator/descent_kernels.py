@@ -1,0 +1,136 @@
+"""Kernels of coordinate descent: sums released with noise that was drawn beforehand, proximal steps, and moved predictions."""
+
+import numpy as np
+from numba import njit
+
+from hullabaloo.curator.coordinate_kernels import BLOCK, dense_sum, sparse_sum
+from hullabaloo.noise.kernels import release
+
+TILE = 1 << 6  # rows and columns of a piece of a table that caches hold while it is copied
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def noisy(exact, noise, grid, cell):  # type: ignore[no-untyped-def]
+    """The exact sum within ±bound, released with noise that was drawn beforehand; pitch 0: as it is. `cell` is scratch."""
+    bound, pitch, reach = grid
+    exact = min(max(exact, -bound), bound)
+    if pitch == 0.0:
+        return exact
+    cell[0] = exact
+    release(cell[:1], noise, 1.0 / pitch, pitch, reach, cell[1:])
+    return cell[1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def prox_at(form, j, v, step):  # type: ignore[no-untyped-def]
+    """`SeparableForm.prox_at` of a form without a penalty of its own."""
+    kinks, curvatures, lower, upper = form
+    kink = step * kinks[j]
+    moved = (max(v - kink, 0.0) + min(v + kink, 0.0)) / (1.0 + step * curvatures[j])
+    return min(max(moved, lower[j]), upper[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def updated(k, j, exact, clips, steps, form, noise, grid, cell, records, path):  # type: ignore[no-untyped-def]
+    """Update coordinate j by its released sum, and return by how much it moved.
+
+    `path` holds θ, sums of the iterates before update `since_j`, `since` and the released derivatives.
+    """
+    theta, total, since, partials = path
+    partials[k] = clips[j] * (noisy(exact, noise[k : k + 1], grid, cell) / records)
+    before = theta[j]
+    theta[j] = prox_at(form, j, before - steps[j] * partials[k], steps[j])
+    total[j] += before * (k - since[j])
+    since[j] = k
+    return theta[j] - before
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def averaged(path):  # type: ignore[no-untyped-def]
+    """Turn sums of iterates into means over all updates, in place."""
+    theta, total, since, partials = path
+    for j in range(theta.size):
+        total[j] = (total[j] + theta[j] * (partials.size - since[j])) / partials.size
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def dense_descent(columns, z, y, weight, loss, unit, order, clips, steps, form, noise, grid, records, path):  # type: ignore[no-untyped-def]
+    """Update coordinates in `order`; z is current afterwards. `columns` is (p, n)."""
+    slope = np.zeros(BLOCK)
+    cells, cell = np.zeros(2, dtype=np.int64), np.zeros(2)
+    j, delta = 0, 0.0
+    for k in range(order.size):
+        last, j = j, order[k]
+        exact = dense_sum(columns[j], columns[last], delta, z, y, weight, loss, 1.0 / clips[j], unit, slope, cells)
+        delta = updated(k, j, exact, clips, steps, form, noise, grid, cell, records, path)
+    dense_move(columns, z, j, delta)
+    averaged(path)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sparse_descent(  # type: ignore[no-untyped-def]
+    data, rows, starts, z, y, weight, loss, unit, order, clips, steps, form, noise, grid, records, path
+):
+    """The same for columns in compressed form; `rows` are unsigned, so that none needs to be checked for its sign."""
+    scratch = (
+        np.zeros(BLOCK),
+        np.zeros(BLOCK),
+        np.zeros(BLOCK),
+        np.zeros(BLOCK),
+    )  # one array's rows would share cache places
+    cells, cell = np.zeros(2, dtype=np.int64), np.zeros(2)
+    for k in range(order.size):
+        j = order[k]
+        here = slice(starts[j], starts[j + 1])
+        exact = sparse_sum(data[here], rows[here], z, y, weight, loss, 1.0 / clips[j], unit, scratch, cells)
+        delta = updated(k, j, exact, clips, steps, form, noise, grid, cell, records, path)
+        sparse_move(data, rows, starts, z, j, delta)
+    averaged(path)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def dense_move(columns, z, j, delta):  # type: ignore[no-untyped-def]
+    """z += Δ x_j."""
+    if delta != 0.0:
+        column = columns[j]
+        for i in range(z.size):
+            z[i] += delta * column[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sparse_move(data, rows, starts, z, j, delta):  # type: ignore[no-untyped-def]
+    """z += Δ x_j."""
+    if delta != 0.0:
+        cells, places = data[starts[j] : starts[j + 1]], rows[starts[j] : starts[j + 1]]
+        for i in range(cells.size):
+            z[places[i]] += delta * cells[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def dense_moves(columns, z, deltas):  # type: ignore[no-untyped-def]
+    """z += Σ Δ_j x_j over the j with Δ_j ≠ 0, in their order for each record; the table is read once."""
+    for start in range(0, z.size, BLOCK):
+        part = z[start : start + BLOCK]
+        for j in range(deltas.size):
+            if deltas[j] != 0.0:
+                column, delta = columns[j][start : start + BLOCK], deltas[j]
+                for i in range(part.size):
+                    part[i] += delta * column[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sparse_moves(data, rows, starts, z, deltas):  # type: ignore[no-untyped-def]
+    """The same for columns in compressed form."""
+    for j in range(deltas.size):
+        sparse_move(data, rows, starts, z, j, deltas[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def by_columns(X, out):  # type: ignore[no-untyped-def]
+    """Copy X, (n, p), into `out`, (p, n), tile by tile."""
+    n, p = X.shape
+    for start in range(0, n, TILE):
+        for first in range(0, p, TILE):
+            for j in range(first, min(first + TILE, p)):
+                for i in range(start, min(start + TILE, n)):
+                    out[j, i] = X[i, j]
