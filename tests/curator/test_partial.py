@@ -12,8 +12,8 @@ from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 
 from hullabaloo.curator import Curator, CuratorMenu, PartialQuery
 from hullabaloo.curator import coordinate_kernels as kernels
+from hullabaloo.curator.descent import Predictions, Updates
 from hullabaloo.curator.kernels import derivative
-from hullabaloo.curator.partial import Predictions, Updates
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.geometry import (

@@ -12,11 +12,12 @@ from hullabaloo.curator.centred import centred_rows, public_centre
 from hullabaloo.curator.choice import choose
 from hullabaloo.curator.columns import chosen_columns, public_columns
 from hullabaloo.curator.count import CountQuery, exact_count
+from hullabaloo.curator.descent import Predictions, Updates
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.lens import Lens
 from hullabaloo.curator.minimizer import MinimizerQuery, noisy_minimiser
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
-from hullabaloo.curator.partial import PartialQuery, Predictions, Updates
+from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery, exact_scales

@@ -57,8 +57,9 @@ class LaplaceSecondMomentsQuery(Query):
     `‖u‖₁ = w ‖x‖₂²`, hence `‖u‖₁ ≤ W min(p b², B²)`: the add-or-remove sensitivity. Two vectors with nonnegative coordinates
     have `‖u − v‖₁ ≤ Σ max(u_j, v_j) ≤ min(‖u‖₁ + ‖v‖₁, p max_j(u_j, v_j))`: the replace-one sensitivity is `W min(p b², 2B²)`.
     A unit of m records moves the sum by at most m times that. Rounding of rows to the lattice and of the exact sum to doubles
-    is charged. Noise of scale `Δ₁/ε` gives ε (Dwork, McSherry, Nissim and Smith 2006, Theorem 1). The paper of coordinate
-    descent estimates its constants so; it splits ε over the columns, and one release of all costs the same or less.
+    is charged. Noise of scale `Δ₁/ε` gives ε (Dwork, McSherry, Nissim and Smith 2006, Theorem 1). Mangold, Bellet, Salmon and
+    Tommasi (2022) give each column noise of its own, of scale `b²/ε`, which is ε for each of p columns: divided among them,
+    that is this release where `B² = p b²`, and more noise where rows are shorter.
 
     Attributes:
         epsilon: pure-DP cost of one answer; ∞ means that no noise is drawn.

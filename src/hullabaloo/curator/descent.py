@@ -1,0 +1,204 @@
+"""Coordinate descent inside the curator: updates asked from outside, and predictions that are kept between them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.coordinate_kernels import HUGE, RESIDUAL_CODES
+from hullabaloo.curator.descent_kernels import (
+    by_columns,
+    dense_descent,
+    dense_move,
+    dense_moves,
+    sparse_descent,
+    sparse_move,
+    sparse_moves,
+)
+from hullabaloo.curator.partial import PartialQuery
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.separable import SeparableForm
+from hullabaloo.losses import clipped_at
+from hullabaloo.noise import TestKey, gaussian, lattice
+from hullabaloo.noise.release import REACH
+from hullabaloo.privacy.answers import Descent
+
+Array = npt.NDArray[np.float64]
+Order = npt.NDArray[np.int64]
+
+_LARGEST = 2.0**200
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Updates:
+    """Which coordinates are updated, in which order, and how: public numbers, checked before anything is spent.
+
+    Attributes:
+        theta: where to start, (p,).
+        order: the coordinates, (K,).
+        clips: C_j > 0, (p,).
+        steps: γ_j > 0, (p,).
+        form: ψ, of p coordinates.
+    """
+
+    theta: Array
+    order: Order
+    clips: Array
+    steps: Array
+    form: SeparableForm
+
+    def __post_init__(self) -> None:
+        for name in ("theta", "clips", "steps"):
+            object.__setattr__(self, name, np.array(getattr(self, name), dtype=np.float64))
+
+    def check(self, p: int) -> None:
+        """Refuse what is not made for p columns.
+
+        Raises:
+            InvalidParameter: a wrong shape, or a number beyond what keeps predictions finite: 2^±200, 2^900 for θ.
+        """
+        for name in ("theta", "clips", "steps"):
+            shape = getattr(self, name).shape
+            if shape != (p,) or self.form.dimension != p:
+                raise InvalidParameter(
+                    f"Coordinates were to be updated with {name} of shape {shape} and a penalty of {self.form.dimension} "
+                    f"coordinates, but there are {p} encoded columns. Pass one number for each."
+                )
+        for name in ("clips", "steps"):
+            value = getattr(self, name)
+            if not np.all((value >= 1.0 / _LARGEST) & (value <= _LARGEST)):
+                raise InvalidParameter(
+                    f"The {name} of coordinate updates must lie between 2^-200 and 2^200, but the least is {value.min()} and the "
+                    f"largest {value.max()}. Give positive numbers of ordinary size."
+                )
+        if not np.all(np.abs(self.theta) <= 2.0**900):
+            raise InvalidParameter(
+                "Coordinates were to be updated from a point that is not finite, or beyond 2^900, where predictions would "
+                "overflow. Start elsewhere."
+            )
+        order = self.order
+        if order.dtype.kind not in "iu" or order.ndim != 1 or not order.size or order.min() < 0 or order.max() >= p:
+            raise InvalidParameter(
+                f"Coordinates were to be updated in an order that is empty or leaves 0 … {p - 1}. Name at least one "
+                "encoded column by its number."
+            )
+
+
+class Columns:
+    """A table by columns, copied when first asked for: (p, n) for a dense one, else data, row numbers and starts. PRIVATE."""
+
+    __slots__ = ("_made", "_table", "dense")
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self._made: tuple[Any, ...] | None = None
+        self.dense = isinstance(table, np.ndarray)
+
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernels take."""
+        if self._made is None and self.dense:
+            self._made = (np.empty(self._table.shape[::-1]),)
+            by_columns(self._table, *self._made)
+        elif self._made is None:
+            table = self._table.tocsc()
+            table.sum_duplicates()  # one cell for each record: what the bound of a contribution rests on
+            unsigned = table.indices.view(f"u{table.indices.dtype.itemsize}")  # kernels need not check their sign
+            self._made = (table.data, unsigned, table.indptr)
+        return self._made
+
+
+class Predictions:
+    """The table by columns, and each record's prediction at the last point: made when first asked for. PRIVATE."""
+
+    __slots__ = ("_columns", "_point", "_residual", "_rows", "_z")
+
+    def __init__(self, rows: Rows, columns: Columns | None = None) -> None:
+        self._rows = rows
+        self._columns = columns or Columns(rows.X)
+        self._point: Array | None = None
+        self._residual = False
+        self._z = np.zeros(0)
+
+    def of(self, rows: Rows) -> "Predictions":
+        """Those of rows with the same X, whose columns are shared."""
+        return Predictions(rows, self._columns)
+
+    def descend(self, query: PartialQuery, updates: Updates, key: TestKey | None) -> Descent:
+        """Carry the updates out, at noise that is drawn in one call.
+
+        **Guarantee.** Claim: each partial derivative that comes back is the Gaussian release (noise/gaussian.py) of its exact
+        sum, with the bits that `gaussian` of all K sums in one call would have under the same key; θ and the mean are
+        functions of them. Proof: that release is `g(float(R + N) + ½)`, R the sum rounded to the lattice. Of zeros it is
+        `g(N + ½)`, exact as `|N| < 2^48`, so N is read off; the kernel applies the same function to R + N. N_k is
+        independent of the records and of all earlier answers whether it is drawn beforehand or on time, so the
+        joint law of answers and of questions chosen by them is that of K releases one after the other.
+        """
+        count, theta = updates.order.size, updates.theta.copy()
+        noise, grid = _drawn(query, count, key)
+        code = query.loss.kernel_code
+        z = self._at(theta, int(code) in RESIDUAL_CODES)
+        none, rows = np.zeros(0), self._rows
+        y = none if self._residual else np.ascontiguousarray(rows.Y[:, 0])
+        weight = none if rows.weight is None else np.ascontiguousarray(rows.weight)
+        loss = (int(code), float(query.loss.kernel_parameter), clipped_at(query.loss, HUGE))
+        table = (*self._columns.arrays(), z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
+        run: Any = dense_descent if self._columns.dense else sparse_descent
+
+        def update(part: slice, form: tuple[Array, ...], *path: Array) -> None:
+            settings = (updates.clips, updates.steps, form, noise[part], grid, float(query.records))
+            run(*table, updates.order[part].astype(np.int64), *settings, path)
+
+        mean, since, partials = np.zeros(theta.size), np.zeros(theta.size), np.zeros(count)
+        form = updates.form
+        if form.own is None:
+            whole = tuple(np.array(part) for part in (form.kinks, form.curvatures, form.lower, form.upper))
+            update(slice(None), whole, theta, mean, since, partials)
+        else:
+            self._by_hand(updates, theta, mean, partials, update)
+        self._point = theta.copy()
+        return Descent(theta, mean, partials)
+
+    def _by_hand(
+        self, updates: Updates, theta: Array, mean: Array, partials: Array, update: Callable[..., None]
+    ) -> None:
+        """The same with a prox that compiled code does not know: there, θ is held where it is."""
+        move: Any = dense_move if self._columns.dense else sparse_move
+        zeros = np.zeros(theta.size)
+        for k, j in enumerate(updates.order.tolist()):
+            part = slice(k, k + 1)
+            update(
+                part, (zeros, zeros, theta, theta), theta, np.zeros(theta.size), np.zeros(theta.size), partials[part]
+            )
+            step = float(updates.steps[j])
+            new = updates.form.prox_at(j, float(theta[j] - step * partials[k]), step)
+            move(*self._columns.arrays(), self._z, j, new - float(theta[j]))
+            theta[j] = new
+            mean += theta / updates.order.size
+
+    def _at(self, theta: Array, residual: bool) -> Array:
+        """Predictions (or residuals) at θ: moved there from the last point, or made afresh where that is less work."""
+        moves = None if self._point is None or residual != self._residual else theta - self._point
+        self._point = None  # until the updates are through
+        if moves is None or np.count_nonzero(moves) >= np.count_nonzero(theta):
+            rows, moves = self._rows, theta
+            self._z = np.zeros(rows.Y.shape[0]) if rows.offset is None else np.array(rows.offset, dtype=np.float64)
+            self._residual = residual
+            if residual:
+                self._z -= rows.Y[:, 0]
+        move: Any = dense_moves if self._columns.dense else sparse_moves
+        move(*self._columns.arrays(), self._z, moves)
+        return self._z
+
+
+def _drawn(query: PartialQuery, count: int, key: TestKey | None) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
+    """Noise of `count` answers in cells of their lattice, and (bound, pitch, reach); pitch 0 where there is none."""
+    if not query.sigma:
+        return np.zeros(count, dtype=np.int64), (math.inf, 0.0, 0.0)
+    pitch = lattice(query.sigma, query.bound).pitch
+    noise = gaussian(np.zeros(count), query.sigma, bound=query.bound, key=key)
+    return (noise / pitch - 0.5).astype(np.int64), (query.bound, pitch, REACH)
