@@ -37,10 +37,10 @@ SOURCES = [
 EPSILONS = (0.1, 1.0, 3.0)
 ROWS, SPLITS, DRAWS = 50_000, 5, 10
 TARGETS = {
-    ("regression", "add-or-remove"): (80, 96, 98),
-    ("classification", "add-or-remove"): (66, 93, 97),
-    ("regression", "replace-one"): (62, 92, 97),
-    ("classification", "replace-one"): (50, 89, 95),
+    ("regression", "add-or-remove"): (86, 97, 99),
+    ("classification", "add-or-remove"): (74, 95, 98),
+    ("regression", "replace-one"): (72, 95, 98),
+    ("classification", "replace-one"): (60, 91, 96),
 }
 Array = np.ndarray
 

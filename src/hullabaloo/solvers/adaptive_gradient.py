@@ -20,26 +20,32 @@ from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
-from hullabaloo.solvers.histogram import edges, quantile
+from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
+from hullabaloo.solvers.loop import proximal
 from hullabaloo.solvers.reference import Reference
-from hullabaloo.solvers.route import BINS, TYPICAL, Route, centred, levelled, route, split
+from hullabaloo.solvers.route import BINS, TYPICAL, Route, centred, looks, route, split, symmetric
 
 Array = npt.NDArray[np.float64]
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
-BURN = 0.3
+BURN = 0.4
 """Share of the second walk that is not averaged."""
-DOUBT = 0.5
+DOUBT, DOUBT_SKEWED = 0.0, 0.5
 """Standard deviations above the mean of pure noise from which the first walk's gradient is evidence of a signal."""
-CAREFUL = 0.3
+CAREFUL, CAREFUL_SKEWED = 0.5, 0.3
 """Share of the full travel that is walked without evidence."""
-EAGER = 4.0
-"""The full travel is walked where at least a quarter of the squared gradient is evidence."""
+EAGER, EAGER_SKEWED = 12.0, 4.0
+"""The full travel is walked where at least one part in so many of the squared gradient is evidence."""
 UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
 """How many times the noise of steps alone the slopes and the intercept vary: centres and cuts are noisy too."""
-TRAVEL_FIRST = 0.5
-"""Travel of the first walk, times λ."""
+LEAD, TRAVEL_FIRST = 0.4, 0.5
+"""Travel of the first walk: share of the second's reach, and, where its gradients are not measured before, times λ."""
+BURN_FIRST = 0.3
+LIKELY, LIKELY_SKEWED = 0.2, 0.25
+"""Length of a usual gradient before it is measured, in units."""
+QUIET_ENOUGH, LEAST_CLIP = 0.1, 1.5
+"""The last intercept's noise over the residual, and the least clip over it."""
 
 
 @final
@@ -62,9 +68,9 @@ class AdaptiveGradientSolver(Solver):
         """
         loss = self._check(problem, allowance)
         path = route(problem, menu, allowance.mu)
-        to_means, to_lengths, to_steps = split(allowance.mu)
+        to_means, to_lengths, to_steps = split(allowance.mu, looks(loss))
         quotes: list[Quote] = [menu.means(mu=to_means)] if centred(problem) else []
-        quotes.append(menu.scales(loss, bins=BINS, mu=to_lengths, count=2))
+        quotes.append(menu.scales(loss, bins=BINS, mu=to_lengths, count=looks(loss)))
         quotes.append(menu.step(loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
         reason = (
             f"{path.steps} noisy gradients of {'centred ' * centred(problem)}records, cut at {path.cut:.0%} of them"
@@ -76,20 +82,20 @@ class AdaptiveGradientSolver(Solver):
         path = Route(**plan.settings)
         view = _View.measured(problem, path, curator)
         walk = _Walk(problem, path, view, curator)
-        typical = math.hypot(view.typical, view.lift if problem.intercept else 0.0)
-        start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
-        reach = 0.5 * path.slope * typical
-        ridge = walk.ridge(reach)
-        last, mean, gradient = walk.go(start, path.first, reach, min(TRAVEL_FIRST / ridge, walk.linear), 0.5)
+        theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
+        if path.opening:
+            theta = walk.levelled(theta, path.opening, path.slope)
+        usual = walk.usual
+        reach = walk.measured(theta, LIKELY) if usual else 0.5 * walk.unit
+        ridge = path.ridge(view.typical, reach)
+        travel = LEAD * path.reach / ridge if usual else min(TRAVEL_FIRST / ridge, walk.linear)
+        last, mean, gradient = walk.go(theta, path.first, reach, travel, BURN_FIRST)
         boldness = walk.boldness(gradient, reach)
-        grid = edges(2.0 * path.slope * typical, BINS - 1)
-        shares = curator.scales(mean, centre=view.centre, lift=view.lift, edges=grid)
-        cut = quantile(shares, grid, path.share_noise, above=path.cut, likely=0.25 * path.slope * typical)
-        cut = max(cut, path.least * path.slope * typical)
-        travel = boldness * path.reach / walk.ridge(cut)
+        cut = walk.measured(mean, reach / walk.unit if usual else LIKELY_SKEWED)
+        travel = boldness * path.reach / path.ridge(view.typical, cut)
         _, theta, _ = walk.go(last, path.second, cut, travel, BURN)
-        if levelled(problem, path):
-            theta = walk.levelled(theta)
+        if path.level:
+            theta = walk.levelled(theta, path.level, walk.clip(cut) if usual else path.slope)
         trace = {"typical length": view.typical, "gradients cut at": cut, "boldness": boldness, "travel": travel}
         return Solution(theta[:, None], trace=(trace,))
 
@@ -171,9 +177,30 @@ class _Walk:
     view: _View
     curator: Answers
 
-    def ridge(self, reach: float) -> float:
-        """λ."""
-        return self.path.ridge(self.problem.dimension - self.problem.intercept, self.view.typical, reach)
+    @property
+    def usual(self) -> bool:
+        """Whether φ' is that of a residual."""
+        return isinstance(self.problem.loss, Loss) and symmetric(self.problem.loss)
+
+    @property
+    def unit(self) -> float:
+        """The length of a gradient whose derivative is of natural size."""
+        return self.path.slope * math.hypot(self.view.typical, self.view.lift if self.problem.intercept else 0.0)
+
+    def measured(self, theta: Array, likely: float) -> float:
+        """The private quantile of gradients' lengths at θ, which are `likely` units beforehand."""
+        path, unit = self.path, self.unit
+        grid = edges((1.0 if self.usual else 2.0) * unit, BINS - 1)
+        shares = self.curator.scales(theta, centre=self.view.centre, lift=self.view.lift, edges=grid)
+        read = gradient_quantile if self.usual else quantile
+        return max(read(shares, grid, path.share_noise, above=path.cut, likely=likely * unit), path.least * unit)
+
+    def clip(self, cut: float) -> float:
+        """Bound of |φ'| where the intercept is fitted last: residuals that noise drowns all the same are not worth it."""
+        path = self.path
+        usual = cut / self.unit * path.slope
+        noise = path.noise * math.sqrt(path.steps / path.level)
+        return min(path.slope, max(QUIET_ENOUGH * usual / noise, LEAST_CLIP * usual))
 
     @property
     def linear(self) -> float:
@@ -188,10 +215,11 @@ class _Walk:
         p = self.problem.dimension - self.problem.intercept
         if p == 0:
             return 1.0
+        doubt, careful, eager = (DOUBT, CAREFUL, EAGER) if self.usual else (DOUBT_SKEWED, CAREFUL_SKEWED, EAGER_SKEWED)
         variance = (self.path.noise * reach) ** 2 * self.path.steps / self.path.first
         q = float(gradient[:p] @ gradient[:p]) / variance
-        mean = p + DOUBT * math.sqrt(2.0 * p)
-        return min(max(CAREFUL, EAGER * (1.0 - mean / q)), 1.0) if q > mean else CAREFUL
+        mean = p + doubt * math.sqrt(2.0 * p)
+        return min(max(careful, eager * (1.0 - mean / q)), 1.0) if q > mean else careful
 
     def go(self, start: Array, steps: int, reach: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
         """The last iterate, the mean of all but the first share `burn`, and the mean gradient."""
@@ -208,7 +236,7 @@ class _Walk:
             gradient += g / steps
             before = theta[:slopes]
             speed[:slopes] = memory * speed[:slopes] - step * g[:slopes]
-            after = _proximal(problem, before + speed[:slopes], step) if slopes else before
+            after = proximal(problem, before + speed[:slopes], step) if slopes else before
             speed[:slopes] = after - before
             new = after
             if problem.intercept:
@@ -222,21 +250,19 @@ class _Walk:
                 total += theta
         return theta, self._feasible(total / (steps - first)), gradient
 
-    def levelled(self, theta: Array) -> Array:
-        """The intercept once more, by steps that cut next to no derivative: a skewed target's mean is not its median."""
+    def levelled(self, theta: Array, steps: int, clip: float) -> Array:
+        """The intercept alone, by steps that cut derivatives at `clip`: a skewed target's mean is not its median."""
         problem, path, view = self.problem, self.path, self.view
         lift = 20.0 * view.typical
-        reach, (low, high) = path.slope * lift * 1.01, problem.loss.intercept_bounds
+        reach, (low, high) = clip * lift * 1.01, problem.loss.intercept_bounds
         step, theta, total, speed = 0.5 / path.smoothness, theta.copy(), 0.0, 0.0
-        middle = float(
-            view.centre @ theta
-        )  # below, the intercept is theta[-1] and the prediction at the centre that plus this
-        for t in range(path.level):
+        middle = float(view.centre @ theta)  # the prediction at the centre, but for the intercept theta[-1]
+        for t in range(steps):
             g = self.curator.step(theta, centre=view.centre, lift=lift, reach=reach)
             speed = 0.5 * speed - step * float(g[-1])
             theta[-1] = min(max(theta[-1] + speed, low - middle), high - middle)
-            total += float(theta[-1]) if t >= path.level // 3 else 0.0
-        theta[-1] = total / (path.level - path.level // 3)
+            total += float(theta[-1]) if t >= steps // 3 else 0.0
+        theta[-1] = total / (steps - steps // 3)
         return self._feasible(theta)
 
     def _feasible(self, theta: Array) -> Array:
@@ -246,18 +272,10 @@ class _Walk:
         return np.append(theta[:-1], np.clip(theta[-1], *self.problem.loss.intercept_bounds))
 
 
-def _proximal(problem: Problem, point: Array, step: float) -> Array:
-    if problem.constraint is not None:
-        assert isinstance(problem.constraint, Projectable)  # the plan saw to it
-        return problem.constraint.project(point)
-    return problem.penalty.prox(point, step)
-
-
 def _expected(problem: Problem, path: Route) -> tuple[float, float]:
     """λ and the noise of one coordinate of the mean gradient for rows of norm ≤ 1, lengths as usual."""
-    slopes = problem.dimension - problem.intercept
     reach = 0.35 * path.slope * TYPICAL
-    return path.ridge(slopes, TYPICAL, reach), path.noise * reach * path.bound
+    return path.ridge(TYPICAL, reach), path.noise * reach * path.bound
 
 
 def _middle(problem: Problem, path: Route) -> float:

@@ -20,7 +20,7 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
-from hullabaloo.solvers.loop import Averaging, iterate
+from hullabaloo.solvers.loop import Averaging, iterate, proximal
 from hullabaloo.solvers.path_law import PathLaw
 from hullabaloo.solvers.reference import Reference
 from hullabaloo.solvers.travel import Itinerary, itinerary, smooth_and_steep
@@ -117,9 +117,9 @@ class GradientSolver(Solver):
 def _step(problem: Problem, theta: Array, gradient: Array, slope_step: float, middle_step: float) -> Array:
     """One proximal step; the intercept, when there is one, with a step of its own."""
     if not problem.intercept:
-        return _proximal(problem, theta - slope_step * gradient, slope_step)
+        return proximal(problem, theta - slope_step * gradient, slope_step)
     head = theta[:-1] - slope_step * gradient[:-1]
-    head = _proximal(problem, head, slope_step) if head.size else head
+    head = proximal(problem, head, slope_step) if head.size else head
     low, high = problem.loss.intercept_bounds
     return np.append(head, min(max(theta[-1] - middle_step * gradient[-1], low), high))
 
@@ -128,13 +128,6 @@ def _reference(problem: Problem) -> Reference:
     """The reference table, its curvatures those of the loss."""
     known = Reference.of(problem)
     return replace(known, eigenvalues=smooth_and_steep(problem.loss)[0] * known.eigenvalues)
-
-
-def _proximal(problem: Problem, point: Array, step: float) -> Array:
-    if problem.constraint is not None:
-        assert isinstance(problem.constraint, Projectable)  # the plan saw to it
-        return problem.constraint.project(point)
-    return problem.penalty.prox(point, step)
 
 
 def _exact(problem: Problem, curator: Answers) -> Array:

@@ -11,11 +11,28 @@ WIDTH = 0.7
 """Standard deviation of the prior, in powers of two."""
 FAR = 0.35
 """How far a table's histogram usually is from the prior, as a vector of shares."""
+LOST = 1.0
+"""Standard deviation of a gradient's length around what is likely, in powers of two."""
+NEAR, SHARP = 0.15, 0.03
+"""How far a histogram of gradients usually is from the exponential law that fits it best: all bins, and each of them."""
 
 
 def edges(largest: float, count: int) -> Array:
     """`count` edges up to `largest`, each √2 times the one before."""
     return largest * 2.0 ** (-0.5 * np.arange(count - 1, -1, -1.0))
+
+
+def gradient_quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:
+    """`quantile` for lengths of gradients, of which less is known beforehand and whose law is close to an exponential one.
+
+    The scale of that law is fitted first, to all bins at once, which noise hides less than any one share: least squares plus a
+    normal prior on the logarithm of the scale. The law then takes the place of the bell.
+    """
+    scales = likely / math.log(1.0 / above) * 2.0 ** np.linspace(-4.0, 3.0, 57)
+    tails = np.exp(-edges / scales[:, None])
+    laws = -np.diff(tails, axis=1, prepend=1.0, append=0.0)
+    doubt = ((laws - shares) ** 2).sum(axis=1) / (noise**2 + SHARP**2) + (np.linspace(-4.0, 3.0, 57) / LOST) ** 2
+    return _read(shares, laws[int(np.argmin(doubt))], edges, noise, NEAR, above)
 
 
 def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:
@@ -28,9 +45,15 @@ def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely:
     inner = np.log2(edges)
     mids = np.concatenate([[inner[0] - 0.25], 0.5 * (inner[1:] + inner[:-1]), [inner[-1] + 0.25]])
     prior = np.exp(-0.5 * ((mids - math.log2(likely)) / WIDTH) ** 2)
+    return _read(shares, prior / prior.sum(), edges, noise, FAR, above)
+
+
+def _read(shares: Array, prior: Array, edges: Array, noise: float, far: float, above: float) -> float:
+    """The quantile of histogram and prior, weighed by their squared errors."""
+    inner = np.log2(edges)
     error = shares.size * noise**2
-    weight = error / (error + FAR**2)
-    mixed = (1.0 - weight) * shares + weight * prior / prior.sum()
+    weight = error / (error + far**2)
+    mixed = (1.0 - weight) * shares + weight * prior
     tail = np.cumsum(mixed[::-1])[::-1][1:]  # share above each edge
     tail = np.maximum.accumulate(tail[::-1])[::-1]
     if tail[-1] >= above:

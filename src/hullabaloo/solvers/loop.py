@@ -6,6 +6,9 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.geometry import Projectable
+from hullabaloo.solvers.base import Problem
+
 Array = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
@@ -40,3 +43,11 @@ def iterate(
         if progress is not None:
             progress(t + 1, steps)
     return np.asarray(total / (steps - first), dtype=np.float64)
+
+
+def proximal(problem: Problem, point: Array, step: float) -> Array:
+    """`argmin ψ(u) + ‖u − point‖²/(2 step)` over C, the intercept left out; the plan saw to it that only one of both is given."""
+    if problem.constraint is not None:
+        assert isinstance(problem.constraint, Projectable)  # the plan saw to it
+        return problem.constraint.project(point)
+    return problem.penalty.prox(point, step)

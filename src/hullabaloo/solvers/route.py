@@ -25,27 +25,32 @@ from hullabaloo.solvers.base import Menu, Problem
 from hullabaloo.solvers.travel import smooth_and_steep
 
 BINS = 11
-CENTRE = 0.08
+CENTRE = 0.06
 """Share of μ² for the columns' means."""
-LENGTHS = 0.02
-"""Share of μ² for each of the two histograms of lengths."""
-RIDGE = 0.7
-REACH = 2.0
+LENGTHS = 0.015
+"""Share of μ² for each histogram of lengths."""
+RIDGE = 3.0
+REACH = 1.2
+REACH_SKEWED = 2.0
 SPAN = 8.0
 ROOM = 1.5
 """How many times the estimated curvature a step must be stable for."""
 FIRST = 0.2
-"""Share of the steps that come before gradients are cut at their own quantile."""
-LEVEL = 0.12
-"""Share of steps for the intercept alone."""
+"""Steps of the first walk, over those of the second."""
+OPENING, LEVEL = 0.05, 0.1
+"""Steps for the intercept alone before and after both, over those of the second."""
 AUDIBLE = 0.006
-"""Noise s above which these steps are not taken: the intercept would suffer more from noise than from cut gradients."""
-FEWEST, MOST = 10, 240
+"""Noise s above which a skewed loss goes without the last of these: the intercept would suffer more from noise than from cuts."""
+FEWEST, MOST = 10, 300
+SMALL, LARGE = 0.05, 0.35
+"""Lengths of gradients that steps are counted for, over `slope` times a record's typical length: residuals', and of classes."""
 USUAL = 0.03
 """Noise s√p at which the constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
 QUIET, LOUD = 0.25, 0.5
 """How the reach falls with the noise, below and above `USUAL`: as a power."""
-CUT, CUT_SKEWED, MOST_CUT = 0.35, 0.1, 0.5
+CUT, CUT_SKEWED, MOST_CUT = 0.45, 0.1, 0.6
+CALM = 0.8
+"""How the share of cut residuals falls with the noise below `USUAL`, as a power; all else goes with its root."""
 LEAST_SKEWED = 0.5
 TYPICAL = 0.55
 """Length of a usual centred record over its declared bound, before it is measured."""
@@ -56,6 +61,7 @@ class Route:
     """Everything that a run needs, fixed from public facts.
 
     Attributes:
+        opening: number of steps for the intercept alone, at the beginning.
         first, second: numbers of steps before and after gradients are cut anew.
         level: number of steps for the intercept alone, at the end.
         noise: s, of the unit sum's mean when all steps are averaged.
@@ -70,6 +76,7 @@ class Route:
         room: `ROOM`, and what weights and units add to the curvature.
     """
 
+    opening: int
     first: int
     second: int
     level: int
@@ -87,20 +94,25 @@ class Route:
     @property
     def steps(self) -> int:
         """T."""
-        return self.first + self.second + self.level
+        return self.opening + self.first + self.second + self.level
 
-    def ridge(self, slopes: int, typical: float, reach: float) -> float:
+    def ridge(self, typical: float, reach: float) -> float:
         """λ for gradients shortened to `reach`."""
-        return RIDGE * math.sqrt(self.smoothness * max(slopes, 1)) * typical * self.noise * reach
+        return RIDGE * math.sqrt(self.smoothness) * typical * self.noise * reach
 
     def to_dict(self) -> dict[str, Any]:
         """The settings of a plan."""
         return asdict(self)
 
 
-def split(mu: float) -> tuple[float, float, float]:
+def looks(loss: Loss) -> int:
+    """Number of histograms: of records, of gradients after the first walk and, for residuals, before it."""
+    return 3 if symmetric(loss) else 2
+
+
+def split(mu: float, histograms: int) -> tuple[float, float, float]:
     """μ of the means, of one histogram, and of all steps together."""
-    return mu * math.sqrt(CENTRE), mu * math.sqrt(LENGTHS), mu * math.sqrt(1.0 - CENTRE - 2.0 * LENGTHS)
+    return mu * math.sqrt(CENTRE), mu * math.sqrt(LENGTHS), mu * math.sqrt(1.0 - CENTRE - histograms * LENGTHS)
 
 
 def symmetric(loss: Loss) -> bool:
@@ -113,11 +125,6 @@ def centred(problem: Problem) -> bool:
     return problem.intercept and problem.dimension > 1
 
 
-def levelled(problem: Problem, path: Route) -> bool:
-    """Whether the intercept is fitted once more."""
-    return path.level > 0
-
-
 def route(problem: Problem, menu: Menu, mu: float) -> Route:
     """The public rule for a budget of `mu` (finite)."""
     loss = problem.loss
@@ -125,29 +132,35 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     slopes = problem.dimension - problem.intercept
     bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
     smoothness, slope = smooth_and_steep(loss)
-    to_means, to_lengths, to_steps = split(mu)
+    to_means, to_lengths, to_steps = split(mu, looks(loss))
     noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
     level = noise * math.sqrt(max(slopes, 1))
-    reach = REACH * min(max((USUAL / level) ** (LOUD if level > USUAL else QUIET), 0.2), 5.0)
+    usual = symmetric(loss)
+    reach = (REACH if usual else REACH_SKEWED) * min(
+        max((USUAL / level) ** (LOUD if level > USUAL else QUIET), 0.2), 5.0
+    )
     load = problem.max_weight * problem.records_per_unit
     room = ROOM * load
     typical = TYPICAL * bound
-    ridge = RIDGE * math.sqrt(smoothness * max(slopes, 1)) * noise * 0.35 * slope * typical**2
-    travel = reach / ridge
-    second = math.sqrt(SPAN * travel * smoothness * room) * typical
-    second_steps = int(min(max(second, FEWEST), MOST))
-    usual = symmetric(loss)
+    ridge = RIDGE * math.sqrt(smoothness) * noise * (SMALL if usual else LARGE) * slope * typical**2
+    second = math.sqrt(SPAN * reach / ridge * smoothness * room) * typical
+    steps = int(min(max(second, FEWEST), MOST))
+    closed = centred(problem) and (usual or noise * slope < AUDIBLE)
     return Route(
-        first=max(3, round(FIRST * second_steps)),
-        second=second_steps,
-        level=max(6, round(LEVEL * second_steps)) if centred(problem) and noise * slope < AUDIBLE else 0,
+        opening=max(2, round(OPENING * steps)) if usual and centred(problem) else 0,
+        first=max(3, round(FIRST * steps)),
+        second=steps,
+        level=max(6, round(LEVEL * steps)) if closed else 0,
         noise=noise,
         mean_noise=menu.means(mu=to_means).sigma * problem.norm_l2 / problem.records if centred(problem) else 0.0,
-        share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
+        share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=looks(loss)).sigma / problem.records,
         reach=reach,
         smoothness=smoothness,
         slope=slope,
-        cut=min(max((CUT if usual else CUT_SKEWED) * math.sqrt(level / USUAL), 0.02), MOST_CUT),
+        cut=min(
+            max((CUT if usual else CUT_SKEWED) * (level / USUAL) ** (CALM if usual and level < USUAL else 0.5), 0.02),
+            MOST_CUT,
+        ),
         least=0.05 if usual else LEAST_SKEWED,
         bound=bound,
         room=room,
