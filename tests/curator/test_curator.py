@@ -35,6 +35,17 @@ def test_each_query_is_answered_as_often_as_it_was_paid_for() -> None:
         curator.count()
 
 
+def test_two_quotes_of_one_query_are_used_up_one_after_the_other() -> None:
+    quotes = [MENU.second_moments(mu=mu, count=count) for mu, count in ((0.1, 1), (1e9, 2))]
+    curator = Curator(ROWS, quotes, key=KEY)
+    exact = (ROWS.X**2).mean(axis=0)
+    noises = [np.abs(curator.second_moments() - exact).max() for _ in range(3)]
+    assert noises[0] > 1e-3 > 1e-6 > max(noises[1:])
+    assert noises[1] != noises[2]
+    with pytest.raises(NotPaidFor, match="paid for 2 answers to 'second_moments' and all have been given"):
+        curator.second_moments()
+
+
 def test_answers_carry_the_noise_of_their_query() -> None:
     """4000 answers a query: the standard deviation is within 6 of its own deviations (false alarm below 1e-8 each)."""
     quotes = [

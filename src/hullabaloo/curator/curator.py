@@ -249,19 +249,26 @@ class Curator:
         return float(self.__noisy(query, np.array([float(exact_count(self.__rows))]), index)[0])
 
     def __spend(self, kind: type[Q], times: int = 1) -> tuple[Q, int]:
-        """The quote by kind and width of rows: one that was priced for other bounds is never answered."""
+        """The quote by kind and width of rows: one that was priced for other bounds is never answered.
+
+        Several quotes of one kind and width are used up one after the other, in the plan's order.
+        """
         width = self.__rows.X.shape[1]
-        for query in self.__quotes:
-            if isinstance(query, kind) and query.facts.width == width:
-                left = query.count - self.__answered[query.name, width]
-                if left < times:
-                    rest = f"{left} are left, fewer than the {times} asked for" if left else "all have been given"
-                    raise NotPaidFor(
-                        f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
-                        "an uncharged release; plan and charge for it first."
-                    )
-                self.__answered[query.name, width] += times
-                return query, self.__answered[query.name, width]
+        alike = [query for query in self.__quotes if isinstance(query, kind) and query.facts.width == width]
+        before = 0
+        for query in alike:
+            answered, before = self.__answered[query.name, width] - before, before + query.count
+            left = query.count - answered
+            if left <= 0 and query is not alike[-1]:
+                continue
+            if left < times:
+                rest = f"{left} are left, fewer than the {times} asked for" if left else "all have been given"
+                raise NotPaidFor(
+                    f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
+                    "an uncharged release; plan and charge for it first."
+                )
+            self.__answered[query.name, width] += times
+            return query, self.__answered[query.name, width]
         about = [(query.name, query.facts.width) for query in self.__quotes]
         named = [repr(name) if other == width else f"{name!r} about {other} columns" for name, other in about]
         paid = ", ".join(named) or "nothing"
