@@ -90,7 +90,7 @@ class Held:
 
 
 def run(
-    names: list[str] | None = None, solvers: tuple[str, ...] = ("auto", *SOLVERS), draws: int = 3
+    names: list[str] | None = None, solvers: tuple[str, ...] = ("auto", *SOLVERS), draws: int = 2
 ) -> dict[str, Any]:
     """Losses and shares of every table, epsilon, relation and solver; how often each is best, and their medians."""
     asked = [(name, solvers, 1 if name == "fremtpl2" else draws) for name in names or TABLES]

@@ -179,6 +179,9 @@ def test_it_refuses_what_it_cannot_do() -> None:
     wide: Problem = replace(asked, dimension=5_000)
     with pytest.raises(CapabilityError, match="between 1 and 2,000"):
         SOLVER.plan(wide, menu(data, asked), Allowance.gdp(1.0))
+    long: Problem = replace(asked, records=200_000_000)
+    with pytest.raises(CapabilityError, match="dense copy"):
+        SOLVER.plan(long, menu(data, asked), Allowance.gdp(1.0))
 
 
 def test_predictions_fall_as_the_budget_grows() -> None:

@@ -21,7 +21,6 @@ from typing import Any
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Menu, Problem
-from hullabaloo.solvers.route import AUDIBLE
 from hullabaloo.solvers.travel import smooth_and_steep
 
 BINS = 11
@@ -47,8 +46,10 @@ CAREFUL = 0.6
 """Share of the full travel that is walked without evidence of a signal."""
 FIRST, SECOND, LEVEL, OPENERS = 12, 60, 8, 2
 """Steps before and after gradients are cut anew, for the intercept alone, and for a first guess of the rate of counts."""
-CUT, CUT_SKEWED, CUT_COUNTS = 0.35, 0.1, 0.01
-FEWEST_CUT, MOST_CUT = 0.005, 0.5
+AUDIBLE = 0.006
+"""Noise s above which the intercept of numbers is not fitted once more: it would suffer more from noise than from cut gradients."""
+CUT, CUT_SKEWED, CUT_COUNTS = 0.45, 0.1, 0.01
+FEWEST_CUT, MOST_CUT = 0.005, 0.6
 LONGEST = 2.0
 """Upper end of the histogram of gradients' lengths, over `slope` times a record's typical length; for classes as many times
 more as `around`, as where the histogram is noisy its far end would be mistaken for the cut."""
@@ -123,6 +124,12 @@ def counts(problem: Problem) -> bool:
     return isinstance(problem.loss, Loss) and problem.loss.kernel_code is KernelCode.POISSON
 
 
+def residuals(problem: Problem) -> bool:
+    """Whether φ' is that of a residual: it can be cut far, and its lengths follow a law near the exponential one."""
+    residual = (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
+    return isinstance(problem.loss, Loss) and problem.loss.kernel_code in residual
+
+
 def split(problem: Problem, mu: float) -> tuple[float, float, float, float]:
     """μ of the means, of one histogram, of the covariance, and of all steps together."""
     means = MEANS if centred(problem) else 0.0
@@ -139,7 +146,7 @@ def course(problem: Problem, menu: Menu, mu: float) -> Course:
     to_means, to_lengths, to_spread, to_steps = split(problem, mu)
     noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
     level = noise * math.sqrt(slopes)
-    residual = loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
+    residual = residuals(problem)
     classes = not residual and not counts(problem)
     around = min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND)
     cut = CUT if residual else (CUT_COUNTS if counts(problem) else CUT_SKEWED)

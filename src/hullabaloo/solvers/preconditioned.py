@@ -27,9 +27,10 @@ from hullabaloo.solvers.course import (
     Course,
     centred,
     course,
+    residuals,
     split,
 )
-from hullabaloo.solvers.histogram import edges, quantile
+from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
 from hullabaloo.solvers.reference import Reference
 from hullabaloo.solvers.whitening import Walk, Whitening
 
@@ -41,8 +42,8 @@ DOUBT, EAGER = 0.5, 4.0
 """Evidence of a signal begins so many standard deviations above the mean of pure noise; a quarter of it is enough."""
 UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
 """How many times the noise of steps alone the slopes and the intercept vary: centres, lengths and cuts are noisy too."""
-WIDEST = 2_000
-"""Columns up to which the covariance is formed."""
+WIDEST, LARGEST = 2_000, 500_000_000
+"""Columns up to which the covariance is formed, and cells up to which records are kept as the covariance shows them: 4 GB."""
 
 
 @final
@@ -85,7 +86,8 @@ class PreconditionedGradientSolver(Solver):
         last, mean, gradient = walk.go(walk.start(level), path.first, 0.5 * natural, early, 0.5)
         grid = edges(path.longest * natural, BINS - 1)
         shares = records.scales(mean, centre=view.nowhere, lift=view.lift, edges=grid)
-        cut = quantile(shares, grid, path.share_noise, above=path.cut, likely=0.25 * natural)
+        read = gradient_quantile if residuals(problem) else quantile
+        cut = read(shares, grid, path.share_noise, above=path.cut, likely=0.25 * natural)
         cut = max(cut, path.least * natural)
         boldness = _boldness(path, view, gradient, 0.5 * natural)
         _, mean, _ = walk.go(last, path.second, cut, boldness * travel, BURN)
@@ -132,6 +134,12 @@ class PreconditionedGradientSolver(Solver):
             raise CapabilityError(
                 f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, but "
                 f"{slopes:,} are encoded. Use solver='adaptive_gradient', which needs none."
+            )
+        if problem.records * problem.dimension > LARGEST:
+            raise CapabilityError(
+                f"The preconditioned gradient keeps a dense copy of the encoded table, of at most {LARGEST:,} cells, but "
+                f"{problem.records:,} records of {problem.dimension:,} columns are declared. Use solver='adaptive_gradient', which "
+                "keeps none."
             )
         if problem.constraint is not None:
             require(problem.constraint, [Projectable], "The preconditioned gradient solver")
