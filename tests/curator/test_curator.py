@@ -36,11 +36,11 @@ def test_each_query_is_answered_as_often_as_it_was_paid_for() -> None:
 
 
 def test_two_quotes_of_one_query_are_used_up_one_after_the_other() -> None:
-    quotes = [MENU.second_moments(mu=mu, count=count) for mu, count in ((0.1, 1), (1e9, 2))]
+    quotes = [MENU.second_moments(mu=mu, count=count) for mu, count in ((0.1, 1), (100.0, 2))]
     curator = Curator(ROWS, quotes, key=KEY)
     exact = (ROWS.X**2).mean(axis=0)
     noises = [np.abs(curator.second_moments() - exact).max() for _ in range(3)]
-    assert noises[0] > 1e-3 > 1e-6 > max(noises[1:])
+    assert noises[0] > 50.0 * max(noises[1:])
     assert noises[1] != noises[2]
     with pytest.raises(NotPaidFor, match="paid for 2 answers to 'second_moments' and all have been given"):
         curator.second_moments()
