@@ -1,0 +1,74 @@
+"""Coordinate descent for the coordinate descent paper's experiments: the library's curator, driven update by update.
+
+Rows are held in the unit domain, `u_ij = x_ij / B_j` with public bounds B_j, and `θ_j = B_j w_j`; the penalty's weights become
+`λ₁/B_j` and `λ₂/B_j²`. Coordinate descent does not see the difference: with clips `C_j ∝ sqrt(M_j)` and steps `γ_j ∝ 1/M_j` its iterates in
+raw and in unit columns are the same model.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.composite_problems import CompositeProblem
+from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator.query import Query
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.geometry import SeparableForm
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.solvers.coordinate_rule import CONSTANTS
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateDescent:
+    """The updates of one problem. `known`: true mean squares, which nobody released: not private, only to compare."""
+
+    problem: CompositeProblem
+    known: bool
+
+    def quotes(self, updates: int) -> list[Query]:
+        """What the budget buys: the updates, and before them the mean squares unless they are known, for the solver's own share of μ²."""
+        menu = CuratorMenu(self._facts(), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
+        mu = _mu(self.problem.epsilon, self.problem.delta)
+        left = 1.0 if self.known else 1.0 - CONSTANTS
+        partial = menu.partial(self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates)
+        return [partial] if self.known else [partial, menu.second_moments(mu=mu * math.sqrt(CONSTANTS))]
+
+    def fit(self, *, passes: int, step: float, clip: float, order: str, seed: int) -> tuple[Array, Array]:
+        """The last iterate and the mean of the second half's, for w. Steps are `step`/M_j, clips `clip` · sqrt(mean x_ij²)."""
+        problem, bounds, p = self.problem, self.problem.bounds, len(self.problem.bounds)
+        rng = np.random.default_rng(seed)
+        quotes = self.quotes(passes * p)
+        rows = Rows(np.ascontiguousarray(problem.X / bounds), problem.y[:, None])
+        curator = Curator(rows, quotes, key=TestKey(rng.bytes(32)))
+        if self.known:
+            squares = problem.second_moments() / bounds**2
+        else:
+            squares = np.maximum(curator.second_moments(), quotes[1].sigma / len(problem.y))
+        unbounded = np.full(p, math.inf)
+        form = SeparableForm(problem.l1 / bounds, problem.l2 / bounds**2, -unbounded, unbounded)
+        walk = rng.integers(p, size=passes * p) if order == "uniform" else np.tile(rng.permutation(p), passes)
+        updates: dict[str, Any] = {
+            "clips": clip * np.sqrt(squares),
+            "steps": step / (problem.bend * squares),
+            "form": form,
+        }
+        half = len(walk) // 2
+        first = curator.descend(np.zeros(p), order=walk[:half], **updates)
+        second = curator.descend(first.theta, order=walk[half:], **updates)
+        return second.theta / bounds, second.mean / bounds
+
+    def _facts(self) -> RowFacts:
+        p = len(self.problem.bounds)
+        return RowFacts(tuple(f"x{j}" for j in range(p)), False, float(p), math.sqrt(p), 1.0, ("y",))
+
+
+@functools.cache
+def _mu(epsilon: float, delta: float) -> float:
+    """The Gaussian-DP cost that (ε, δ) allows; ∞ for ε = ∞: no noise."""
+    return Allowance(Budget(epsilon, delta)).mu if math.isfinite(epsilon) else math.inf
