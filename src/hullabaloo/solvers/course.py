@@ -2,7 +2,7 @@
 
 *Why.* Noise of one size in every direction of u = Aᵀ(x − m), gradients shortened to about the typical length of u times that of
 φ', adds `½ Σ_j (noise)²/h_j` to the loss: in proportion to `tr(AᵀΣA) · tr((AᵀΣA)⁻¹)` for records of covariance Σ. It is least,
-p², where AᵀΣA is the identity; for A = I it is `tr Σ · tr Σ⁻¹`, 80 to millions of times p² on the tables of
+p², where AᵀΣA is the identity; for A = I it is `tr Σ · tr Σ⁻¹`, 10 to millions of times p² on the tables of
 `benchmarks/share_tables.py`. So a noisy Σ is bought first and `A = V (Λ + λI)^{-1/2}` made of it: whitening down to the floor λ at
 which its eigenvalues drown in noise, and no preconditioning at all (A ∝ I) where noise drowns them all.
 
