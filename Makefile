@@ -4,9 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
+PEERS := .peers
+TORCH := torch>=2.13,<2.14
+NO_PEERS := Opacus and PyTorch ($(TORCH)) could not be installed in $(PEERS), so nothing was compared and the record is as it was.
 OLD_PYTHON := Hullabaloo needs Python 3.11 or later. Name one that is: make PYTHON=python3.12
 
-.PHONY: help demo test lint docs bench soak clean
+.PHONY: help demo test lint docs bench soak peers clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +17,7 @@ help:
 	@echo 'make test    lint, types, and every fast test'
 	@echo 'make soak    the long tests, and a record of what they passed on'
 	@echo 'make bench   measure, record, and fill in the tables of the documentation'
+	@echo 'make peers   measure Opacus beside our DP-SGD, in a virtual environment of its own'
 	@echo 'make docs    run what the documentation shows'
 	@echo 'make clean   remove what was made here'
 
@@ -38,12 +42,19 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks frank_wolfe geometry gradient ledger moments noise planner share_kept theory uci_regression
+	$(BIN)/python -m benchmarks coordinate_descent_paper frank_wolfe geometry gradient ledger moments noise planner share_kept theory uci_regression
 	$(BIN)/python docs/execute.py --tables
 	$(BIN)/python docs/pictures.py
 
 soak: $(STAMP)
 	$(BIN)/python -m benchmarks soak
 
+peers:
+	$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[parquet]' opacus '$(TORCH)' \
+		|| { echo '$(NO_PEERS)' >&2; exit 1; }
+	$(PEERS)/bin/python -m benchmarks peers
+	$(PEERS)/bin/python docs/execute.py --tables
+
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) build dist demo-output .pytest_cache .mypy_cache .ruff_cache
