@@ -224,7 +224,8 @@ def dense_sum(column, moved, delta, z, y, weight, loss, scale, unit, slope, cell
 def sparse_sum(data, rows, z, y, weight, loss, scale, unit, scratch, cells):  # type: ignore[no-untyped-def]
     """The sum of contributions of a column given by its cells."""
     total = 0.0
-    for start in range(0, data.size, BLOCK):
-        part = (data[start : start + BLOCK], weight, scale, unit, scratch)
-        total += gathered(sum_at(loss, rows[start : start + BLOCK], z, y, *part), cells, unit)
+    block = LONG if weight.size == 0 and unit > 0.0 and loss[0] in (SQUARED, HUBER) else BLOCK
+    for start in range(0, data.size, block):
+        part = (data[start : start + block], weight, scale, unit, scratch)
+        total += gathered(sum_at(loss, rows[start : start + block], z, y, *part), cells, unit)
     return total + emptied(cells, unit)
