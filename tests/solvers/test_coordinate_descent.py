@@ -33,7 +33,7 @@ from hullabaloo.solvers.coordinate_bounds import (
     updates_that_halve,
     weighted_noise,
 )
-from hullabaloo.solvers.coordinate_descent import _measured
+from hullabaloo.solvers.coordinate_measures import measured
 from hullabaloo.solvers.coordinate_rule import Schedule
 from tests.solvers.tables import Array, Table, menu, problem, solve, table
 
@@ -228,7 +228,7 @@ def test_a_released_constant_is_at_least_its_noise(constants: str) -> None:
         schedule = Schedule(**plan.settings)
         assert schedule.moment_noise == pytest.approx(plan.quotes[1].sigma / asked.records)  # type: ignore[attr-defined]
         for seed in range(20):
-            _, found = _measured(asked, schedule, Scripted(seed))  # type: ignore[arg-type]
+            _, found = measured(asked, schedule, Scripted(seed))  # type: ignore[arg-type]
             assert np.all(found[:-1] >= schedule.smoothness * schedule.moment_noise)
             assert 0.1 <= found[-1] <= 4.0
 
@@ -238,7 +238,7 @@ def test_declared_constants_are_free_and_those_of_the_domain() -> None:
     asked = replace(problem(data), norm_linf=0.5, loss=Logistic())
     plan = CoordinateDescentSolver(constants="declared").plan(asked, menu(data, asked), Allowance.gdp(0.05))
     assert [quote.name for quote in plan.quotes] == ["partial"]
-    _, found = _measured(asked, Schedule(**plan.settings), Scripted(0))  # type: ignore[arg-type]
+    _, found = measured(asked, Schedule(**plan.settings), Scripted(0))  # type: ignore[arg-type]
     assert np.all(found == 0.25 * 0.25)
 
 

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import SeparableForm, separable_form
+from hullabaloo.geometry import separable_form
 from hullabaloo.losses import Loss
-from hullabaloo.privacy import Allowance, Calibration, Neighbours
+from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import coordinate_rule as rule
 from hullabaloo.solvers.base import Answers, Menu, NoisyQuote, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.coordinate_measures import measured, warmed
 from hullabaloo.solvers.coordinate_rule import Schedule
 from hullabaloo.solvers.reference import Reference
 
@@ -29,8 +30,6 @@ ORDERS = ("cyclic", "uniform", "importance")
 CONSTANTS = ("gaussian", "laplace", "declared")
 CLOSE = 1e-14
 """Without noise a round that moves no prediction by more ends the descent."""
-LEAST = 1e-9
-"""Without noise, M_j over the mean square of the column at least: rounding of the difference from the squared mean."""
 
 
 @final
@@ -87,43 +86,17 @@ class CoordinateDescentSolver(Solver):
         if not allowance.is_private:
             return self._exact(problem, loss, menu)
         if allowance.calibration is Calibration.PAPER:
-            return self._paper(problem, loss, menu, allowance)
-        quotes, rest, means, moments = self._prepaid(problem, menu, allowance.mu, rule.centred(problem, self.centre))
-        one = menu.partial(loss, mu=rest, count=1).sigma / problem.records
-        noise = one * problem.dimension
-        travel = rule.passes(noise, self.constants)
-        rounds, updates = self._counts(problem, max(travel, rule.FEWEST_PASSES))
-        warm = rule.warm_updates(problem, loss)
-        reach, middle = rule.reaches(loss, noise)
-        count = warm + rounds * updates
-        quote = menu.partial(loss, mu=rest / math.sqrt(count), count=count)
-        schedule = Schedule(
-            rounds=rounds,
-            updates=updates,
-            warm=warm,
-            order=self.order,
-            constants=self.constants,
-            centred=rule.centred(problem, self.centre),
-            step=min(travel / rule.FEWEST_PASSES, 1.0) if self.updates is None else 1.0,
-            clip=self.clip or 0.0,
-            reach=reach,
-            middle=middle,
-            smoothness=rule.smoothness_of(loss),
-            sigma=quote.sigma / problem.records,
-            mean_noise=means,
-            moment_noise=moments,
-        )
-        reason = f"{rounds} rounds of {updates} coordinate updates, M_j {self.constants}, each C_j proportional to √M_j"
-        return Plan(self.name, (*quotes, quote), MappingProxyType(schedule.to_dict()), reason)
+            return self._noisy(problem, loss, menu, allowance.mu, _pair(allowance))
+        return self._noisy(problem, loss, menu, allowance.mu)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """T rounds of K updates."""
         schedule = Schedule(**plan.settings)
-        centre, constants = _measured(problem, schedule, curator)
+        centre, constants = measured(problem, schedule, curator)
         view = curator.centred(centre) if schedule.centred else curator
         form = separable_form(problem.regulariser, problem.feasible, problem.dimension)
         average = np.clip(np.zeros(problem.dimension), form.lower, form.upper)  # w̄⁰
-        average, bend = _warmed(problem, schedule, constants, form, average, view)
+        average, bend = warmed(problem, schedule, constants, form, average, view)
         constants = bend * constants
         clips, steps = schedule.clips(constants, problem.intercept, bend), schedule.steps(constants, problem.intercept)
         for t in range(schedule.rounds):  # for t = 0, …, T − 1
@@ -184,10 +157,11 @@ class CoordinateDescentSolver(Solver):
         separable_form(problem.regulariser, problem.feasible, problem.dimension)
         return loss
 
-    def _counts(self, problem: Problem, passes: float) -> tuple[int, int]:
-        """T and K: the caller's, or the rule's passes in the rule's rounds."""
+    def _counts(self, problem: Problem, passes: float, usual: int | None) -> tuple[int, int]:
+        """T and K: the caller's, or the rule's passes in the usual number of rounds, None for the rule's."""
         total = max(1, math.ceil(passes * problem.dimension))
-        rounds = self.rounds or (rule.rounds(passes) if self.updates is None else max(1, round(total / self.updates)))
+        usual = usual or rule.rounds(passes)
+        rounds = self.rounds or (usual if self.updates is None else max(1, round(total / self.updates)))
         return rounds, self.updates or max(1, math.ceil(total / rounds))
 
     def _prepaid(
@@ -240,36 +214,31 @@ class CoordinateDescentSolver(Solver):
             self.name, tuple(quotes), MappingProxyType(schedule.to_dict()), "no noise: exact coordinate descent"
         )
 
-    def _paper(self, problem: Problem, loss: Loss, menu: Menu, allowance: Allowance) -> Plan:
-        """The poster's: j uniform, whole steps, `σ_j² = 8 TK L_j² ln(1/δ)/(nε)²`, TK for its T (which counts updates).
+    def _noisy(
+        self, problem: Problem, loss: Loss, menu: Menu, mu: float, printed: tuple[float, float] | None = None
+    ) -> Plan:
+        """The rule's plan; or for a pair (ε, δ) the poster's: one round unless asked otherwise, j uniform, whole steps, no centre.
 
-        One round unless asked otherwise. What M_j costs comes on top; the poster does not say from which budget.
+        What M_j costs comes on top of the poster's noise; it does not say from which budget.
         """
-        pair = allowance.budget.pair
-        if pair is None or not pair[1] > 0.0:
-            raise InvalidParameter(
-                f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the poster's noise is "
-                "8 TK L_j² ln(1/δ)/(nε)²: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
-            )
-        epsilon, delta = pair
-        centred = rule.centred(problem, self.centre or False)
-        quotes, rest, means, moments = self._prepaid(problem, menu, allowance.mu, centred)
+        centred = rule.centred(problem, self.centre if printed is None else bool(self.centre))
+        quotes, rest, means, moments = self._prepaid(problem, menu, mu, centred)
         noise = menu.partial(loss, mu=rest, count=1).sigma / problem.records * problem.dimension
-        rounds, updates = self._counts(problem, max(rule.passes(noise, self.constants), rule.FEWEST_PASSES))
-        rounds, updates = (1, rounds * updates) if self.rounds is None and self.updates is None else (rounds, updates)
-        count = rounds * updates
-        sigma = math.sqrt(8.0 * count * math.log(1.0 / delta)) * problem.max_weight / epsilon
-        unit = menu.partial(loss, mu=1.0, count=count)
-        quote = menu.partial(loss, mu=unit.sigma / sigma, count=count)
+        travel = rule.passes(noise, self.constants)
+        rounds, updates = self._counts(problem, max(travel, rule.FEWEST_PASSES), 1 if printed else None)
+        warm = 0 if printed else rule.warm_updates(problem, loss)
+        count = warm + rounds * updates
+        price = rest / math.sqrt(count) if printed is None else _printed(problem, menu, loss, count, *printed)
+        quote = menu.partial(loss, mu=price, count=count)
         reach, middle = rule.reaches(loss, noise)
         schedule = Schedule(
             rounds=rounds,
             updates=updates,
-            warm=0,
-            order="uniform",
+            warm=warm,
+            order="uniform" if printed else self.order,
             constants=self.constants,
             centred=centred,
-            step=1.0,
+            step=1.0 if printed or self.updates else min(travel / rule.FEWEST_PASSES, 1.0),
             clip=self.clip or 0.0,
             reach=reach,
             middle=middle,
@@ -278,75 +247,26 @@ class CoordinateDescentSolver(Solver):
             mean_noise=means,
             moment_noise=moments,
         )
-        reason = f"as printed by Mangold et al. 2022: σ_j² = 8 TK C_j² ln(1/δ)/(nε)², T = {rounds}, K = {updates}"
+        how = "as printed by Mangold et al. 2022, σ_j² = 8 TK C_j² ln(1/δ)/(nε)²" if printed else "each C_j ∝ √M_j"
+        reason = f"{rounds} rounds of {updates} coordinate updates, M_j {self.constants}, {how}"
         return Plan(self.name, (*quotes, quote), MappingProxyType(schedule.to_dict()), reason)
 
 
-def _measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[Array, Array]:
-    """Where columns are seen from, and M_j: released and at least their noise, or declared."""
-    p, load = problem.dimension, problem.max_weight * problem.records_per_unit
-    means, centre = np.zeros(p), np.zeros(p)
-    if schedule.centred:
-        means = curator.means()
-        means[-1] = 0.0  # the constant column stays
-        size = float(means @ means)
-        kept = max(0.0, 1.0 - (p - 1) * schedule.mean_noise**2 / size) if size > 0.0 else 0.0
-        centre = np.clip(kept * means, -problem.norm_linf, problem.norm_linf)
-    known = problem.neighbours is Neighbours.REPLACE_ONE and load == 1.0 and not schedule.exact
-    if schedule.constants == "declared":
-        square = np.full(p, load * problem.norm_linf**2)
-        weight = load
-    else:
-        square = curator.second_moments_laplace() if schedule.constants == "laplace" else curator.second_moments()
-        weight = (
-            1.0 if known else _weight(problem, float(square[-1]) if problem.intercept else load, schedule.moment_noise)
+def _pair(allowance: Allowance) -> tuple[float, float]:
+    """ε and δ, which the poster's noise needs."""
+    pair = allowance.budget.pair
+    if pair is None or not pair[1] > 0.0:
+        raise InvalidParameter(
+            f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the poster's noise is "
+            "8 TK L_j² ln(1/δ)/(nε)²: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
         )
-        least = np.hypot(schedule.moment_noise, 2.0 * np.abs(centre) * schedule.mean_noise)
-        least = np.maximum(least, LEAST * np.maximum(np.abs(square), problem.norm_linf**2 * LEAST))
-        square = np.maximum(square - 2.0 * centre * means + weight * centre**2, least)
-    if problem.intercept:
-        square[-1] = weight
-    return centre, np.asarray(schedule.smoothness * square, dtype=np.float64)
+    return pair
 
 
-def _warmed(
-    problem: Problem, schedule: Schedule, constants: Array, form: SeparableForm, theta: Array, view: Answers
-) -> tuple[Array, float]:
-    """The intercept alone, `warm` times; and curvature over β, where β bounds φ'' only near zero.
-
-    Rare counts bend far less than that: along the intercept b the mean slope is `E e^b − ȳ`, E the mean of e^offset, so that two
-    released slopes tell E, and `E e^b` is the curvature. Once the rounds begin, twice that, as predictions differ.
-    """
-    loss, last = problem.loss, np.array([problem.dimension - 1])
-    assert isinstance(loss, Loss)  # the plan saw to it
-    known = rule.is_smooth(loss)
-    bend, mean, first = 1.0, 1.0, (0.0, 0.0)
-    for number in range(schedule.warm):
-        clips, steps = schedule.clips(constants, problem.intercept), 1.0 / (bend * constants)
-        before = float(theta[-1])
-        made = view.descend(theta, order=last, clips=clips, steps=steps, form=form)
-        theta, slope = made.theta, float(made.partials[0])
-        if known:
-            continue
-        if number == 0:
-            first = before, slope
-        elif before != first[0]:
-            mean = (first[1] - slope) / (_curvature(loss, first[0]) - _curvature(loss, before))
-            mean = min(max(mean, math.exp(-problem.offset_bound)), math.exp(problem.offset_bound))
-        bend = schedule.bend(mean * _curvature(loss, float(theta[-1])))
-    return theta, bend if known or not schedule.warm else min(2.0 * bend, 1.0)
-
-
-def _curvature(loss: Loss, level: float) -> float:
-    """φ'' at a prediction, of the target 0."""
-    return float(loss.second_derivative(np.array([level]), np.zeros(1))[0])
-
-
-def _weight(problem: Problem, released: float, noise: float) -> float:
-    """Σ w over the declared number of records: as declared, or as released where that is less noisy than a quarter."""
-    declared = problem.max_weight * problem.records_per_unit
-    found = declared + (released - declared) / (1.0 + (noise / 0.25) ** 2)
-    return min(max(found, 0.25), 4.0 * declared)
+def _printed(problem: Problem, menu: Menu, loss: Loss, count: int, epsilon: float, delta: float) -> float:
+    """The μ that one of `count` answers really has at `σ_j² = 8 TK L_j² ln(1/δ)/(nε)²`: the poster's T counts updates."""
+    sigma = math.sqrt(8.0 * count * math.log(1.0 / delta)) * problem.max_weight / epsilon
+    return menu.partial(loss, mu=1.0, count=count).sigma / sigma
 
 
 def _gathered(schedule: Schedule, problem: Problem, values: Array) -> Array:
