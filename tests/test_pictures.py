@@ -3,6 +3,7 @@
 import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,16 +14,25 @@ assert SPEC.loader is not None
 pictures = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(pictures)
 
+DRAWN = {
+    "theory": ["theory-records", "theory-columns", "theory-width"],
+    "coordinate_descent_paper": ["coordinate-descent"],
+}
+PAIRS = [(benchmark, name) for benchmark, names in DRAWN.items() for name in names]
 
-@pytest.mark.parametrize("name", ["theory-records", "theory-columns", "theory-width"])
-def test_a_picture_shows_todays_results(name: str) -> None:
-    document = json.loads((ROOT / "benchmarks" / "results" / "theory.json").read_text(encoding="utf-8"))
+
+def recorded(benchmark: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{benchmark}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("benchmark", "name"), PAIRS)
+def test_a_picture_shows_todays_results(benchmark: str, name: str) -> None:
     text = (ROOT / "docs" / f"{name}.svg").read_text(encoding="utf-8")
-    assert document["source_hash"] in text, "draw it again: python docs/pictures.py"
+    assert recorded(benchmark)["source_hash"] in text, "draw it again: python docs/pictures.py"
 
 
-def test_every_picture_is_drawn_from_the_results_alone() -> None:
-    document = json.loads((ROOT / "benchmarks" / "results" / "theory.json").read_text(encoding="utf-8"))
-    drawn = pictures.theory(document["results"])
-    assert set(drawn) == {"theory-records", "theory-columns", "theory-width"}
+@pytest.mark.parametrize("benchmark", pictures.PICTURES)
+def test_every_picture_is_drawn_from_the_results_alone(benchmark: str) -> None:
+    drawn = pictures.PICTURES[benchmark](recorded(benchmark)["results"])
+    assert list(drawn) == DRAWN[benchmark]
     assert all(figure.axes for figure in drawn.values())
