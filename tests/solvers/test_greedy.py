@@ -37,6 +37,7 @@ from hullabaloo.solvers import (
     Solver,
 )
 from hullabaloo.solvers.greedy_rule import cut_down
+from hullabaloo.solvers.greedy_selection import _Uneven
 
 RELATIONS = list(Neighbours)
 FREE = Allowance(Budget(math.inf))
@@ -257,6 +258,43 @@ def test_every_loss_is_fitted(loss: Loss) -> None:
     constant = min(float(loss.value(np.full(len(y), level), y).mean()) for level in grid)
     fitted = float(loss.value(rows.X @ theta, y).mean())
     assert fitted < constant + (0.02 if loss.name == "poisson" else -0.02)
+
+
+def test_the_typical_length_of_mostly_empty_rows_is_the_root_mean_square() -> None:
+    edges = np.array([0.1, 0.2, 0.4, 0.8])
+    answers = {"uneven": np.array([0.8, 0.0, 0.0, 0.01, 0.19]), "even": np.array([0.02, 0.1, 0.76, 0.1, 0.02])}
+
+    class Fixed:
+        def __init__(self, kind: str) -> None:
+            self.kind = kind
+
+        def scales(self, theta: Any, **_: Any) -> np.ndarray:
+            return answers[self.kind]
+
+    def seen(kind: str, theta: Any = None) -> np.ndarray:
+        view = _Uneven(Fixed(kind))  # type: ignore[arg-type]
+        return view.scales(theta, centre=np.zeros(2), lift=1.0, edges=edges)
+
+    assert np.array_equal(seen("uneven"), [0.0, 0.0, 1.0, 0.0, 0.0])  # √(0.8·0.05² + 0.2·0.8²) is between 0.2 and 0.4
+    assert np.array_equal(seen("even"), answers["even"])
+    assert np.array_equal(seen("uneven", np.zeros(2)), answers["uneven"])
+
+
+def test_rare_indicators_in_sparse_rows_are_fitted() -> None:
+    rng = np.random.default_rng(11)
+    X = (rng.random((6000, 60)) < 0.04).astype(np.float64)
+    y = np.where(
+        rng.random(6000) < 1.0 / (1.0 + np.exp(-X @ np.append(np.full(5, 4.0), np.zeros(55)) + 1.0)), 1.0, -1.0
+    )
+    rows = Rows(sp.csr_array(np.column_stack([X, np.ones(6000)])), y[:, None])
+    asked = problem(rows, intercept=True, loss=Logistic())
+    solver = GreedySelectionSolver(selected=6)
+    theta = solve(solver, rows, asked, Allowance(Budget(8.0, 1e-6)))[0].theta[:, 0]
+    share = 0.5 * (1.0 + y.mean())
+    constant = -share * math.log(share) - (1.0 - share) * math.log(1.0 - share)
+    best = float(np.logaddexp(0.0, -y * (X @ np.append(np.full(5, 4.0), np.zeros(55)) - 1.0)).mean())
+    fitted = float(np.logaddexp(0.0, -y * (rows.X @ theta)).mean())
+    assert fitted < constant - 0.6 * (constant - best)
 
 
 @pytest.mark.parametrize(
