@@ -23,13 +23,15 @@ CALIFORNIA = (
 )  # fmt: skip
 NEWTON_STEPS = 100
 REACH = 6.0  # of the synthetic columns
+TARGETS = 16.0  # bound of the synthetic targets
+MOST_EXPENSIVE = 500_001.0  # where the census cut prices
 WIDE = 1000  # n and p of the synthetic tables
 LAMBDA = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class CompositeProblem:
-    """One table, a public bound of |x_ij| for each column, its objective, and the ε at which it is learned; δ = 1/n²."""
+    """One table, public bounds of |x_ij| for each column and of |y|, its objective, and the ε at which it is learned; δ = 1/n²."""
 
     name: str
     X: Array
@@ -39,6 +41,7 @@ class CompositeProblem:
     l1: float = 0.0
     l2: float = 0.0
     epsilon: float = 1.0
+    target_bound: float = 1.0
 
     @property
     def delta(self) -> float:
@@ -87,7 +90,8 @@ def california() -> list[CompositeProblem]:
     """The lasso with λ₁ = 0.01: 20 640 districts, 8 columns from incomes around 4 to rooms around 2 600."""
     X, ranges, price = _table("california_housing.parquet", CALIFORNIA, "medianHouseValue")
     y = (price - price.mean()) / price.std()
-    return _raw_and_standardised("California", X, ranges, y, Squared(), l1=LAMBDA)
+    bound = max(price.mean(), MOST_EXPENSIVE - price.mean()) / price.std()
+    return _raw_and_standardised("California", X, ranges, y, Squared(), l1=LAMBDA, target_bound=bound)
 
 
 def _raw_and_standardised(
@@ -117,7 +121,7 @@ def _sparse(name: str, X: Array, bound: float, rng: np.random.Generator) -> Comp
     truth = np.zeros(WIDE)
     truth[:10] = np.where(np.arange(10) % 2, -1.0, 1.0)
     y = X @ truth + rng.standard_normal(WIDE)
-    return CompositeProblem(name, X, y, np.full(WIDE, bound), Squared(), l1=0.3, epsilon=10.0)
+    return CompositeProblem(name, X, y, np.full(WIDE, bound), Squared(), l1=0.3, epsilon=10.0, target_bound=TARGETS)
 
 
 def every_problem() -> list[CompositeProblem]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks import dp_sgd
 from benchmarks.composite_problems import CompositeProblem, every_problem, root_mean_square
-from benchmarks.dp_cd import CoordinateDescent
+from benchmarks.dp_cd import CoordinateDescent, public_rule
 
 SOURCES = [
     "benchmarks/composite_problems.py",
@@ -26,11 +26,11 @@ SOURCES = [
     "benchmarks/dp_sgd.py",
     "benchmarks/dp_sgd_kernels.py",
     "src/hullabaloo/curator",
-    "src/hullabaloo/geometry/separable.py",
+    "src/hullabaloo/geometry",
     "src/hullabaloo/losses",
     "src/hullabaloo/noise",
     "src/hullabaloo/privacy",
-    "src/hullabaloo/solvers/coordinate_rule.py",
+    "src/hullabaloo/solvers",
 ]
 PASSES = (1, 2, 5, 10, 20, 50)
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -55,6 +55,7 @@ def run() -> dict[str, Any]:
     curves = [row for problem in problems for row in _curves(problem)]
     return {
         "best_number_of_passes": [_best(problem, curves) for problem in problems],
+        "public_rule_nothing_tuned": [_untuned(problem) for problem in problems],
         "problems": [_described(problem) for problem in problems],
         "grid": {
             "passes": list(PASSES),
@@ -156,6 +157,22 @@ def _point(
         "order_or_batch": setting.get("order", setting.get("batch")),
         "output": ("last", "mean")[output],
         "at_the_edge": setting["step"] in (STEPS[0], STEPS[-1]) or setting["clip"] in (CLIPS[0], CLIPS[-1]),
+    }
+
+
+def _untuned(problem: CompositeProblem) -> dict[str, Any]:
+    """The library's solver with its defaults."""
+    least = problem.value(problem.minimiser())
+    fits = [public_rule(problem, seed) for seed in REPORTED]
+    errors = np.array([problem.relative_error(w, least) for w, _ in fits])
+    low, middle, high = np.quantile(errors, (0.1, 0.5, 0.9))
+    return {
+        "problem": problem.name,
+        "passes": fits[0][1],
+        "mean": float(errors.mean()),
+        "lowest_tenth": float(low),
+        "median": float(middle),
+        "highest_tenth": float(high),
     }
 
 

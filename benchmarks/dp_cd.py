@@ -16,9 +16,10 @@ from benchmarks.composite_problems import CompositeProblem
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.curator.query import Query
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.geometry import SeparableForm
+from hullabaloo.geometry import HasElasticForm, Penalty, SeparableForm
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.solvers import CoordinateDescentSolver, Problem
 from hullabaloo.solvers.coordinate_rule import CONSTANTS
 
 Array = np.ndarray
@@ -33,7 +34,7 @@ class CoordinateDescent:
 
     def quotes(self, updates: int) -> list[Query]:
         """What the budget buys: the updates, and before them the mean squares unless they are known, for the solver's own share of μ²."""
-        menu = CuratorMenu(self._facts(), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
+        menu = CuratorMenu(_facts(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
         mu = _mu(self.problem.epsilon, self.problem.delta)
         left = 1.0 if self.known else 1.0 - CONSTANTS
         partial = menu.partial(self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates)
@@ -63,9 +64,54 @@ class CoordinateDescent:
         second = curator.descend(first.theta, order=walk[half:], **updates)
         return second.theta / bounds, second.mean / bounds
 
-    def _facts(self) -> RowFacts:
-        p = len(self.problem.bounds)
-        return RowFacts(tuple(f"x{j}" for j in range(p)), False, float(p), math.sqrt(p), 1.0, ("y",))
+
+@dataclass(frozen=True)
+class Weighted(Penalty, HasElasticForm):
+    """λ₁ Σ |θ_j|/B_j + ½λ₂ Σ (θ_j/B_j)²: the penalty of w, of coefficients of unit columns."""
+
+    l1: float
+    l2: float
+    bounds: tuple[float, ...]
+
+    @property
+    def strong_convexity(self) -> float:
+        return self.l2 / max(self.bounds) ** 2
+
+    def elastic_weights(self, p: int) -> tuple[Array, Array]:
+        assert p == len(self.bounds)
+        bounds = np.array(self.bounds)
+        return self.l1 / bounds, self.l2 / bounds**2
+
+    def value(self, theta: Array) -> float:
+        kinks, curvatures = self.elastic_weights(len(theta))
+        return float(kinks @ np.abs(theta) + 0.5 * curvatures @ theta**2)
+
+    def prox(self, v: Array, step: float) -> Array:
+        kinks, curvatures = self.elastic_weights(len(v))
+        return np.sign(v) * np.maximum(np.abs(v) - step * kinks, 0.0) / (1.0 + step * curvatures)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "weighted", "l1": self.l1, "l2": self.l2, "bounds": list(self.bounds)}
+
+
+def public_rule(problem: CompositeProblem, seed: int) -> tuple[Array, float]:
+    """The library's solver as it stands, nothing tuned: w and the number of passes. Targets are divided by their public bound."""
+    facts, p, n = _facts(problem), len(problem.bounds), len(problem.y)
+    bounds = problem.bounds / problem.target_bound  # of w, for targets in [−1, 1]
+    penalty = Weighted(problem.l1 / problem.target_bound, problem.l2, tuple(problem.bounds))
+    norms = (facts.norm_l1, facts.norm_l2, facts.norm_linf)
+    given = Problem(problem.loss, p, False, *norms, 1, n, Neighbours.ADD_OR_REMOVE, None, penalty)
+    solver, menu = CoordinateDescentSolver(), CuratorMenu(facts, Neighbours.ADD_OR_REMOVE, n)
+    plan = solver.plan(given, menu, Allowance(Budget(problem.epsilon, problem.delta)))
+    rows = Rows(np.ascontiguousarray(problem.X / problem.bounds), problem.y[:, None] / problem.target_bound)
+    curator = Curator(rows, plan.quotes, key=TestKey(np.random.default_rng(seed).bytes(32)))
+    passes = plan.settings["rounds"] * plan.settings["updates"] / p
+    return solver.run(given, plan, curator).theta[:, 0] / bounds, passes
+
+
+def _facts(problem: CompositeProblem) -> RowFacts:
+    p = len(problem.bounds)
+    return RowFacts(tuple(f"x{j}" for j in range(p)), False, float(p), math.sqrt(p), 1.0, ("y",))
 
 
 @functools.cache

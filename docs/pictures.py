@@ -89,6 +89,10 @@ def coordinate_descent_paper(results: dict[str, Any]) -> dict[str, Any]:
                 markerfacecolor=colour if filled else "white",
                 label=method,
             )
+        rule = next(row for row in results["public_rule_nothing_tuned"] if row["problem"] == name)
+        axes.plot(
+            rule["passes"], rule["mean"], "*", color=BLUE, markersize=9, linestyle="", label="public rule, untuned"
+        )
         _logarithmic(axes, "")
         axes.set_xticks(x, [str(passes) for passes in x])
         axes.minorticks_off()
@@ -98,7 +102,7 @@ def coordinate_descent_paper(results: dict[str, Any]) -> dict[str, Any]:
     for axes in panels[::2]:
         axes.set_ylabel("relative error", fontsize=SMALL - 1, color=INK)
     lines, labels = panels[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=4, fontsize=SMALL - 1.5, frameon=False)
+    figure.legend(lines, labels, loc="outside lower center", ncols=3, fontsize=SMALL - 1.5, frameon=False)
     seeds = results["grid"]["reported seeds"]
     heading(
         panels[0],
