@@ -13,6 +13,9 @@ QUERIES = {
     "moments": "all sums of products of two columns (features and target), at once",
     "gradient": "the sum over records of clipped gradients of the loss",
     "second_moments": "the sum of squares of each column",
+    "second_moments_laplace": "the sum of squares of each column",
+    "spread": "all sums of products of two centred columns of records shortened to a common length",
+    "partial": "the sum over records of one coordinate's clipped derivatives",
     "count": "the number of records",
     "means": "the sum of each column",
     "scales": "how many records have gradients of about each length",
@@ -35,7 +38,8 @@ def _row(query: Mapping[str, Any], private: bool) -> dict[str, Any]:
     mu = None if event is None else compose(event, count=answers).gdp_mu()
     name = str(query["name"])
     spread = query.get("noise_std_of_sum", query.get("noise_std", query.get("noise_std_of_linear_term")))
-    moved = query.get("sensitivity_l2_of_sum", query.get("sensitivity_l2", query.get("lipschitz_per_record")))
+    bounds = ("sensitivity_l2_of_sum", "sensitivity_l2", "sensitivity_l1_of_sum", "lipschitz_per_record")
+    moved = next((query[bound] for bound in bounds if bound in query), None)
     return {
         "name": name,
         "asks": QUERIES.get(name, name.replace("_", " ")),
@@ -57,6 +61,8 @@ def _how(query: Mapping[str, Any]) -> str:
         spread = f"range ε₀ = {up(query['event'].get('epsilon'))}" if kind != "gaussian" else ""
         scores = f"scores of sensitivity {shown(_number(query.get('score_sensitivity_of_sum')))}"
         return f"{query['mechanism']}, {spread}, {scores}"
+    if kind == "laplace":
+        return "Laplace noise on the sum, the sensitivity in l1"
     if query["name"] == "minimizer":
         return f"Gaussian noise on the minimiser, ridge {shown(_number(query.get('ridge')))}"
     if query["name"] == "perturbed_minimizer":
