@@ -1,6 +1,7 @@
 """The adaptive gradient: within its budget, near the optimum with little noise, and harmless where there is no signal."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import AdaptiveGradientSolver
-from hullabaloo.solvers.histogram import edges, quantile
+from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
 from tests.solvers.tables import least_squares, menu, problem, solve, table
 
 SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]
@@ -89,3 +90,32 @@ def test_quantiles_of_a_clean_histogram_are_interpolated_and_of_noise_are_the_li
     assert quantile(noise, grid, 5.0, above=0.5, likely=0.3) == pytest.approx(0.3, rel=0.1)
     assert quantile(np.eye(11)[10], grid, 0.0, above=0.5, likely=0.3) == grid[-1]
     assert quantile(np.eye(11)[0], grid, 0.0, above=0.5, likely=0.3) == grid[0]
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.3])
+def test_quantiles_of_gradients_follow_the_histogram_and_where_noise_drowns_it_the_likely_length(scale: float) -> None:
+    grid = edges(1.0, 10)
+    lengths = np.random.default_rng(43).exponential(scale, 200_000)
+    shares = np.bincount(np.searchsorted(grid, lengths), minlength=11) / lengths.size
+    true = float(np.quantile(lengths, 0.6))
+    quiet = gradient_quantile(shares, grid, 0.0, above=0.4, likely=0.15)
+    assert quiet == pytest.approx(max(true, float(grid[0])), rel=0.05)
+    draws = np.random.default_rng(44).normal(0.0, 0.1, (200, 11))
+    far = [
+        abs(math.log2(gradient_quantile(shares + noise, grid, 0.1, above=0.4, likely=0.15) / quiet)) for noise in draws
+    ]
+    plain = [abs(math.log2(quantile(shares + noise, grid, 0.1, above=0.4, likely=0.15) / quiet)) for noise in draws]
+    assert np.mean(far) < np.mean(plain)  # all bins together say more than the prior's place
+    drowned = gradient_quantile(np.random.default_rng(45).normal(0.0, 50.0, 11), grid, 50.0, above=0.4, likely=0.15)
+    assert drowned == pytest.approx(0.15, rel=0.1)
+
+
+@pytest.mark.parametrize("centre", [-0.7, 0.4])
+def test_a_skewed_target_keeps_its_mean_where_most_gradients_are_cut(centre: float) -> None:
+    rng = np.random.default_rng(46)
+    n = 20_000
+    X = np.column_stack([rng.uniform(-1.0, 1.0, (n, 3)), np.ones(n)])
+    y = np.clip(centre + 0.5 * (rng.exponential(0.2, n) - 0.2), -1.0, 1.0)
+    data = replace(table(n, 3, intercept=True), X=X, Y=y[:, None])
+    theta = solve(AdaptiveGradientSolver(), data, problem(data), 0.1).theta[:, 0]
+    assert abs(float(np.mean(X @ theta)) - float(y.mean())) < 0.02  # the median is 0.03 below the mean

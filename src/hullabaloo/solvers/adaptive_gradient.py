@@ -1,10 +1,11 @@
 """Adaptive gradient: noisy gradients of centred records, cut at a private quantile of their lengths, with momentum.
 
-Three things are bought before the steps, for an eighth of the budget: the columns' means, how long centred records are,
-and, after a fifth of the steps, how long their gradients are. Noise is proportional to the longest gradient that is let
-through: records far from zero but near each other, and residuals far below their declared range, need not pay for what they
-might have been. Steps, travel and T follow `route.py`. Where noise is low enough, the last steps are for the intercept alone and
-cut next to nothing, as cut gradients of a skewed target would leave its median.
+Three things are bought beside the steps, for a tenth of the budget: the columns' means, how long centred records are, and
+how long their gradients are, for residuals both before the slopes' first step (with the intercept settled) and after a first walk.
+Noise is proportional to the longest gradient that is let through: records far from zero but near each other, and residuals far
+below their declared range, need not pay for what they might have been. Steps, travel and T follow `route.py`. The last steps are
+for the intercept alone, as cut gradients of a skewed target leave its median: they cut next to nothing where noise is low, and
+residuals far beyond the usual ones where it is not.
 """
 
 import math
@@ -53,7 +54,7 @@ QUIET_ENOUGH, LEAST_CLIP = 0.1, 1.5
 class AdaptiveGradientSolver(Solver):
     """One model by noisy gradient steps that measure, privately, what they clip.
 
-    **Guarantee.** The plan buys one answer of means, two histograms and T steps, Gaussian releases whose μ² add up to the
+    **Guarantee.** The plan buys one answer of means, two or three histograms and T steps, Gaussian releases whose μ² add up to the
     allowance's: `μ`-GDP for every adaptive sequence of points, centres and lengths (Dong, Roth, Su 2022), each of which is a
     function of public facts and earlier answers.
     """
@@ -61,7 +62,7 @@ class AdaptiveGradientSolver(Solver):
     name: ClassVar[str] = "adaptive_gradient"
 
     def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
-        """Means, two histograms, T steps.
+        """Means, two or three histograms, T steps.
 
         Raises:
             CapabilityError: no noise is asked for, several targets, or a set without a projection.

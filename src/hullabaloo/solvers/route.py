@@ -8,8 +8,9 @@ gradients shortened to G, one coordinate of their mean has noise sG, and T equal
 *Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is
 large, `1/h` stands for η. So travel acts as a ridge 1/η, and the noise in p coordinates adds about `½ L p_h (ηsG)² h` to the loss.
 A signal that a ridge λ would just show has coefficients of length 1/typical length of a record, which gives
-`λ = RIDGE · √(L p) · r · sG` for records of typical length r (half-way between a ridge that fits every signal and one that fits none
-on some twenty tables; a factor 2 either way costs little), and `η = REACH/λ`, a little further where noise is small.
+`√(L p) · r · sG` for records of typical length r; but the more columns, the more of them carry signal, and
+`λ = RIDGE · √L · r · sG` is half-way between ridges that fit every signal and none on some twenty tables of 4 to 127 columns (a
+factor 2 either way costs little); `η = REACH/λ`, a little further where noise is small.
 
 *Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the
 same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk.
@@ -35,12 +36,13 @@ REACH_SKEWED = 2.0
 SPAN = 8.0
 ROOM = 1.5
 """How many times the estimated curvature a step must be stable for."""
-FIRST = 0.2
+FIRST = 0.15
 """Steps of the first walk, over those of the second."""
-OPENING, LEVEL = 0.05, 0.1
+OPENING, LEVEL = 0.04, 0.07
 """Steps for the intercept alone before and after both, over those of the second."""
-AUDIBLE = 0.006
-"""Noise s above which a skewed loss goes without the last of these: the intercept would suffer more from noise than from cuts."""
+AUDIBLE, AUDIBLE_RESIDUALS = 0.006, 0.06
+"""Noise s above which one goes without the last of these, where the intercept would suffer more from noise than from cuts: of
+skewed losses, and of residuals, which are then cut."""
 FEWEST, MOST = 10, 300
 SMALL, LARGE = 0.05, 0.35
 """Lengths of gradients that steps are counted for, over `slope` times a record's typical length: residuals', and of classes."""
@@ -48,7 +50,7 @@ USUAL = 0.03
 """Noise s√p at which the constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
 QUIET, LOUD = 0.25, 0.5
 """How the reach falls with the noise, below and above `USUAL`: as a power."""
-CUT, CUT_SKEWED, MOST_CUT = 0.45, 0.1, 0.6
+CUT, CUT_SKEWED, MOST_CUT = 0.5, 0.1, 0.6
 CALM = 0.8
 """How the share of cut residuals falls with the noise below `USUAL`, as a power; all else goes with its root."""
 LEAST_SKEWED = 0.5
@@ -145,7 +147,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     ridge = RIDGE * math.sqrt(smoothness) * noise * (SMALL if usual else LARGE) * slope * typical**2
     second = math.sqrt(SPAN * reach / ridge * smoothness * room) * typical
     steps = int(min(max(second, FEWEST), MOST))
-    closed = centred(problem) and (usual or noise * slope < AUDIBLE)
+    closed = centred(problem) and noise * slope < (AUDIBLE_RESIDUALS if usual else AUDIBLE)
     return Route(
         opening=max(2, round(OPENING * steps)) if usual and centred(problem) else 0,
         first=max(3, round(FIRST * steps)),
