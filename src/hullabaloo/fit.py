@@ -30,8 +30,8 @@ from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsil
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
 
-NO_PAPER = ("moments", "gradient", "adaptive_gradient")
-"""Solvers of which no paper prints how much noise they take."""
+PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
+"""Solvers whose paper prints how much noise they take."""
 _REHEARSAL = TestKey(b"rehearsals draw from a fixed key")
 
 
@@ -101,10 +101,10 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
             "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
             "solver, such as solver='mirror_descent', or leave calibration='exact'."
         )
-    if task.calibration is Calibration.PAPER and name_of(task.solver) in NO_PAPER:
+    if task.calibration is Calibration.PAPER and name_of(task.solver) not in PAPERS:
         raise InvalidParameter(
             f"calibration='paper' was asked of solver={name_of(task.solver)!r}, which follows no paper's formula for its noise. Leave "
-            "calibration='exact', or name 'mirror_descent', 'frank_wolfe', 'objective_perturbation' or 'output_perturbation'."
+            f"calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
         )
     posed = pose(task, encoding, rows)
     solver, plan = _choose(posed, task.solver)

@@ -8,12 +8,16 @@ from typing import Any
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.solvers import (
     AdaptiveGradientSolver,
+    CoordinateDescentSolver,
     FrankWolfeSolver,
     GradientSolver,
+    GreedyCoordinateDescentSolver,
+    GreedySelectionSolver,
     MirrorDescentSolver,
     MomentsSolver,
     ObjectivePerturbationSolver,
     OutputPerturbationSolver,
+    PreconditionedGradientSolver,
     Solver,
 )
 
@@ -24,6 +28,10 @@ SOLVERS: Mapping[str, Solver] = MappingProxyType(
             MomentsSolver(),
             GradientSolver(),
             AdaptiveGradientSolver(),
+            PreconditionedGradientSolver(),
+            CoordinateDescentSolver(),
+            GreedySelectionSolver(),
+            GreedyCoordinateDescentSolver(),
             MirrorDescentSolver(),
             FrankWolfeSolver(),
             ObjectivePerturbationSolver(),
