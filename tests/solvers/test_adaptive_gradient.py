@@ -110,12 +110,12 @@ def test_quantiles_of_gradients_follow_the_histogram_and_where_noise_drowns_it_t
     assert drowned == pytest.approx(0.15, rel=0.1)
 
 
-@pytest.mark.parametrize("centre", [-0.7, 0.4])
-def test_a_skewed_target_keeps_its_mean_where_most_gradients_are_cut(centre: float) -> None:
+@pytest.mark.parametrize("usual", [-0.7, 0.1])
+def test_a_skewed_target_keeps_its_mean_though_its_gradients_are_cut(usual: float) -> None:
     rng = np.random.default_rng(46)
     n = 20_000
     X = np.column_stack([rng.uniform(-1.0, 1.0, (n, 3)), np.ones(n)])
-    y = np.clip(centre + 0.5 * (rng.exponential(0.2, n) - 0.2), -1.0, 1.0)
+    y = usual + 0.8 * (rng.uniform(size=n) < 0.1)  # the mean is 0.08 above the median
     data = replace(table(n, 3, intercept=True), X=X, Y=y[:, None])
-    theta = solve(AdaptiveGradientSolver(), data, problem(data), 0.1).theta[:, 0]
-    assert abs(float(np.mean(X @ theta)) - float(y.mean())) < 0.02  # the median is 0.03 below the mean
+    theta = solve(AdaptiveGradientSolver(), data, problem(data), 0.02).theta[:, 0]
+    assert abs(float(np.mean(X @ theta)) - float(y.mean())) < 0.045  # without the last steps: 0.066
