@@ -32,7 +32,7 @@ LENGTHS = 0.015
 """Share of μ² for each histogram of lengths."""
 RIDGE = 3.0
 REACH = 1.2
-REACH_SKEWED = 2.0
+REACH_SKEWED = 1.5
 SPAN = 8.0
 ROOM = 1.5
 """How many times the estimated curvature a step must be stable for."""
