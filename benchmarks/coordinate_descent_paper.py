@@ -41,7 +41,7 @@ LEAST_BATCH = 10
 FIRST, SECOND, REPORTED = range(1), range(1, 7), range(1000, 1020)
 KEPT = 10
 CALIBRATING = threading.Lock()  # the second thread then finds the number in the cache
-LONG = 500  # passes without noise
+MANY, LONG = 200, 500  # passes with and without noise
 TRUE, ESTIMATED, MINIBATCH, FULL = "DP-CD, true M", "DP-CD, estimated M", "DP-SGD", "full gradient"
 
 Array = np.ndarray
@@ -68,6 +68,7 @@ def run() -> dict[str, Any]:
         "clips_without_noise": [
             row for problem in problems if "raw" not in problem.name for row in clips_alone(problem)
         ],
+        "many_passes": [row for problem in problems if "standardised" in problem.name for row in many_passes(problem)],
         "curves": curves,
     }
 
@@ -114,12 +115,19 @@ def _curves(problem: CompositeProblem) -> Iterator[dict[str, Any]]:
     """A row for each method and number of passes."""
     least = problem.value(problem.minimiser())
     for (name, (fit, grid)), passes in itertools.product(methods(problem).items(), PASSES):
+        yield _point(problem, name, passes, fit, grid, least)
 
-        def errors(setting: Setting, seed: int, fit: Fit = fit, passes: int = passes) -> Array:
-            return np.array([problem.relative_error(w, least) for w in fit(passes, setting, seed)])
 
-        setting, output, found = tuned(errors, grid)
-        yield _point(problem, name, passes, setting, output, found)
+def many_passes(problem: CompositeProblem) -> list[dict[str, Any]]:
+    """What more passes than anybody would make do for coordinate descent and for the full gradient: a part of the grid."""
+    least, found = problem.value(problem.minimiser()), methods(problem)
+    rows = []
+    for name in (TRUE, FULL):
+        fit, grid = found[name]
+        part = [one for one in grid if one["step"] in (0.5, 1.0, 2.0) and one["clip"] in (1.0, 2.0, 4.0)]
+        part = [one for one in part if one.get("order") != "uniform"]
+        rows.append(_point(problem, name, MANY, fit, part, least))
+    return rows
 
 
 def tuned(errors: Callable[[Setting, int], Array], grid: list[Setting]) -> tuple[Setting, int, Array]:
@@ -141,8 +149,14 @@ def tuned(errors: Callable[[Setting, int], Array], grid: list[Setting]) -> tuple
 
 
 def _point(
-    problem: CompositeProblem, method: str, passes: int, setting: Setting, output: int, errors: Array
+    problem: CompositeProblem, method: str, passes: int, fit: Fit, grid: list[Setting], least: float
 ) -> dict[str, Any]:
+    """One method at one number of passes, tuned: the errors of the reported seeds."""
+
+    def pair(setting: Setting, seed: int) -> Array:
+        return np.array([problem.relative_error(w, least) for w in fit(passes, setting, seed)])
+
+    setting, output, errors = tuned(pair, grid)
     low, middle, high = np.quantile(errors, (0.1, 0.5, 0.9))
     return {
         "problem": problem.name,

@@ -60,7 +60,7 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def coordinate_descent_paper(results: dict[str, Any]) -> dict[str, Any]:
-    """Relative error against passes over the data, a panel for each problem; bands from the lowest to the highest tenth."""
+    """Relative error against passes over the data, a panel for each problem; bands from the first to the ninth decile."""
     figure, first = new_figure(8.6, 6.6)
     first.remove()
     names = [row["problem"] for row in results["problems"]]
@@ -107,7 +107,7 @@ def coordinate_descent_paper(results: dict[str, Any]) -> dict[str, Any]:
     heading(
         panels[0],
         "Coordinate descent against DP-SGD",
-        f"(F(w) − F*)/F*: mean of {seeds} seeds, lowest to highest tenth shaded.\n"
+        f"(F(w) − F*)/F*: mean of {seeds} seeds, first to ninth decile shaded.\n"
         "ε = 1 (sparse lasso 10), δ = 1/n², add-or-remove. Each point is tuned.",
     )
     return {"coordinate-descent": figure}

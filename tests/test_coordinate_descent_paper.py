@@ -184,13 +184,13 @@ def test_the_page_says_what_was_tried_and_links_the_picture() -> None:
         "not private",
         "add-or-remove",
     ):
-        assert wanted in text
+        assert wanted in text.lower()
     recorded = json.loads(
         (ROOT / "benchmarks" / "results" / "coordinate_descent_paper.json").read_text(encoding="utf-8")
     )
     grid = recorded["results"]["grid"]
     for name in ("steps", "clips", "passes", "n / minibatch"):
-        assert ", ".join(f"{value:g}" for value in grid[name]) in text.replace("¼", "0.25").replace("½", "0.5")
+        assert ", ".join(f"{value:g}" for value in grid[name]) in text
 
 
 def _gaussian_mu(epsilon: float, delta: float) -> float:
