@@ -30,7 +30,9 @@ SOURCES = [
     "src/hullabaloo/losses",
     "src/hullabaloo/noise",
     "src/hullabaloo/privacy",
-    "src/hullabaloo/solvers",
+    "src/hullabaloo/solvers/coordinate_descent.py",
+    "src/hullabaloo/solvers/coordinate_rule.py",
+    "src/hullabaloo/solvers/public_numbers.py",
 ]
 PASSES = (1, 2, 5, 10, 20, 50)
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
