@@ -37,7 +37,7 @@ from hullabaloo.solvers import (
     Solver,
 )
 from hullabaloo.solvers.greedy_rule import cut_down
-from hullabaloo.solvers.greedy_selection import _Uneven
+from hullabaloo.solvers.histogram import evened
 
 RELATIONS = list(Neighbours)
 FREE = Allowance(Budget(math.inf))
@@ -262,22 +262,11 @@ def test_every_loss_is_fitted(loss: Loss) -> None:
 
 def test_the_typical_length_of_mostly_empty_rows_is_the_root_mean_square() -> None:
     edges = np.array([0.1, 0.2, 0.4, 0.8])
-    answers = {"uneven": np.array([0.8, 0.0, 0.0, 0.01, 0.19]), "even": np.array([0.02, 0.1, 0.76, 0.1, 0.02])}
-
-    class Fixed:
-        def __init__(self, kind: str) -> None:
-            self.kind = kind
-
-        def scales(self, theta: Any, **_: Any) -> np.ndarray:
-            return answers[self.kind]
-
-    def seen(kind: str, theta: Any = None) -> np.ndarray:
-        view = _Uneven(Fixed(kind))  # type: ignore[arg-type]
-        return view.scales(theta, centre=np.zeros(2), lift=1.0, edges=edges)
-
-    assert np.array_equal(seen("uneven"), [0.0, 0.0, 1.0, 0.0, 0.0])  # √(0.8·0.05² + 0.2·0.8²) is between 0.2 and 0.4
-    assert np.array_equal(seen("even"), answers["even"])
-    assert np.array_equal(seen("uneven", np.zeros(2)), answers["uneven"])
+    uneven, even = np.array([0.8, 0.0, 0.0, 0.01, 0.19]), np.array([0.02, 0.1, 0.76, 0.1, 0.02])
+    assert np.array_equal(
+        evened(uneven, edges), [0.0, 0.0, 1.0, 0.0, 0.0]
+    )  # √(0.8·0.05² + 0.2·0.8²) is between 0.2 and 0.4
+    assert np.array_equal(evened(even, edges), even)
 
 
 def test_rare_indicators_in_sparse_rows_are_fitted() -> None:

@@ -21,7 +21,7 @@ from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
-from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
+from hullabaloo.solvers.histogram import edges, evened, gradient_quantile, quantile
 from hullabaloo.solvers.loop import proximal
 from hullabaloo.solvers.reference import Reference
 from hullabaloo.solvers.route import BINS, TYPICAL, Route, centred, looks, route, split, symmetric
@@ -57,7 +57,12 @@ class AdaptiveGradientSolver(Solver):
     **Guarantee.** The plan buys one answer of means, two or three histograms and T steps, Gaussian releases whose μ² add up to the
     allowance's: `μ`-GDP for every adaptive sequence of points, centres and lengths (Dong, Roth, Su 2022), each of which is a
     function of public facts and earlier answers.
+
+    Attributes:
+        uneven: whether records may be 0 nearly everywhere in a few columns: their typical length is then the root mean square.
     """
+
+    uneven: bool = False
 
     name: ClassVar[str] = "adaptive_gradient"
 
@@ -81,7 +86,7 @@ class AdaptiveGradientSolver(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Measure, walk, measure, walk."""
         path = Route(**plan.settings)
-        view = _View.measured(problem, path, curator)
+        view = _View.measured(problem, path, curator, self.uneven)
         walk = _Walk(problem, path, view, curator)
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
         if path.opening:
@@ -151,7 +156,7 @@ class _View:
     typical: float
 
     @classmethod
-    def measured(cls, problem: Problem, path: Route, curator: Answers) -> "_View":
+    def measured(cls, problem: Problem, path: Route, curator: Answers, uneven: bool) -> "_View":
         """Buy means and the first histogram."""
         p, slopes = problem.dimension, problem.dimension - problem.intercept
         centre = np.zeros(p)
@@ -163,6 +168,7 @@ class _View:
         grid = edges(path.bound, BINS - 1)
         tiny = 1e-9  # the constant column must not lengthen what is measured here
         shares = curator.scales(None, centre=centre, lift=tiny if problem.intercept else 1.0, edges=grid)
+        shares = evened(shares, grid) if uneven else shares
         likely = TYPICAL * path.bound
         typical = quantile(shares, grid, path.share_noise, above=0.5, likely=likely)
         lift = typical * max(slopes, 1) ** -0.25 if centred(problem) else 1.0

@@ -10,7 +10,7 @@ has to reckon with residuals as large as declared.)
 import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, cast, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,8 @@ from hullabaloo.solvers.reference import Reference
 Array = npt.NDArray[np.float64]
 
 SHARES = Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
-UNEVEN = 1.5
-"""Root mean square length over the median from which records are called uneven."""
+REFIT = AdaptiveGradientSolver(uneven=True)
+"""Of the chosen columns, most of which may be 0 in most records."""
 
 
 @final
@@ -81,9 +81,7 @@ class GreedySelectionSolver(Solver):
         if not allowance.is_private:
             return self._exact(problem, menu, allowance, count)
         search, quotes = bought(problem, menu, prices, count, window=WINDOW, again=False)
-        refit = AdaptiveGradientSolver().plan(
-            of_columns(problem, count), menu.of_columns(count), Allowance.gdp(prices.refit)
-        )
+        refit = REFIT.plan(of_columns(problem, count), menu.of_columns(count), Allowance.gdp(prices.refit))
         settings = {**search.to_dict(), "refit": dict(refit.settings)}
         reason = f"{count} of {slopes} coordinates chosen one by one, then {refit.reason} of these"
         return Plan(self.name, (*quotes, *refit.quotes), MappingProxyType(settings), reason)
@@ -98,9 +96,9 @@ class GreedySelectionSolver(Solver):
         search.begin()
         for _ in range(settings["picks"]):
             search.advance()
-        model, small = AdaptiveGradientSolver(), _on(problem, search.picked)
+        model, small = REFIT, _on(problem, search.picked)
         inner = Plan(model.name, (), MappingProxyType(refit))
-        found = model.run(small, inner, cast(Answers, _Uneven(curator.of_columns(search.picked))))
+        found = model.run(small, inner, curator.of_columns(search.picked))
         trace = ({"selected": list(search.picked), "cut of scores": search.clip}, *found.trace)
         return Solution(_spread(problem, search.picked, found.theta), trace=trace)
 
@@ -111,7 +109,7 @@ class GreedySelectionSolver(Solver):
         if "optimum" in settings:
             return 0.0
         search, signal = Search(**settings), Reference.of(problem).signal
-        model, small = AdaptiveGradientSolver(), of_columns(problem, settings["picks"])
+        model, small = REFIT, of_columns(problem, settings["picks"])
         on_them = model.predicted_risk(small, Plan(model.name, (), MappingProxyType(refit)))
         return min(expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
 
@@ -122,7 +120,7 @@ class GreedySelectionSolver(Solver):
             return np.zeros(problem.dimension)
         count = settings["picks"]
         kept = [*range(count), *([problem.dimension - 1] if problem.intercept else [])]
-        model, small = AdaptiveGradientSolver(), of_columns(problem, count)
+        model, small = REFIT, of_columns(problem, count)
         inner = Plan(model.name, (), MappingProxyType(settings["refit"]))
         known = model.predicted_noise(small, inner, gram[np.ix_(kept, kept)])
         noise = np.full(problem.dimension, float(known[:count].mean()))
@@ -181,31 +179,3 @@ def _pursued(problem: Problem, optimum: dict[str, Any], count: int, curator: Ans
         excluded[picked[-1]] = True
         theta = _spread(problem, picked, model.run(_on(problem, picked), inner, curator.of_columns(picked)).theta)
     return Solution(theta, trace=({"selected": picked},))
-
-
-class _Uneven:
-    """Answers about chosen columns, most of which may be 0 in most records: their typical length is then the root mean square.
-
-    The refit's steps are as long as records of the typical length allow. It takes the median, as the lengths of records in many columns are
-    much alike; of a few rare indicators it is 0. What is answered here instead is a function of the same released histogram.
-    """
-
-    def __init__(self, curator: Answers) -> None:
-        self._curator = curator
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._curator, name)
-
-    def scales(self, theta: Array | None, *, centre: Array, lift: float, edges: Array) -> Array:
-        """The histogram; of lengths of records alone (no θ), all in the bin of the root mean square where that is above the median."""
-        shares = self._curator.scales(theta, centre=centre, lift=lift, edges=edges)
-        if theta is not None:
-            return shares
-        known = np.maximum(shares, 0.0) / max(float(np.maximum(shares, 0.0).sum()), 1e-12)
-        middles = np.concatenate([[0.5 * edges[0]], np.sqrt(edges[1:] * edges[:-1]), [edges[-1]]])
-        size = math.sqrt(float(known @ middles**2))
-        median = float(middles[min(int(np.searchsorted(np.cumsum(known), 0.5)), middles.size - 1)])
-        if size <= UNEVEN * median:
-            return shares
-        alone: Array = (np.arange(shares.size) == np.searchsorted(edges, size)).astype(np.float64)
-        return alone

@@ -35,6 +35,25 @@ def gradient_quantile(shares: Array, edges: Array, noise: float, *, above: float
     return _read(shares, laws[int(np.argmin(doubt))], edges, noise, NEAR, above)
 
 
+UNEVEN = 1.5
+"""Root mean square length over the median from which records are called uneven."""
+
+
+def evened(shares: Array, edges: Array) -> Array:
+    """A histogram of lengths; of uneven records, most of which may be 0 in a few rare columns, all in the bin of the root mean square.
+
+    Steps are as long as records of the typical length allow, and the median of such lengths tells nothing of them.
+    """
+    known = np.maximum(shares, 0.0) / max(float(np.maximum(shares, 0.0).sum()), 1e-12)
+    middles = np.concatenate([[0.5 * edges[0]], np.sqrt(edges[1:] * edges[:-1]), [edges[-1]]])
+    size = math.sqrt(float(known @ middles**2))
+    median = float(middles[min(int(np.searchsorted(np.cumsum(known), 0.5)), middles.size - 1)])
+    if size <= UNEVEN * median:
+        return shares
+    alone: Array = (np.arange(shares.size) == np.searchsorted(edges, size)).astype(np.float64)
+    return alone
+
+
 def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:
     """The length that a share `above` of the records exceeds, within the outer edges.
 
