@@ -7,6 +7,8 @@ times the best one in 90 % of the problems, the prediction of the chosen within 
 """
 
 import math
+import os
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,7 @@ from hullabaloo.fit import rehearsal
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import best_of, exact, prospects
+from hullabaloo.planning.choose import best_of, exact, prospects, weights
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.rehearse import objective
 from hullabaloo.planning.synthetic import SyntheticTable
@@ -83,7 +85,8 @@ def cases(count: int = 50) -> list[Case]:
 
 def run(count: int = 50) -> dict[str, Any]:
     """Every problem with its choice and predictions, and the two shares."""
-    rows = [one for one in (measure(case) for case in cases(count)) if one is not None]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        rows = list(pool.map(measure, cases(count)))
     return {"problems": rows, "summary": summary(rows)}
 
 
@@ -109,7 +112,8 @@ def measure(case: Case) -> dict[str, Any]:
     menu = CuratorMenu(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
     found = prospects(problem, menu, allowance, rehearsal(facts))
-    chosen = best_of(found, intercept=True)
+    favoured = weights(problem, menu, allowance)
+    chosen = best_of(found, favoured)
     solver, plan = exact(problem, menu)
     rows = Rows(table.X, table.Y)
     best = objective(problem, table, solver.run(problem, plan, Curator(rows, plan.quotes)).theta)

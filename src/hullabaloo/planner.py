@@ -9,7 +9,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.fit import Posed, Task, pose
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import best_of, prospects
+from hullabaloo.planning.choose import best_of, prospects, weights
 from hullabaloo.planning.lower_bounds import LowerBound, lower_bounds
 from hullabaloo.planning.prospectus import Prospect, Prospectus
 from hullabaloo.privacy import Budget, Neighbours
@@ -93,7 +93,7 @@ def plan(
 def prospectus(posed: Posed, budget: Budget) -> Prospectus:
     """The table of a posed task."""
     found: Sequence[Outlook] = prospects(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
-    taken = best_of(list(found), intercept=posed.problem.intercept)
+    taken = best_of(list(found), weights(posed.problem, posed.menu, posed.allowance))
     delta = budget.delta if budget.kind == "dp" and budget.is_private and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]
     constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()

@@ -1,10 +1,11 @@
 """Which solver a fit uses: the user's word, or the one that does best in rehearsal, from public facts alone."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
-from hullabaloo.losses import Squared
+from hullabaloo.losses import Loss, Squared
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.planning.rehearse import Perform
@@ -14,10 +15,20 @@ from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solve
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""
 
-CENTRED, FAVOUR, HANDICAP = "adaptive_gradient", 1.2, 1.3
-"""With an intercept the adaptive gradient is taken when it scores at most `FAVOUR` times the best: it measures privately where
-records lie and how long they are, so on the real tables of `benchmarks/share_kept.py`, which are further from their declared bounds
-than synthetic ones, it does better than rehearsed. Without one nothing is centred, and it has to beat the others by `HANDICAP`."""
+ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
+FAVOUR, HANDICAP = 2.0, 1.3
+"""With an intercept the solvers that measure where records lie and how long they are score `FAVOUR` times better than rehearsed: on the real
+tables of `benchmarks/share_kept.py`, which are further from their declared bounds than synthetic ones, they nearly always do. Without
+one nothing is centred, and they have to beat the others by `HANDICAP`."""
+
+ROUND, QUIET = 1.5, 0.05
+"""What more the preconditioned gradient is favoured where the noise s√p of a mean of p unit contributions is at most `QUIET`: its
+covariance then says more than the little synthetic rows differ in theirs."""
+
+SPARSE, SPARSE_FAVOUR = "greedy_selection", 4.0
+SET_FORMULA = "frank_wolfe"
+"""Where formulas decide, tables are wide: of many columns few matter more often than not, and the greedy selection is taken at up to
+`SPARSE_FAVOUR` times the others' prediction. Frank–Wolfe's formula, made for a known radius, counts as many times less."""
 
 WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
@@ -40,7 +51,7 @@ def choose(
         return solver, solver.plan(problem, menu, allowance)
     if not allowance.is_private:
         return exact(problem, menu)
-    best = best_of(prospects(problem, menu, allowance, perform), intercept=problem.intercept)
+    best = best_of(prospects(problem, menu, allowance, perform), weights(problem, menu, allowance))
     assert best.plan is not None
     return best.solver, best.plan
 
@@ -86,12 +97,29 @@ def prospects(
     return sorted(found, key=lambda one: (one.plan is None, one.score if one.rehearsed else one.predicted))
 
 
-def best_of(found: list[Outlook], *, intercept: bool) -> Outlook:
+def weights(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, float]:
+    """How many times better than rehearsed solvers can be expected to do, from public facts; 1 for those that are not named."""
+    if not problem.intercept:
+        return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
+    found = dict.fromkeys(ADAPTIVE, FAVOUR)
+    if isinstance(problem.loss, Loss) and _noise(problem, menu, allowance) <= QUIET:
+        found["preconditioned_gradient"] *= ROUND
+    return found
+
+
+def _noise(problem: Problem, menu: Menu, allowance: Allowance) -> float:
+    """s√p."""
+    assert isinstance(problem.loss, Loss)
+    sigma = menu.step(problem.loss, mu=allowance.mu, count=1).sigma
+    return sigma / problem.records * math.sqrt(problem.dimension)
+
+
+def best_of(found: list[Outlook], weights: Mapping[str, float]) -> Outlook:
     """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
     if not able:
         raise _no_solver(found)
-    best = min(able, key=lambda one: _weighed(one, intercept))
+    best = min(able, key=lambda one: _weighed(one, weights))
     assert best.plan is not None
     return replace(best, plan=replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}"))
 
@@ -105,12 +133,11 @@ def _no_solver(found: list[Outlook]) -> HullabalooError:
     return CapabilityError(f"No solver can do what is asked. Nothing was charged or read. {said}")
 
 
-def _weighed(one: Outlook, intercept: bool) -> float:
-    if not one.rehearsed:
-        return one.predicted
-    if one.solver.name != CENTRED:
-        return one.score
-    return one.score / FAVOUR if intercept else one.score * HANDICAP
+def _weighed(one: Outlook, weights: Mapping[str, float]) -> float:
+    name = one.solver.name
+    if one.rehearsed:
+        return one.score / weights.get(name, 1.0)
+    return one.predicted * {SPARSE: 1.0 / SPARSE_FAVOUR, SET_FORMULA: SPARSE_FAVOUR}.get(name, 1.0)
 
 
 def _words(best: Outlook, able: list[Outlook]) -> str:
