@@ -360,7 +360,16 @@ def test_it_refuses_what_it_cannot_do_before_anything_is_charged() -> None:
     several = problem(table(targets=2))
     with pytest.raises(CapabilityError, match="one target"):
         CoordinateDescentSolver().plan(several, menu(table(targets=2), several), allowance)
-    for wrong in ({"order": "random"}, {"constants": "exact"}, {"rounds": 0}, {"updates": 2.5}, {"clip": 0.0}):
+    wrong_numbers = (
+        {"rounds": 0},
+        {"rounds": "10"},
+        {"updates": 2.5},
+        {"clip": 0.0},
+        {"clip": "a"},
+        {"clip": True},
+        {"centre": "yes"},
+    )
+    for wrong in ({"order": "random"}, {"constants": "exact"}, *wrong_numbers):
         with pytest.raises(InvalidParameter, match="pass"):
             CoordinateDescentSolver(**wrong)  # type: ignore[arg-type]
 
@@ -368,6 +377,10 @@ def test_it_refuses_what_it_cannot_do_before_anything_is_charged() -> None:
 def test_options_are_kept_as_json() -> None:
     solver = CoordinateDescentSolver("uniform", "laplace", 2, 30, 0.5, False)
     assert CoordinateDescentSolver(**json.loads(json.dumps(asdict(solver)))) == solver
+    arrays = CoordinateDescentSolver("uniform", "laplace", np.int64(2), np.int8(30), np.float32(0.5), np.bool_(False))  # type: ignore[arg-type]
+    assert json.dumps(asdict(arrays)) == json.dumps(
+        asdict(solver)
+    )  # NumPy's numbers, as a search over a grid passes them
     data = table(intercept=True)
     plan = solver.plan(problem(data), menu(data, problem(data)), Allowance.gdp(1.0))
     assert Schedule(**json.loads(json.dumps(dict(plan.settings)))) == Schedule(**plan.settings)

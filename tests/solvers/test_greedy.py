@@ -338,11 +338,11 @@ def test_what_cannot_be_done_is_refused_with_a_remedy() -> None:
     only = replace(asked, dimension=1)
     with pytest.raises(CapabilityError, match="nothing to choose"):
         SELECT.plan(only, CuratorMenu(facts(0, True), asked.neighbours, 300), private)
-    for wrong in (0, -1, True):
+    for wrong in (0, -1, True, 2.5, "5", [1, 2]):
         with pytest.raises(InvalidParameter, match="whole number"):
-            GreedySelectionSolver(selected=wrong)
+            GreedySelectionSolver(selected=wrong)  # type: ignore[arg-type]
         with pytest.raises(InvalidParameter, match="whole number"):
-            GreedyCoordinateDescentSolver(steps=wrong)
+            GreedyCoordinateDescentSolver(steps=wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="curvatures"):
         GreedyCoordinateDescentSolver(curvatures="none")  # type: ignore[arg-type]
 

@@ -22,6 +22,7 @@ from hullabaloo.solvers import coordinate_rule as rule
 from hullabaloo.solvers.base import Answers, Menu, NoisyQuote, Plan, Problem, Quote, Solution, Solver
 from hullabaloo.solvers.coordinate_measures import measured, warmed
 from hullabaloo.solvers.coordinate_rule import Schedule
+from hullabaloo.solvers.options import positive, whole, yes_or_no
 from hullabaloo.solvers.reference import Reference
 
 Array = npt.NDArray[np.float64]
@@ -64,16 +65,14 @@ class CoordinateDescentSolver(Solver):
 
     def __post_init__(self) -> None:
         for name, value, known in (("order", self.order, ORDERS), ("constants", self.constants, CONSTANTS)):
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 raise InvalidParameter(
                     f"Coordinate descent was asked with {name}={value!r}, but there are {', '.join(map(repr, known))}; pass one."
                 )
-        wrong = [name for name in ("rounds", "updates") if not _whole(getattr(self, name))]
-        if wrong or (self.clip is not None and not 0.0 < self.clip < math.inf):
-            raise InvalidParameter(
-                f"Coordinate descent was asked with rounds={self.rounds!r}, updates={self.updates!r} and clip={self.clip!r}; pass whole "
-                "numbers from 1 and a positive clip, or None for the public rule."
-            )
+        whole(self, "rounds")
+        whole(self, "updates")
+        positive(self, "clip")
+        yes_or_no(self, "centre")
 
     def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
         """Means, constants, and the partial derivatives at what is left; without noise as many as the optimum takes.
@@ -297,7 +296,3 @@ def _pure(mu: float) -> float:
     from scipy.special import logit, ndtr
 
     return float(logit(ndtr(0.5 * mu))) * (1.0 - 2.0**-40)
-
-
-def _whole(value: int | None) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)

@@ -19,6 +19,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.greedy_rule import Search, Shares, bought, check, expected_loss, picks, prices_of
 from hullabaloo.solvers.greedy_search import CUT, GreedySearch
+from hullabaloo.solvers.options import whole
 from hullabaloo.solvers.reference import Reference
 
 Array = npt.NDArray[np.float64]
@@ -52,10 +53,7 @@ class GreedyCoordinateDescentSolver(Solver):
     name: ClassVar[str] = "greedy_coordinate_descent"
 
     def __post_init__(self) -> None:
-        if self.steps is not None and (isinstance(self.steps, bool) or not self.steps >= 1):
-            raise InvalidParameter(
-                f"steps={self.steps!r} were asked for; pass a whole number from 1 on, or None for the public rule."
-            )
+        whole(self, "steps")
         if self.curvatures not in ("chosen", "all"):
             raise InvalidParameter(
                 f"curvatures={self.curvatures!r} was asked for; write 'chosen' (second moments of chosen columns) or 'all' (of every column, "

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.adaptive_gradient import AdaptiveGradientSolver
@@ -34,6 +34,7 @@ from hullabaloo.solvers.greedy_rule import (
     prices_of,
 )
 from hullabaloo.solvers.greedy_search import GreedySearch
+from hullabaloo.solvers.options import whole
 from hullabaloo.solvers.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.reference import Reference
 
@@ -61,10 +62,7 @@ class GreedySelectionSolver(Solver):
     name: ClassVar[str] = "greedy_selection"
 
     def __post_init__(self) -> None:
-        if self.selected is not None and (isinstance(self.selected, bool) or not self.selected >= 1):
-            raise InvalidParameter(
-                f"selected={self.selected!r} coordinates were asked for; pass a whole number from 1 on, or None for the public rule."
-            )
+        whole(self, "selected")
 
     def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
         """k selections, partial derivatives, second moments and the queries of the refit.
