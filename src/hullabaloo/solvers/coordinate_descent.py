@@ -23,6 +23,7 @@ from hullabaloo.solvers.base import Answers, Menu, NoisyQuote, Plan, Problem, Qu
 from hullabaloo.solvers.coordinate_measures import measured, warmed
 from hullabaloo.solvers.coordinate_rule import Schedule
 from hullabaloo.solvers.options import positive, whole, yes_or_no
+from hullabaloo.solvers.ordinary import check_clip, check_curvature
 from hullabaloo.solvers.reference import Reference
 
 Array = npt.NDArray[np.float64]
@@ -78,8 +79,9 @@ class CoordinateDescentSolver(Solver):
         """Means, constants, and the partial derivatives at what is left; without noise as many as the optimum takes.
 
         Raises:
-            CapabilityError: several targets, a loss without a Lipschitz derivative, a penalty or set that is no sum over coordinates.
-            InvalidParameter: the poster's noise is asked without ε or δ.
+            CapabilityError: several targets, a loss without a Lipschitz derivative, a penalty or set that is no sum over coordinates,
+                or curvatures of no usual size.
+            InvalidParameter: a clip of no usual size, or the poster's noise is asked without ε or δ.
         """
         loss = self._check(problem)
         if not allowance.is_private:
@@ -153,6 +155,8 @@ class CoordinateDescentSolver(Solver):
                 f"Coordinate descent steps by 1/M_j, M_j a bound of the curvature, and the loss {loss.name!r} has a kink, where "
                 "there is none. Use solver='gradient' or 'adaptive_gradient', or a Huber loss."
             )
+        check_clip(self.clip, "Coordinate descent")
+        check_curvature(problem, rule.smoothness_of(loss), "Coordinate descent")
         separable_form(problem.regulariser, problem.feasible, problem.dimension)
         return loss
 
@@ -292,7 +296,7 @@ def _reach(schedule: Schedule, problem: Problem) -> float:
 
 
 def _pure(mu: float) -> float:
-    """The ε of a pure release that costs about μ: pure ε-DP is `2Φ⁻¹(e^ε/(1 + e^ε))`-GDP (Dong, Roth, Su 2022)."""
+    """The ε of a pure release that costs at most μ: it is `2Φ⁻¹(e^ε/(1 + e^ε))`-GDP (Dong, Roth, Su 2022) and ½ε²-zCDP."""
     from scipy.special import logit, ndtr
 
-    return float(logit(ndtr(0.5 * mu))) * (1.0 - 2.0**-40)
+    return min(float(logit(ndtr(0.5 * mu))), mu) * (1.0 - 2.0**-40)

@@ -34,6 +34,7 @@ from hullabaloo.geometry import (
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import DRAWS, Allowance, Event, GaussianEvent, Neighbours, SelectionEvent, compose
 from hullabaloo.solvers.base import Menu, Problem, Quote
+from hullabaloo.solvers.ordinary import check_curvature
 from hullabaloo.solvers.route import symmetric
 from hullabaloo.solvers.travel import smooth_and_steep
 
@@ -248,6 +249,7 @@ def check(problem: Problem, who: str) -> Loss:
         raise CapabilityError(
             f"{who} was asked of a table without features, among which there is nothing to choose. Use another solver."
         )
+    check_curvature(problem, smooth_and_steep(problem.loss)[0], who)
     return problem.loss
 
 

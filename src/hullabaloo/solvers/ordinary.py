@@ -1,0 +1,35 @@
+"""Sizes of problems whose coordinate updates the curator would refuse once the fit is charged: refused beforehand."""
+
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.solvers.base import Problem
+
+USUAL = 2.0**100
+"""Clips and steps must be within the square of this, and of its reciprocal; what they are made of, within this."""
+
+
+def check_curvature(problem: Problem, smoothness: float, who: str) -> None:
+    """Refuse a problem in which a step of one over the curvature along a coordinate is no number of usual size.
+
+    Raises:
+        CapabilityError: `β W m b²`, of which M_j is a part, lies outside of 2^±100.
+    """
+    curvature = smoothness * problem.max_weight * problem.records_per_unit * problem.norm_linf**2
+    if not 1.0 / USUAL <= curvature <= USUAL:
+        raise CapabilityError(
+            f"{who} steps by one over a curvature of up to {curvature:.3g} here, a product of the loss's ({smoothness:.3g}), the largest "
+            f"weight ({problem.max_weight:.3g}) and the square of a cell's bound ({problem.norm_linf:.3g}), but updates take curvatures "
+            "between 2^-100 and 2^100. Declare weights, bounds and smoothing in units of ordinary size, or use solver='gradient'."
+        )
+
+
+def check_clip(clip: float | None, who: str) -> None:
+    """Refuse a clip that is no number of usual size.
+
+    Raises:
+        InvalidParameter: it lies outside of 2^±100.
+    """
+    if clip is not None and not 1.0 / USUAL <= clip <= USUAL:
+        raise InvalidParameter(
+            f"{who} was asked with clip={clip!r}, but updates take clips between 2^-100 and 2^100. Pass a number of the size of a "
+            "derivative, or None for the public rule."
+        )

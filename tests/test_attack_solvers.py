@@ -1,0 +1,60 @@
+"""What was found by attacking the solvers of coordinates: what would be refused after the charge is refused before it."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import HullabalooError
+from hullabaloo.noise import TestKey
+
+KEY = TestKey(bytes(32))
+COORDINATES = ["coordinate_descent", "greedy_selection", "greedy_coordinate_descent"]
+rng = np.random.default_rng(0)
+X = rng.uniform(-1.0, 1.0, (2000, 3))
+Y = np.clip(X @ [0.3, -0.2, 0.0] + 0.1 + 0.05 * rng.normal(size=2000), -1.0, 1.0)
+
+
+@pytest.mark.parametrize("budget", [hb.Budget.zcdp(500.0), hb.Budget.gdp(100.0), hb.Budget(2000.0, 1e-6)], ids=repr)
+def test_constants_with_laplace_noise_stay_within_generous_budgets(budget: hb.Budget) -> None:
+    """A large μ is more than its ε by far: ½ε² may exceed ½μ², and rounding of Φ made ε infinite, which is no privacy."""
+    domain = hb.Domain(features={"a": (-1, 1)}, target=(-1, 1))
+    solver = hb.CoordinateDescentSolver(constants="laplace")
+    model = hb.LinearRegression(budget=budget, domain=domain, solver=solver, test_key=KEY)
+    assert budget.admits(model.fit(X[:, :1], Y).statement_.event)
+
+
+def unpaid(model: hb.LinearRegression | hb.LinearSVC, url: str, *table: object) -> None:
+    """A fit is refused in a sentence, and nothing is charged."""
+    ledger = hb.Ledger(url)
+    ledger.create("people", hb.Budget(1.0, 1e-6))
+    model.set_params(ledger=ledger, dataset="people")
+    with pytest.raises(HullabalooError, match="between 2\\^-100 and 2\\^100"):
+        model.fit(*table)
+    assert not ledger.charges("people")
+
+
+@pytest.mark.parametrize("clip", [1e-61, 1e61, 1e-300, 1e300])
+def test_clips_that_no_update_takes_cost_nothing(clip: float, tmp_path: Path) -> None:
+    domain = hb.Domain(features={"a": (-1, 1)}, target=(-1, 1))
+    solver = hb.CoordinateDescentSolver(clip=clip)
+    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver)
+    unpaid(model, f"sqlite:///{tmp_path}/ledger.db", X[:, :1], Y)
+
+
+@pytest.mark.parametrize("solver", COORDINATES)
+@pytest.mark.parametrize("largest", [1e70, 1e-70])
+def test_weights_that_no_update_takes_cost_nothing(solver: str, largest: float, tmp_path: Path) -> None:
+    domain = hb.Domain(features={"a": (-1, 1)}, target={"y": (-1, 1)}, weight=("w", largest))
+    table = pd.DataFrame({"a": X[:, 0], "y": Y, "w": largest})
+    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver)
+    unpaid(model, f"sqlite:///{tmp_path}/ledger.db", table)
+
+
+@pytest.mark.parametrize("solver", COORDINATES)
+def test_smoothing_that_no_update_takes_costs_nothing(solver: str, tmp_path: Path) -> None:
+    domain = hb.Domain(features={"a": (-1, 1)}, classes=[0, 1])
+    model = hb.LinearSVC(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, smoothing=1e70)
+    unpaid(model, f"sqlite:///{tmp_path}/ledger.db", X[:, :1], (Y > 0.0).astype(int))
