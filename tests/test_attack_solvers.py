@@ -9,6 +9,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
+from hullabaloo.solvers import Solver
 
 KEY = TestKey(bytes(32))
 COORDINATES = ["coordinate_descent", "greedy_selection", "greedy_coordinate_descent"]
@@ -58,3 +59,15 @@ def test_smoothing_that_no_update_takes_costs_nothing(solver: str, tmp_path: Pat
     domain = hb.Domain(features={"a": (-1, 1)}, classes=[0, 1])
     model = hb.LinearSVC(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, smoothing=1e70)
     unpaid(model, f"sqlite:///{tmp_path}/ledger.db", X[:, :1], (Y > 0.0).astype(int))
+
+
+@pytest.mark.parametrize("solver", [hb.GreedySelectionSolver(selected=2), hb.GreedyCoordinateDescentSolver(steps=6)])
+@pytest.mark.parametrize("largest", [0.01, 1.0, 100.0])
+def test_greedy_steps_know_how_much_records_weigh(solver: Solver, largest: float) -> None:
+    """Steps of one over the curvature of records that count once went 100 times too far where they count 100 times."""
+    domain = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target={"y": (-1, 1)}, weight=("w", largest))
+    table = pd.DataFrame(X, columns=list("abc")).assign(y=Y, w=largest)
+    budget = hb.Budget(10.0, 1e-6)
+    model = hb.LinearRegression(budget=budget, domain=domain, solver=solver, test_key=KEY).fit(table)
+    assert abs(model.intercept_ - 0.1) < 0.1
+    assert np.mean((model.predict(table) - Y) ** 2) < 0.3 * np.var(Y)

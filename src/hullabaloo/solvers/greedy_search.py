@@ -40,6 +40,7 @@ class GreedySearch:
         "_clips",
         "_curator",
         "_form",
+        "_load",
         "_problem",
         "_search",
         "_squares",
@@ -53,9 +54,10 @@ class GreedySearch:
         p = problem.dimension
         self._problem, self._search, self._curator = problem, search, curator
         self._form = form_of(problem)
+        self._load = problem.max_weight * problem.records_per_unit  # what one of the declared records may count
         self._clips, self._steps = (
             np.full(p, UNCUT if search.epsilon is None else search.slope),
-            np.full(p, 1.0 / search.smoothness),
+            np.full(p, 1.0 / (search.smoothness * self._load)),
         )
         self._squares: Array | None = None
         self._behind = 0
@@ -73,7 +75,7 @@ class GreedySearch:
         if search.together:
             self._squares = np.array([self._believed(float(found)) for found in self._curator.second_moments()])
         if self._problem.intercept:
-            self._settle(p - 1, 1.0)
+            self._settle(p - 1, self._load if self._squares is None else self._counted(float(self._squares[-1])))
 
     def advance(self) -> None:
         """One choice, its update, and those of the intercept and of the earlier choices whose turn it is."""
@@ -86,8 +88,10 @@ class GreedySearch:
         scales = None if self._squares is None else tuple((1.0 / np.sqrt(self._squares)).tolist())
         j = self._curator.select(self.theta, excluded, clip=self.clip, scales=scales, within=self._still())
         if self._squares is None:  # bought for every choice, whether or not it is a new one
-            square = float(self._curator.of_columns([j]).second_moments()[0])
-            self._settle(j, self._believed(square))
+            squares = self._curator.of_columns([j]).second_moments()
+            self._settle(j, self._believed(float(squares[0])))
+            if problem.intercept:
+                self._settle(problem.dimension - 1, self._counted(float(squares[-1])))
         else:
             self._settle(j, float(self._squares[j]))
         self._update([j], 1.0)
@@ -125,15 +129,20 @@ class GreedySearch:
             self._clips[j], self._steps[j] = UNCUT, 1.0 / (search.smoothness * square)
             return
         last = j == self._problem.dimension - 1 and self._problem.intercept
-        part = 1.0 if last else min(1.0, CUT * math.sqrt(self._problem.norm_linf * math.sqrt(square)))
+        usual = math.sqrt(square / self._load)  # of a cell
+        part = 1.0 if last else min(1.0, CUT * math.sqrt(self._problem.norm_linf * usual))
         self._clips[j] = self.clip * part
-        floor = FAINT * part * search.partial_noise * math.sqrt(square)
+        floor = FAINT * part * search.partial_noise * usual
         self._steps[j] = 1.0 / (search.smoothness * max(square, floor))
 
     def _believed(self, square: float) -> float:
         """A released mean square inside what it can be, and not below a third of its noise."""
-        most = self._problem.norm_linf**2
+        most = self._load * self._problem.norm_linf**2
         return min(max(square, 0.3 * self._search.square_noise, LEAST * most), most)
+
+    def _counted(self, square: float) -> float:
+        """The constant column's mean square, which is the mean weight: 1 where every record counts once."""
+        return self._load if self._load == 1.0 else self._believed(square)
 
     def _typical(self) -> float:
         """The median of |φ'|: of records seen through one public column, from so far that all of them have one length."""
