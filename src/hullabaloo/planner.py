@@ -31,6 +31,7 @@ def plan(
     penalty: Penalty | None = None,
     neighbours: str | Neighbours = "replace-one",
     fit_intercept: bool = True,
+    exposure: str | None = None,
 ) -> Prospectus:
     """Compare every solver for one problem, from public facts alone; reads no data and spends nothing.
 
@@ -48,6 +49,7 @@ def plan(
         penalty: the penalty on the unit domain.
         neighbours: "replace-one" or "add-or-remove".
         fit_intercept: whether a constant column is added.
+        exposure: the domain's feature that counts are proportional to; for the Poisson loss.
 
     Returns:
         A table: print it, draw it with `.plot()`, read it with `.to_dict()`.
@@ -73,6 +75,12 @@ def plan(
         )
     chosen_loss = _loss(loss, domain)
     _check_shapes(set, penalty, p)
+    counts = chosen_loss.kernel_code == KernelCode.POISSON
+    if exposure is not None and not counts:
+        raise InvalidParameter(
+            f"hb.plan got the exposure {exposure!r} with the loss {chosen_loss.name!r}, but only counts are proportional to one. Pass "
+            "loss=hb.Poisson(), or leave it out."
+        )
     declared = _with_records(_domain(domain, p, chosen_loss), n)
     task = Task(
         what="plan",
@@ -84,9 +92,10 @@ def plan(
         penalty=NoPenalty() if penalty is None else penalty,
         fit_intercept=fit_intercept,
         solver="auto",
-        scale=TargetScale.NONNEGATIVE if chosen_loss.kernel_code == KernelCode.POISSON else TargetScale.SYMMETRIC,
+        scale=TargetScale.NONNEGATIVE if counts else TargetScale.SYMMETRIC,
+        exposure=exposure,
     )
-    encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale)
+    encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale, exposure=exposure)
     return prospectus(pose(task, encoding, n), budget)
 
 

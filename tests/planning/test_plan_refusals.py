@@ -19,6 +19,8 @@ CLASSES = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"], indicators=Fa
         ({"p": 5, "penalty": 0.1}, r"a penalty such as hb.L1Penalty\(0.01\)"),
         ({"p": 5, "loss": "logistic"}, r"a loss such as hb.Squared\(\)"),
         ({"p": 0}, "such as p=20"),
+        ({"domain": NUMBER, "exposure": "a"}, r"Pass loss=hb.Poisson\(\)"),
+        ({"domain": NUMBER, "loss": hb.Poisson(), "exposure": "b"}, "which the domain does not declare"),
         ({"domain": NUMBER, "p": 7}, "Leave p out"),
         ({"domain": CLASSES}, r"declares classes. Pass loss=hb.Logistic\(\)"),
         ({"domain": NUMBER, "loss": hb.Logistic()}, r"declares a number. Pass loss=hb.Squared\(\)"),
@@ -27,6 +29,24 @@ CLASSES = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"], indicators=Fa
 def test_what_does_not_fit_together_is_refused(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(HullabalooError, match=says):
         hb.plan(n=1000, budget=hb.Budget(1.0, 1e-6), **asked)
+
+
+def test_an_exposure_is_no_column_of_a_plan() -> None:
+    domain = hb.Domain(features={"age": (18, 90), "years": (0.1, 5)}, target={"falls": (0, 25)}, indicators=False)
+    budget = hb.Budget(1.0, 1e-9)
+    found = hb.plan(n=50_000, domain=domain, loss=hb.Poisson(), exposure="years", budget=budget)
+    assert ", 1 column" in found.title
+    fitted = hb.PoissonRegressor(domain=domain, exposure="years", budget=budget).price(n=50_000)
+    assert fitted.solver == found.chosen
+
+
+def test_a_plan_says_where_a_constant_is_the_optimum() -> None:
+    strong, weak = (
+        str(hb.plan(n=50_000, p=3, penalty=hb.L1Penalty(strength), budget=hb.Budget(1.0, 1e-9)))
+        for strength in (0.5, 1e-6)
+    )
+    assert "ask for a weaker penalty" in strong
+    assert "ask for a weaker penalty" not in weak
 
 
 def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:

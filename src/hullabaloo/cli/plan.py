@@ -44,6 +44,7 @@ def plan(
             help="squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.",
         ),
     ] = "squared",
+    exposure: options.Exposure = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
     mu: options.Mu = None,
@@ -75,6 +76,7 @@ def plan(
         budget=build.budget(epsilon, delta, mu, rho),
         neighbours=neighbours.value,
         fit_intercept=intercept,
+        exposure=exposure,
     )
     if picture is not None:
         found.plot().savefig(picture)

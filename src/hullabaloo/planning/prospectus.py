@@ -13,6 +13,9 @@ from hullabaloo.privacy import Allowance, epsilon_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NOTHING = 1e-12
+"""Excess risk of a constant below which it is the optimum but for rounding."""
+
 HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "answers", "epsilon")
 
 
@@ -75,7 +78,7 @@ class Prospect:
         return (
             self.solver,
             kept,
-            f"{self.risk:.2g}",
+            f"{0.0 if self.risk < NOTHING**2 else self.risk:.2g}",
             "" if self.harm is None else f"{self.harm:.2g}",
             f"{self.formula:.2g}" if math.isfinite(self.formula) else "",
             f"{self.answers:,}",
@@ -123,6 +126,11 @@ class Prospectus:
     def notes(self) -> list[str]:
         """Sentences below the table."""
         lines = [f"auto takes {self.chosen}: {self.why}."]
+        if self.constant and all(value <= NOTHING for _, value in self.constant):
+            lines.append(
+                "On synthetic tables of this domain the penalty or set leaves nothing better than a constant, so there is nothing to keep, "
+                "whatever the budget. Where that is not what you want, ask for a weaker penalty or a larger set."
+            )
         for name, value in self.constant:
             lines.append(
                 f"On synthetic tables of this domain with a {name}, a constant prediction has excess risk {value:.2g}."
