@@ -130,8 +130,8 @@ def _bounds(constraint: ConvexSet | None, p: int) -> tuple[npt.NDArray[np.float6
         lower[p - last :], upper[p - last :] = constraint.lower, constraint.upper
     if not isinstance(body, Box):
         raise CapabilityError(
-            f"Coordinate descent was given {constraint!r}, in which a coefficient's bounds depend on the others, so one cannot "
-            "be solved for while the others stay. Use a Box, a penalty, or another solver."
+            f"Coordinate descent was given {body!r}, in which a coefficient's bounds depend on the others, so one cannot "
+            "be solved for while the others stay. Use a Box, a penalty of single coefficients such as hb.L1Penalty(0.01), or another solver."
         )
     head = p - last
     if head and body.dimension not in (None, head):

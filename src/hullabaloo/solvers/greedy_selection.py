@@ -81,7 +81,7 @@ class GreedySelectionSolver(Solver):
         search, quotes = bought(problem, menu, prices, count, window=WINDOW, again=False)
         refit = REFIT.plan(of_columns(problem, count), menu.of_columns(count), Allowance.gdp(prices.refit))
         settings = {**search.to_dict(), "refit": dict(refit.settings)}
-        reason = f"{count} of {slopes} coordinates chosen one by one, then {refit.reason} of these"
+        reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
         return Plan(self.name, (*quotes, *refit.quotes), MappingProxyType(settings), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
