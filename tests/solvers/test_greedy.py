@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import OrthogonalMatchingPursuit
 
+import hullabaloo as hb
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
@@ -373,3 +374,13 @@ def test_predictions_fall_with_the_budget_and_stay_below_what_is_to_be_explained
             assert np.all(noise > 0.0)
         assert risks[0] > risks[1] > risks[2] > 0.0
         assert risks[2] < 0.0125
+
+
+def test_price_and_summary_say_that_columns_are_chosen() -> None:
+    names = [f"x{j}" for j in range(4)]
+    domain = hb.Domain(features=dict.fromkeys(names, (-1, 1)), target=(-2, 2), indicators=False)
+    X = np.linspace(-1.0, 1.0, 4_000).reshape(-1, 4)
+    for solver, says in (("greedy_selection", True), ("coordinate_descent", False)):
+        model = hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-8), solver=solver, test_key=bytes(32))
+        assert ("which columns are chosen is not known" in str(model.price(n=1_000))) is says
+        assert ("says little about its column" in model.fit(X, X[:, 0]).summary().note) is says

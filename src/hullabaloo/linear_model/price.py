@@ -134,6 +134,11 @@ def _notes(prepared: Prepared, named: bool) -> tuple[str, ...]:
     if not named:
         why = ": it depends on where the records' predictions lie" if encoding.facts.width <= WIDEST else ""
         notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown{why}")
+    if named and any(quote.name == "select" for quote in prepared.plan.quotes):
+        notes.append(
+            "which columns are chosen is not known beforehand: this is the noise of columns that are, and leaves out that steps along "
+            "one column at a time end short of the optimum; all other coefficients are 0"
+        )
     if late := large_delta(task.budget, prepared.problem.records):
         notes.append(late)
     features = undetermined(encoding)

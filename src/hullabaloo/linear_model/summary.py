@@ -139,7 +139,13 @@ def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Arr
 
 
 def _note(model: "PrivateLinearModel") -> str:
-    return f"{model._meaning()} {_intervals(model)}".strip()
+    chosen = any(query["name"] == "select" for query in model.release_.plan["queries"])
+    zeros = (
+        "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
+        if chosen
+        else ""
+    )
+    return " ".join(part for part in (model._meaning(), zeros, _intervals(model)) if part)
 
 
 def _intervals(model: "PrivateLinearModel") -> str:
