@@ -71,3 +71,12 @@ def test_greedy_steps_know_how_much_records_weigh(solver: Solver, largest: float
     model = hb.LinearRegression(budget=budget, domain=domain, solver=solver, test_key=KEY).fit(table)
     assert abs(model.intercept_ - 0.1) < 0.1
     assert np.mean((model.predict(table) - Y) ** 2) < 0.3 * np.var(Y)
+
+
+@pytest.mark.parametrize("solver", COORDINATES)
+def test_steps_that_noise_makes_tiny_end_in_a_release(solver: str) -> None:
+    """Weights of 10^30 are taken, and noise that is 10^34 times what usual steps stand, once charged, is no reason to stop."""
+    domain = hb.Domain(features={"a": (-1, 1)}, target={"y": (-1, 1)}, weight=("w", 1.2e30))
+    table = pd.DataFrame({"a": X[:60, 0], "y": Y[:60], "w": 1.0})
+    model = hb.LinearRegression(budget=hb.Budget(1e-3, 1e-9), domain=domain, solver=solver, test_key=KEY)
+    assert np.isfinite(model.fit(table).release_.theta).all()

@@ -11,6 +11,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import coordinate_rule as rule
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.coordinate_rule import Schedule
+from hullabaloo.solvers.ordinary import within_reach
 
 Array = npt.NDArray[np.float64]
 
@@ -58,7 +59,7 @@ def warmed(
     known = rule.is_smooth(loss)
     bend, mean, first = 1.0, 1.0, (0.0, 0.0)
     for number in range(schedule.warm):
-        clips, steps = schedule.clips(constants, problem.intercept), 1.0 / (bend * constants)
+        clips, steps = schedule.clips(constants, problem.intercept), within_reach(1.0 / (bend * constants))
         before = float(theta[-1])
         made = view.descend(theta, order=last, clips=clips, steps=steps, form=form)
         theta, slope = made.theta, float(made.partials[0])

@@ -30,6 +30,7 @@ from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem
 from hullabaloo.solvers.objective_perturbation import typical
+from hullabaloo.solvers.ordinary import within_reach
 from hullabaloo.solvers.public_numbers import uniforms
 
 Array = npt.NDArray[np.float64]
@@ -120,11 +121,11 @@ class Schedule:
     def clips(self, constants: Array, intercept: bool, bend: float = 1.0) -> Array:
         """C_j."""
         if self.clip > 0.0:
-            return np.asarray(self.clip * np.sqrt(constants / constants.sum()), dtype=np.float64)
+            return within_reach(self.clip * np.sqrt(constants / constants.sum()))
         found = self.reach * np.sqrt(constants / self.smoothness)
         if intercept:
             found[-1] = self.middle * math.sqrt(bend)
-        return np.asarray(found, dtype=np.float64)
+        return within_reach(found)
 
     def bend(self, curvature: float) -> float:
         """Curvature over β, at least the noise of the intercept's derivative and at most 1."""
@@ -135,7 +136,7 @@ class Schedule:
         found = self.step / constants
         if intercept:
             found[-1] = max(self.step, STEADY) / constants[-1]
-        return np.asarray(found, dtype=np.float64)
+        return within_reach(found)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings of a plan."""

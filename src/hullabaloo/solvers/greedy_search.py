@@ -16,6 +16,7 @@ from hullabaloo.geometry.separable import SeparableForm, separable_form
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.greedy_rule import BINS, UNCUT, Search
 from hullabaloo.solvers.histogram import edges, quantile
+from hullabaloo.solvers.ordinary import within_reach
 
 Array = npt.NDArray[np.float64]
 
@@ -116,9 +117,9 @@ class GreedySearch:
         return [known[(first + i) % len(known)] for i in range(window)]
 
     def _update(self, order: list[int], share: float) -> None:
-        steps = share * self._steps
+        clips, steps = within_reach(self._clips), within_reach(share * self._steps)
         found = self._curator.descend(
-            self.theta, order=np.array(order, dtype=np.int64), clips=self._clips, steps=steps, form=self._form
+            self.theta, order=np.array(order, dtype=np.int64), clips=clips, steps=steps, form=self._form
         )
         self.theta = found.theta
 

@@ -1,10 +1,18 @@
-"""Sizes of problems whose coordinate updates the curator would refuse once the fit is charged: refused beforehand."""
+"""Sizes that coordinate updates take: problems of others are refused before the charge, and what noise makes of steps is cut."""
+
+import numpy as np
+import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.solvers.base import Problem
 
 USUAL = 2.0**100
 """Clips and steps must be within the square of this, and of its reciprocal; what they are made of, within this."""
+
+
+def within_reach(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Clips or steps as updates take them, within 2^±200: noise beyond all measure, once released, must not end a fit that is charged."""
+    return np.asarray(np.clip(numbers, USUAL**-2, USUAL**2), dtype=np.float64)
 
 
 def check_curvature(problem: Problem, smoothness: float, who: str) -> None:
