@@ -49,6 +49,12 @@ def test_a_plan_says_where_a_constant_is_the_optimum() -> None:
     assert "ask for a weaker penalty" not in weak
 
 
+def test_a_plan_that_was_not_rehearsed_says_what_a_constant_has() -> None:
+    budget = hb.Budget(1.0, 1e-6)
+    assert "loss of a constant is 0.013" in str(hb.plan(n=500, p=1000, budget=budget))
+    assert "loss of a constant is" not in str(hb.plan(n=500, p=3, budget=budget))
+
+
 def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:
     declared = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=10_000)
     for domain in (declared, None):
