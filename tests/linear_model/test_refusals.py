@@ -3,6 +3,7 @@
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -236,3 +237,12 @@ TWO = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, target={"y": (0, 1), "z": (
 def test_what_cannot_be_meant_is_refused_with_a_remedy(model: hb.LinearRegression, says: str) -> None:
     with pytest.raises(HullabalooError, match=says):
         model.set_params(budget=hb.Budget(1.0, 1e-6)).price(n=1000)
+
+
+def test_a_price_looks_for_a_remedy_no_further_than_sums_can_be_held() -> None:
+    features: dict[str, Any] = {**{f"x{j}": (-1, 1) for j in range(46)}, "years": (0.01, 1)}
+    domain = hb.Domain(features=features, target=(0, 25), indicators=False)
+    counts = hb.PoissonRegressor(
+        exposure="years", domain=domain, budget=hb.Budget(3.0, 1e-10), solver="greedy_selection"
+    )
+    assert "far more records" in counts.price(n=80_000).expectation  # 2^20 times as many would need a finer lattice

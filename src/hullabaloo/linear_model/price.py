@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.data.reference import reference_gram, undetermined
+from hullabaloo.errors import CalibrationError
 from hullabaloo.fit import Prepared, replanned
 from hullabaloo.linear_model.gain import about, prospect, rival
 from hullabaloo.losses import Squared, SquaredTargets
@@ -181,8 +182,11 @@ def task_epsilon(prepared: Prepared) -> float | None:
 
 
 def _risk(prepared: Prepared, records: int, budget: float) -> float:
-    """Predicted excess risk with another number of records or a multiple of the budget."""
-    return replanned(prepared, records=records, spend=budget)
+    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice holds so many."""
+    try:
+        return replanned(prepared, records=records, spend=budget)
+    except CalibrationError:
+        return math.inf
 
 
 def _first(enough: Any) -> float | None:
