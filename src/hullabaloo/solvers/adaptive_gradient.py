@@ -16,15 +16,14 @@ from typing import ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
-from hullabaloo.solvers.histogram import edges, evened, gradient_quantile, quantile
+from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
 from hullabaloo.solvers.loop import proximal
 from hullabaloo.solvers.reference import Reference
-from hullabaloo.solvers.route import BINS, TYPICAL, Route, centred, looks, route, split, symmetric
+from hullabaloo.solvers.route import BINS, TYPICAL, Route, looks, route, split, symmetric
+from hullabaloo.solvers.survey import Survey, boldness, centred, check_adaptive
 
 Array = npt.NDArray[np.float64]
 
@@ -72,7 +71,7 @@ class AdaptiveGradientSolver(Solver):
         Raises:
             CapabilityError: no noise is asked for, several targets, or a set without a projection.
         """
-        loss = self._check(problem, allowance)
+        loss = check_adaptive(problem, allowance, "adaptive gradient")
         path = route(problem, menu, allowance.mu)
         to_means, to_lengths, to_steps = split(allowance.mu, looks(loss))
         quotes: list[Quote] = [menu.means(mu=to_means)] if centred(problem) else []
@@ -127,25 +126,6 @@ class AdaptiveGradientSolver(Solver):
         middle = UNSTEADY_MIDDLE * _middle(problem, path)
         return np.asarray(np.append(spread, [middle] * problem.intercept), dtype=np.float64)
 
-    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
-        if not allowance.is_private:
-            raise CapabilityError(
-                "Without noise the adaptive gradient has nothing to adapt to, and its steps end short of the optimum. Use "
-                "solver='auto' or 'output_perturbation', which give the exact optimum, or a finite budget."
-            )
-        if problem.targets != 1 or not isinstance(problem.loss, Loss):
-            raise CapabilityError(
-                f"The adaptive gradient fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one "
-                "target at a time, or use solver='gradient'."
-            )
-        if problem.constraint is not None:
-            require(problem.constraint, [Projectable], "The adaptive gradient solver")
-            if not isinstance(problem.penalty, NoPenalty):
-                raise CapabilityError(
-                    "The adaptive gradient solver takes a set or a penalty, not both; keep one of them."
-                )
-        return problem.loss
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _View:
@@ -158,21 +138,20 @@ class _View:
     @classmethod
     def measured(cls, problem: Problem, path: Route, curator: Answers, uneven: bool) -> "_View":
         """Buy means and the first histogram."""
-        p, slopes = problem.dimension, problem.dimension - problem.intercept
-        centre = np.zeros(p)
-        if centred(problem):
-            centre[:-1] = curator.means()[:-1]
-            noise, size = slopes * path.mean_noise**2, float(centre @ centre)
-            centre *= max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0
-            centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
-        grid = edges(path.bound, BINS - 1)
-        tiny = 1e-9  # the constant column must not lengthen what is measured here
-        shares = curator.scales(None, centre=centre, lift=tiny if problem.intercept else 1.0, edges=grid)
-        shares = evened(shares, grid) if uneven else shares
         likely = TYPICAL * path.bound
-        typical = quantile(shares, grid, path.share_noise, above=0.5, likely=likely)
-        lift = typical * max(slopes, 1) ** -0.25 if centred(problem) else 1.0
-        return cls(centre, lift, typical)
+        seen = Survey.bought(
+            problem,
+            curator,
+            bins=BINS,
+            bound=path.bound,
+            likely=likely,
+            uneven=uneven,
+            mean_noise=path.mean_noise,
+            share_noise=path.share_noise,
+        )
+        slopes = problem.dimension - problem.intercept
+        lift = seen.typical * max(slopes, 1) ** -0.25 if centred(problem) else 1.0
+        return cls(seen.centre, lift, seen.typical)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,18 +194,12 @@ class _Walk:
         return 1.0 / (self.path.smoothness * self.view.typical**2)
 
     def boldness(self, gradient: Array, reach: float) -> float:
-        """How much of the full travel the first walk's mean gradient speaks for: from `CAREFUL` to 1.
-
-        Without any signal `q = ‖g‖²/V` is χ²_p in p coordinates, V the known variance of the noise in each.
-        """
-        p = self.problem.dimension - self.problem.intercept
-        if p == 0:
-            return 1.0
-        doubt, careful, eager = (DOUBT, CAREFUL, EAGER) if self.usual else (DOUBT_SKEWED, CAREFUL_SKEWED, EAGER_SKEWED)
+        """How much of the full travel the first walk's mean gradient speaks for."""
+        slopes = gradient[: self.problem.dimension - self.problem.intercept]
         variance = (self.path.noise * reach) ** 2 * self.path.steps / self.path.first
-        q = float(gradient[:p] @ gradient[:p]) / variance
-        mean = p + doubt * math.sqrt(2.0 * p)
-        return min(max(careful, eager * (1.0 - mean / q)), 1.0) if q > mean else careful
+        if self.usual:
+            return boldness(slopes, variance, doubt=DOUBT, careful=CAREFUL, eager=EAGER)
+        return boldness(slopes, variance, doubt=DOUBT_SKEWED, careful=CAREFUL_SKEWED, eager=EAGER_SKEWED)
 
     def go(self, start: Array, steps: int, reach: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
         """The last iterate, the mean of all but the first share `burn`, and the mean gradient."""

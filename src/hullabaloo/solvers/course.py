@@ -21,6 +21,7 @@ from typing import Any
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.survey import centred
 from hullabaloo.solvers.travel import smooth_and_steep
 
 BINS = 11
@@ -112,11 +113,6 @@ class Course:
     def to_dict(self) -> dict[str, Any]:
         """The settings of a plan."""
         return asdict(self)
-
-
-def centred(problem: Problem) -> bool:
-    """Whether means are bought: an intercept takes up what a centre leaves."""
-    return problem.intercept
 
 
 def counts(problem: Problem) -> bool:

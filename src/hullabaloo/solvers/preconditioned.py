@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
@@ -25,13 +24,13 @@ from hullabaloo.solvers.course import (
     OPENING,
     TYPICAL,
     Course,
-    centred,
     course,
     residuals,
     split,
 )
 from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
 from hullabaloo.solvers.reference import Reference
+from hullabaloo.solvers.survey import Survey, boldness, centred, check_adaptive
 from hullabaloo.solvers.whitening import Walk, Whitening
 
 Array = npt.NDArray[np.float64]
@@ -89,11 +88,12 @@ class PreconditionedGradientSolver(Solver):
         read = gradient_quantile if residuals(problem) else quantile
         cut = read(shares, grid, path.share_noise, above=path.cut, likely=0.25 * natural)
         cut = max(cut, path.least * natural)
-        boldness = _boldness(path, view, gradient, 0.5 * natural)
-        _, mean, _ = walk.go(last, path.second, cut, boldness * travel, BURN)
+        variance = (path.noise * 0.5 * natural) ** 2 * path.steps / path.first
+        share = boldness(gradient[: view.gain.size], variance, doubt=DOUBT, careful=CAREFUL, eager=EAGER)
+        _, mean, _ = walk.go(last, path.second, cut, share * travel, BURN)
         if path.level:
             mean = walk.levelled(mean)
-        trace = {"columns above the floor": float(view.gain.sum()), "gradients cut at": cut, "boldness": boldness}
+        trace = {"columns above the floor": float(view.gain.sum()), "gradients cut at": cut, "boldness": share}
         return Solution(walk.coefficients(mean)[:, None], trace=(trace,))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
@@ -119,16 +119,7 @@ class PreconditionedGradientSolver(Solver):
         return np.asarray(np.append(spread, [UNSTEADY_MIDDLE * middle] * problem.intercept), dtype=np.float64)
 
     def _check(self, problem: Problem, allowance: Allowance) -> Loss:
-        if not allowance.is_private:
-            raise CapabilityError(
-                "Without noise the preconditioned gradient has nothing to adapt to, and its steps end short of the optimum. "
-                "Use solver='auto' or 'output_perturbation', which give the exact optimum, or a finite budget."
-            )
-        if problem.targets != 1 or not isinstance(problem.loss, Loss):
-            raise CapabilityError(
-                f"The preconditioned gradient fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit "
-                "one target at a time, or use solver='gradient'."
-            )
+        loss = check_adaptive(problem, allowance, "preconditioned gradient")
         slopes = problem.dimension - problem.intercept
         if not 1 <= slopes <= WIDEST:
             raise CapabilityError(
@@ -141,31 +132,24 @@ class PreconditionedGradientSolver(Solver):
                 f"{problem.records:,} records of {problem.dimension:,} columns are declared. Use solver='adaptive_gradient', which "
                 "keeps none."
             )
-        if problem.constraint is not None:
-            require(problem.constraint, [Projectable], "The preconditioned gradient solver")
-            if not isinstance(problem.penalty, NoPenalty):
-                raise CapabilityError(
-                    "The preconditioned gradient solver takes a set or a penalty, not both; keep one of them."
-                )
-        return problem.loss
+        return loss
 
 
 def _survey(problem: Problem, path: Course, curator: Answers) -> Whitening:
     """Buy means, the lengths of centred records, and their covariance."""
-    p, slopes = problem.dimension, problem.dimension - problem.intercept
-    centre = np.zeros(p)
-    if centred(problem):
-        centre[:-1] = curator.means()[:-1]
-        noise, size = slopes * path.mean_noise**2, float(centre @ centre)
-        centre *= max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0
-        centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
-    grid = edges(path.bound, BINS - 1)
-    tiny = 1e-9  # the constant column must not lengthen what is measured here
-    shares = curator.scales(None, centre=centre, lift=tiny if problem.intercept else 1.0, edges=grid)
-    typical = quantile(shares, grid, path.share_noise, above=0.5, likely=TYPICAL * path.bound)
-    reach = path.around * typical
-    covariance = curator.spread(centre=centre[:slopes], reach=reach)
-    return Whitening.of(covariance, centre[:slopes], path.floor(reach, slopes), intercept=problem.intercept)
+    seen = Survey.bought(
+        problem,
+        curator,
+        bins=BINS,
+        bound=path.bound,
+        likely=TYPICAL * path.bound,
+        mean_noise=path.mean_noise,
+        share_noise=path.share_noise,
+    )
+    slopes = problem.dimension - problem.intercept
+    centre, reach = seen.centre[:slopes], path.around * seen.typical
+    covariance = curator.spread(centre=centre, reach=reach)
+    return Whitening.of(covariance, centre, path.floor(reach, slopes), intercept=problem.intercept)
 
 
 def _opened(problem: Problem, path: Course, view: Whitening, records: Answers) -> tuple[Course, float]:
@@ -187,18 +171,6 @@ def _opened(problem: Problem, path: Course, view: Whitening, records: Answers) -
     level = min(max(math.log(rate / exposure) - problem.offset_bound, low), high)
     bend = min(path.smoothness, 3.0 * rate)
     return replace(path, smoothness=bend, curvature=bend), level
-
-
-def _boldness(path: Course, view: Whitening, gradient: Array, reach: float) -> float:
-    """How much of the full travel the first walk's mean gradient speaks for: from `CAREFUL` to 1.
-
-    Without any signal `q = ‖g‖²/V` is χ²_p in p coordinates, V the known variance of the noise in each.
-    """
-    p = view.gain.size
-    variance = (path.noise * reach) ** 2 * path.steps / path.first
-    q = float(gradient[:p] @ gradient[:p]) / variance
-    mean = p + DOUBT * math.sqrt(2.0 * p)
-    return min(max(CAREFUL, EAGER * (1.0 - mean / q)), 1.0) if q > mean else CAREFUL
 
 
 def _expected(problem: Problem, path: Course, values: Array) -> tuple[Array, float, float]:

@@ -23,6 +23,7 @@ from typing import Any
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.survey import centred
 from hullabaloo.solvers.travel import smooth_and_steep
 
 BINS = 11
@@ -120,11 +121,6 @@ def split(mu: float, histograms: int) -> tuple[float, float, float]:
 def symmetric(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
-
-
-def centred(problem: Problem) -> bool:
-    """Whether means are bought: an intercept takes up what a centre leaves."""
-    return problem.intercept and problem.dimension > 1
 
 
 def route(problem: Problem, menu: Menu, mu: float) -> Route:
