@@ -1,5 +1,6 @@
 """What was found by attacking the solvers of coordinates: what would be refused after the charge is refused before it."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,12 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.errors import HullabalooError
+from hullabaloo.curator import GradientQuery
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
-from hullabaloo.solvers import Solver
+from hullabaloo.privacy import Allowance, Event, GaussianEvent
+from hullabaloo.solvers import Menu, Plan, Problem, Solver
+from hullabaloo.solvers.gradient import GradientSolver
 
 KEY = TestKey(bytes(32))
 COORDINATES = ["coordinate_descent", "greedy_selection", "greedy_coordinate_descent"]
@@ -80,3 +84,49 @@ def test_steps_that_noise_makes_tiny_end_in_a_release(solver: str) -> None:
     table = pd.DataFrame({"a": X[:60, 0], "y": Y[:60], "w": 1.0})
     model = hb.LinearRegression(budget=hb.Budget(1e-3, 1e-9), domain=domain, solver=solver, test_key=KEY)
     assert np.isfinite(model.fit(table).release_.theta).all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cheap(GradientQuery):
+    """A query that states less than it costs."""
+
+    @property
+    def event(self) -> Event:
+        return GaussianEvent(1e6)
+
+
+@dataclass(frozen=True)
+class _Liar(Solver):
+    """A solver of a user's own that buys what the menu does not sell."""
+
+    lie: str
+    name = "gradient"
+    run = GradientSolver.run  # type: ignore[assignment]
+    predicted_risk = GradientSolver.predicted_risk  # type: ignore[assignment]
+    predicted_noise = GradientSolver.predicted_noise  # type: ignore[assignment]
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        plan = GradientSolver().plan(problem, menu, allowance)
+        quote = plan.quotes[0]
+        assert isinstance(quote, GradientQuery)
+        if self.lie == "event":
+            fields = (quote.facts, quote.neighbours, quote.records, quote.count, 100.0, quote.loss, quote.clip)
+            return replace(plan, quotes=(_Cheap(*fields),))
+        if self.lie == "bounds":
+            return replace(plan, quotes=(replace(quote, facts=replace(quote.facts, norm_l2=1e-3)),))
+        return replace(plan, quotes=(replace(quote, records=10 * quote.records),))
+
+
+@pytest.mark.parametrize("lie", ["event", "bounds", "records"])
+def test_a_solver_of_ones_own_buys_from_the_menu_alone(tmp_path: Path, lie: str) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'own.db'}")
+    ledger.create("d", hb.Budget(1.0, 1e-6))
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (200, 2)), rng.uniform(-1, 1, 200)
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
+    model = hb.LinearRegression(
+        budget=hb.Budget(1.0, 1e-6), domain=domain, solver=_Liar(lie), ledger=ledger, dataset="d"
+    )
+    with pytest.raises(InvalidParameter, match="not made by the menu"):
+        model.fit(X, y)
+    assert not list(ledger.charges("d"))

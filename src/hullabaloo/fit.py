@@ -108,6 +108,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> Prepared:
         )
     posed = pose(task, encoding, rows)
     solver, plan = _choose(posed, task.solver)
+    _check_plan(plan, posed.menu)
     return Prepared(task, encoding, posed.problem, solver, plan, posed.allowance, _price(task, plan))
 
 
@@ -288,6 +289,16 @@ def _allowance(task: Task) -> Allowance:
     """The budget, in the ledger's filter."""
     rule = None if task.ledger is None or task.dataset is None else task.ledger.dataset(task.dataset).filter
     return Allowance(task.budget, rule, task.calibration)
+
+
+def _check_plan(plan: Plan, menu: CuratorMenu) -> None:
+    """See that a solver, which may be the user's own, bought nothing but what the menu sells: events are then what answers cost."""
+    if type(plan) is Plan and all(menu.sells(quote) for quote in plan.quotes):
+        return
+    raise InvalidParameter(
+        f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "
+        "on. Nothing was charged or read. Return a Plan whose quotes come from menu.gradient(...), menu.step(...) and the like."
+    )
 
 
 def _price(task: Task, plan: Plan) -> Budget:

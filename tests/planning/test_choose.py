@@ -39,7 +39,7 @@ def test_without_rehearsal_the_formulas_decide() -> None:
     data = table(20, 8)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=5_000)
     solver, plan = choose(asked, menu(data, asked), Allowance.gdp(0.1), "auto")
-    assert "predicted" in plan.reason
+    assert "formulas" in plan.reason
     assert solver.name == plan.solver
 
 

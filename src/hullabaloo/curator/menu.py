@@ -9,6 +9,7 @@ from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
+from hullabaloo.curator.query import Query
 from hullabaloo.curator.scales import ScalesQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
@@ -20,6 +21,24 @@ from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.privacy import Neighbours
 
+QUERIES = (
+    CountQuery,
+    GradientQuery,
+    LaplaceSecondMomentsQuery,
+    MeansQuery,
+    MinimizerQuery,
+    MomentsQuery,
+    PartialQuery,
+    PerturbedMinimizerQuery,
+    ScalesQuery,
+    SecondMomentsQuery,
+    SelectQuery,
+    SpreadQuery,
+    StepQuery,
+    VertexQuery,
+)
+"""Every query whose sensitivity is proved here; a class of somebody else's could state any."""
+
 
 @dataclass(frozen=True, slots=True)
 class CuratorMenu:
@@ -28,6 +47,16 @@ class CuratorMenu:
     facts: RowFacts
     neighbours: Neighbours
     records: int
+
+    def sells(self, quote: object) -> bool:
+        """Whether the quote is one of this menu's or of a view's: its own class, bounds, relation and number of records."""
+        if type(quote) not in QUERIES or not isinstance(quote, Query):
+            return False
+        known, slopes = self.facts, quote.facts.width - self.facts.intercept
+        fits = quote.facts == known or (
+            0 <= slopes <= known.width - known.intercept and quote.facts == known.of_columns(slopes)
+        )
+        return fits and quote.neighbours is self.neighbours and quote.records == self.records
 
     def of_columns(self, count: int) -> "CuratorMenu":
         """What can be bought of the same records seen through any `count` columns, for `Curator.of_columns`."""

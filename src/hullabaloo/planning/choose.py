@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.losses import Loss, Squared
+from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.planning.rehearse import Perform
@@ -29,7 +29,11 @@ most `QUIET`: real tables have directions further apart than synthetic ones. Set
 SPARSE, SPARSE_FAVOUR = "greedy_selection", 4.0
 SET_FORMULA = "frank_wolfe"
 """Where formulas decide, tables are wide: of many columns few matter more often than not, and the greedy selection is taken at up to
-`SPARSE_FAVOUR` times the others' prediction. Frank–Wolfe's formula, made for a known radius, counts as many times less."""
+`SPARSE_FAVOUR` times the others' prediction, if cells are declared: its scores are as noisy as a cell may be large. Frank–Wolfe's formula, made
+for a known radius, counts as many times less."""
+
+CELLS_DECLARED = 3.0
+"""Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
 
 WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
@@ -99,7 +103,15 @@ def prospects(
 
 
 def weights(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, float]:
-    """How many times better than rehearsed solvers can be expected to do, from public facts; 1 for those that are not named."""
+    """How many times better than rehearsed, or than their formulas, solvers can be expected to do, from public facts; 1 for the others.
+
+    Counts are taken as rehearsed: how rare they are matters more than anything that the favours were chosen on.
+    """
+    if not can_rehearse(problem):
+        cells = problem.norm_l2 >= CELLS_DECLARED * problem.norm_linf
+        return {SPARSE: SPARSE_FAVOUR if cells else 1.0, SET_FORMULA: 1.0 / SPARSE_FAVOUR}
+    if problem.loss.kernel_code == KernelCode.POISSON:
+        return {}
     if not problem.intercept:
         return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
     found = dict.fromkeys(ADAPTIVE, FAVOUR)
@@ -136,17 +148,14 @@ def _no_solver(found: list[Outlook]) -> HullabalooError:
 
 
 def _weighed(one: Outlook, weights: Mapping[str, float]) -> float:
-    name = one.solver.name
-    if one.rehearsed:
-        return one.score / weights.get(name, 1.0)
-    return one.predicted * {SPARSE: 1.0 / SPARSE_FAVOUR, SET_FORMULA: SPARSE_FAVOUR}.get(name, 1.0)
+    return (one.score if one.rehearsed else one.predicted) / weights.get(one.solver.name, 1.0)
 
 
 def _words(best: Outlook, able: list[Outlook]) -> str:
     if len(able) == 1:
         return "the one solver that can; "
     if not best.rehearsed:
-        return "the least predicted risk; "
+        return "the best by the formulas, as not rehearsed; "
     kept = f"expected to keep {max(0.0, 1.0 - best.lost):.0%} of the signal of synthetic tables of this domain"
     return f"{kept}; "
 

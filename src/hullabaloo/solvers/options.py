@@ -8,9 +8,12 @@ import numpy as np
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.solvers.base import Solver
 
+MOST = 1_000_000
+"""Updates or choices that are asked for at once: more would be planned, and run, for hours."""
+
 
 def whole(solver: Solver, option: str) -> None:
-    """See that the option is None or a whole number from 1 on; NumPy's become int.
+    """See that the option is None or a whole number up to `MOST`; NumPy's become int.
 
     Raises:
         InvalidParameter: it is anything else.
@@ -18,8 +21,10 @@ def whole(solver: Solver, option: str) -> None:
     value = getattr(solver, option)
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidParameter(_refused(solver, option, "pass a whole number from 1 on, or None for the public rule"))
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MOST:
+        raise InvalidParameter(
+            _refused(solver, option, f"pass a whole number from 1 to {MOST:,}, or None for the public rule")
+        )
     object.__setattr__(solver, option, int(value))
 
 
