@@ -35,7 +35,7 @@ SOURCES = [
 ]
 DENSE = [(1_000_000, 50), (100_000, 100)]  # rows, columns
 SPARSE = (1_000_000, 10_000, 20)  # rows, columns, cells a row
-REPEATS = 5
+REPEATS = 3
 MORE = {"Lasso": 5, "liblinear, dual": 2}  # further passes of scikit-learn's solvers
 ALPHA = 1e-6  # so small that no coordinate stays at 0
 

@@ -40,7 +40,7 @@ SOURCES = [
     "src/hullabaloo/privacy",
 ]
 EPSILONS = (1.0, 3.0)
-DRAWS = 3
+DRAWS = 2
 RADII = (5.0, 20.0)
 WHOLE = ("adaptive_gradient", "objective_perturbation")
 LARGEST = 1.2e8

@@ -35,7 +35,7 @@ SOURCES = [
     "src/hullabaloo/geometry",
     "src/hullabaloo/losses",
 ]
-DRAWS = 3
+DRAWS = 2
 GOOD_CHOICE, NEAR = 1.5, 3.0
 Array = np.ndarray
 

@@ -35,7 +35,7 @@ SOURCES = [
     "src/hullabaloo/data",
 ]
 EPSILONS = (0.1, 1.0, 3.0)
-ROWS, SPLITS, DRAWS = 50_000, 5, 5
+ROWS, SPLITS, DRAWS = 50_000, 4, 4
 TARGETS = {
     ("regression", "add-or-remove"): (86, 97, 99),
     ("classification", "add-or-remove"): (74, 95, 98),
