@@ -44,6 +44,7 @@ _EXPORTS = {
     "Poisson": "losses",
     "PoissonRegressor": "linear_model",
     "Polytope": "geometry",
+    "PreconditionedGradientSolver": "solvers",
     "QuantileRegressor": "linear_model",
     "Ridge": "linear_model",
     "Simplex": "geometry",
@@ -95,6 +96,7 @@ __all__ = [
     "Poisson",
     "PoissonRegressor",
     "Polytope",
+    "PreconditionedGradientSolver",
     "QuantileRegressor",
     "Ridge",
     "Simplex",
@@ -160,7 +162,12 @@ if TYPE_CHECKING:
     )
     from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
-    from hullabaloo.solvers import CoordinateDescentSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver
+    from hullabaloo.solvers import (
+        CoordinateDescentSolver,
+        GreedyCoordinateDescentSolver,
+        GreedySelectionSolver,
+        PreconditionedGradientSolver,
+    )
     from hullabaloo.solvers.oracle import mirror_descent
 
 
