@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "benchmarks"
 RESULTS = FOLDER / "results"
 OVERDUE: dict[str, str] = {
-    "coordinate_descent": "never recorded",
     "coordinate_descent_paper": "recorded in three pieces, before the number of seeds was cut and steps were bounded",
     "uci_regression": "recorded before the adaptive gradient was reworked and the preconditioned gradient came",
 }
