@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 from hullabaloo._version import __version__
 
 _EXPORTS = {
+    "BoundedCardinality": "geometry",
     "Box": "geometry",
     "Budget": "privacy",
+    "Cardinality": "geometry",
     "Categorical": "data",
+    "ConcaveCardinality": "geometry",
     "CoordinateDescentSolver": "solvers",
+    "CustomSetFunction": "geometry",
     "Domain": "data",
     "ElasticBall": "geometry",
     "ElasticNet": "linear_model",
@@ -47,11 +51,14 @@ _EXPORTS = {
     "PreconditionedGradientSolver": "solvers",
     "QuantileRegressor": "linear_model",
     "Ridge": "linear_model",
+    "SetFunction": "geometry",
     "Simplex": "geometry",
     "SmoothedHinge": "losses",
     "Squared": "losses",
     "SquaredL2Penalty": "geometry",
     "SquaredTargets": "losses",
+    "SubmodularBall": "geometry",
+    "SubmodularPenalty": "geometry",
     "compare": "linear_model",
     "load": "linear_model",
     "mirror_descent": "solvers.oracle",
@@ -61,10 +68,14 @@ _EXPORTS = {
 _MODULES = ("report",)
 
 __all__ = [
+    "BoundedCardinality",
     "Box",
     "Budget",
+    "Cardinality",
     "Categorical",
+    "ConcaveCardinality",
     "CoordinateDescentSolver",
+    "CustomSetFunction",
     "Domain",
     "ElasticBall",
     "ElasticNet",
@@ -99,11 +110,14 @@ __all__ = [
     "PreconditionedGradientSolver",
     "QuantileRegressor",
     "Ridge",
+    "SetFunction",
     "Simplex",
     "SmoothedHinge",
     "Squared",
     "SquaredL2Penalty",
     "SquaredTargets",
+    "SubmodularBall",
+    "SubmodularPenalty",
     "__version__",
     "compare",
     "load",
@@ -117,7 +131,11 @@ if TYPE_CHECKING:
     from hullabaloo import report
     from hullabaloo.data import Categorical, Domain, Numeric
     from hullabaloo.geometry import (
+        BoundedCardinality,
         Box,
+        Cardinality,
+        ConcaveCardinality,
+        CustomSetFunction,
         ElasticBall,
         ElasticNetPenalty,
         GroupBall,
@@ -130,8 +148,11 @@ if TYPE_CHECKING:
         NuclearBall,
         NuclearPenalty,
         Polytope,
+        SetFunction,
         Simplex,
         SquaredL2Penalty,
+        SubmodularBall,
+        SubmodularPenalty,
     )
     from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model import (

@@ -41,11 +41,25 @@ from hullabaloo.geometry.separable import SeparableForm, SeparablePenalty, separ
 from hullabaloo.geometry.serialise import penalty_from_dict, penalty_from_text, set_from_dict, set_from_text
 from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
+from hullabaloo.geometry.submodular.ball import SubmodularBall
+from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinality
+from hullabaloo.geometry.submodular.cardinality import Cardinality
+from hullabaloo.geometry.submodular.concave_cardinality import ConcaveCardinality
+from hullabaloo.geometry.submodular.custom import CustomSetFunction
+from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega
+from hullabaloo.geometry.submodular.penalty import SubmodularPenalty
+from hullabaloo.geometry.submodular.polyhedron import SubmodularPolyhedron
+from hullabaloo.geometry.submodular.serialise import set_function_from_dict, set_function_from_text
 from hullabaloo.geometry.width import Width
 
 __all__ = [
+    "BoundedCardinality",
     "Box",
+    "Cardinality",
+    "ConcaveCardinality",
     "ConvexSet",
+    "CustomSetFunction",
     "ElasticBall",
     "ElasticNetPenalty",
     "Face",
@@ -55,6 +69,7 @@ __all__ = [
     "HasFaces",
     "HasGauge",
     "HasMirrorMap",
+    "HasProximalForm",
     "HasVertices",
     "L1Ball",
     "L1Penalty",
@@ -70,20 +85,29 @@ __all__ = [
     "Projectable",
     "SeparableForm",
     "SeparablePenalty",
+    "SetFunction",
     "Simplex",
     "SquaredL2Penalty",
+    "SubmodularBall",
+    "SubmodularPenalty",
+    "SubmodularPolyhedron",
     "VerticesWithIntercept",
     "Width",
     "WithIntercept",
+    "dual_omega",
     "euclidean_map",
     "explain_missing",
+    "greedy_vertex",
     "measured_width",
+    "omega",
     "penalty_from_dict",
     "penalty_from_text",
     "require",
     "separable_form",
     "set_from_dict",
     "set_from_text",
+    "set_function_from_dict",
+    "set_function_from_text",
     "with_free_intercept",
     "with_intercept",
     "with_intercept_map",

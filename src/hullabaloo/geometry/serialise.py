@@ -19,6 +19,10 @@ from hullabaloo.geometry.penalty import ElasticNetPenalty, L1Penalty, NoPenalty,
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
+from hullabaloo.geometry.submodular.ball import SubmodularBall
+from hullabaloo.geometry.submodular.penalty import SubmodularPenalty
+from hullabaloo.geometry.submodular.polyhedron import SubmodularPolyhedron
+from hullabaloo.geometry.submodular.serialise import set_function_from_dict
 
 T = TypeVar("T")
 
@@ -32,6 +36,8 @@ SETS: dict[str, type[ConvexSet]] = {
     "group-ball": GroupBall,
     "elastic-ball": ElasticBall,
     "nuclear-ball": NuclearBall,
+    "submodular-ball": SubmodularBall,
+    "submodular-polyhedron": SubmodularPolyhedron,
 }
 PENALTIES: dict[str, type[Penalty]] = {
     "none": NoPenalty,
@@ -40,6 +46,7 @@ PENALTIES: dict[str, type[Penalty]] = {
     "elastic-net": ElasticNetPenalty,
     "group": GroupPenalty,
     "nuclear": NuclearPenalty,
+    "submodular": SubmodularPenalty,
 }
 
 
@@ -162,6 +169,8 @@ def _made(kinds: Mapping[str, type[T]], data: Mapping[str, Any], what: str) -> T
     kind = arguments.pop("kind", None)
     if kind not in kinds:
         raise InvalidParameter(f"{kind!r} is not the kind of a {what}; the kinds are {', '.join(sorted(kinds))}.")
+    if isinstance(arguments.get("function"), Mapping):
+        arguments["function"] = set_function_from_dict(arguments["function"])
     try:
         return kinds[kind](**arguments)
     except TypeError as error:

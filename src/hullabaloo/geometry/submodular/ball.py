@@ -1,0 +1,98 @@
+"""The ball {Ω(θ) ≤ radius} of the norm of a set function: structured sparsity as a constraint."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
+from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, positive_number, vector
+from hullabaloo.geometry.mirror import EuclideanMap
+from hullabaloo.geometry.submodular.ball_projection import project_ball
+from hullabaloo.geometry.submodular.ball_width import ball_width
+from hullabaloo.geometry.submodular.base import SetFunction
+from hullabaloo.geometry.submodular.checks import set_function
+from hullabaloo.geometry.submodular.norm import closure, dual_omega, omega, singletons
+from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
+from hullabaloo.geometry.width import Width
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SubmodularBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+    """C = {θ ∈ R^p : Ω(θ) ≤ radius}, Ω the norm of a set function F, in the unit domain.
+
+    radius > 0 and finite, `function` a `SetFunction`, else `InvalidParameter`. The extreme points are
+    ±radius·1_A/F(A), any signs, A closed (every further column costs) and not split by F (Bach 2010): a linear function
+    has its minimum at a cheap support. Support radius·Ω*(g); projection the prox of τΩ at the root τ; potential ½‖θ‖².
+
+    >>> from hullabaloo.geometry import BoundedCardinality
+    >>> SubmodularBall(BoundedCardinality(2), 2.0).gauge(np.array([3.0, -1.0, 2.0]))
+    2.5
+    """
+
+    function: SetFunction
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "function", set_function(self.function, "A SubmodularBall"))
+        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a SubmodularBall"))
+
+    @property
+    def dimension(self) -> int | None:
+        """That of the function."""
+        return self.function.dimension
+
+    def support(self, g: Vector) -> float:
+        """radius·Ω*(g)."""
+        return self.radius * dual_omega(self.function, g).value
+
+    def vertex(self, g: Vector) -> Vector:
+        """−radius·sign(g_j)/F(A) on the closure of a set A where ‖g_A‖₁/F(A) is largest, 0 outside; sign + for 0."""
+        g = vector(g, dimension=self.dimension)
+        members = closure(self.function, dual_omega(self.function, g).members)
+        height = self.radius / self.function.value(members)
+        return np.where(members, np.where(g < 0.0, height, -height), 0.0)
+
+    def project(self, theta: Vector) -> Vector:
+        """The prox of τΩ at θ, τ such that its norm is the radius; a copy inside the ball."""
+        return project_ball(self.function, theta, self.radius)
+
+    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
+        """Ω(θ) ≤ radius (1 + tolerance)."""
+        return omega(self.function, theta) <= self.radius * (1.0 + tolerance)
+
+    def gauge(self, theta: Vector) -> float:
+        """Ω(θ)/radius."""
+        return omega(self.function, theta) / self.radius
+
+    def max_norm(self, q: float, p: int) -> float:
+        """radius·Ω*(1) for q = 1, radius/min F({j}) for infinity, both attained.
+
+        For q = 2: radius·max_k √k/g(k), attained, where F(A) = g(|A|); else the bound √(max ‖θ‖₁·max ‖θ‖_∞).
+        """
+        p = dimension_number(p, self.dimension)
+        if norm_exponent(q) == math.inf:
+            return self.radius / float(singletons(self.function, p).min())
+        if q == 1.0:
+            return self.radius * dual_omega(self.function, np.ones(p)).value
+        if isinstance(self.function, HasCardinalityForm):
+            return self.radius * float((np.sqrt(np.arange(1.0, p + 1.0)) / np.cumsum(self.function.steps(p))).max())
+        return math.sqrt(self.max_norm(1, p) * self.max_norm(math.inf, p))
+
+    def gaussian_width(self, p: int) -> Width:
+        """radius·E Ω*(g): exact for the cardinality and for min(|A|, 1), else between proved bounds."""
+        return ball_width(self.function, dimension_number(p, self.dimension)).scaled(self.radius)
+
+    def start(self, p: int) -> Vector:
+        """Zero."""
+        return np.zeros(dimension_number(p, self.dimension))
+
+    def mirror_map(self, p: int) -> EuclideanMap:
+        """½‖θ‖²."""
+        return EuclideanMap(self, dimension_number(p, self.dimension), 0.5 * self.max_norm(2, p) ** 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "submodular-ball", "function": {…}, "radius": radius}."""
+        return {"kind": "submodular-ball", "function": self.function.to_dict(), "radius": self.radius}

@@ -1,0 +1,65 @@
+"""The number of columns up to a bound: its norm is the sum of the largest magnitudes."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.checks import Vector, dimension_number
+from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm, sorted_prox, sorted_width
+from hullabaloo.geometry.width import Width
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
+    """F(A) = min(|A|, bound): Ω(w) is the sum of the `bound` largest |w_j|, the largest alone for bound 1.
+
+    `bound` a whole number of at least 1, else `InvalidParameter`. Any number of columns.
+
+    >>> BoundedCardinality(2).value(np.array([True, True, True]))
+    2.0
+    """
+
+    bound: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bound, bool) or not isinstance(self.bound, Integral) or self.bound < 1:
+            raise InvalidParameter(
+                f"The bound of a BoundedCardinality must be a whole number of at least 1, but it is {self.bound!r}; "
+                "give how many columns count."
+            )
+        object.__setattr__(self, "bound", int(self.bound))
+
+    @property
+    def dimension(self) -> int | None:
+        """None: it serves every number of columns."""
+        return None
+
+    def value(self, members: NDArray[np.bool_]) -> float:
+        """min(|A|, bound)."""
+        return float(min(np.count_nonzero(members), self.bound))
+
+    def gains(self, order: NDArray[np.int64]) -> Vector:
+        """`bound` ones, then zeros."""
+        return self.steps(order.size)
+
+    def steps(self, p: int) -> Vector:
+        """`bound` ones, then zeros."""
+        return np.where(np.arange(dimension_number(p)) < self.bound, 1.0, 0.0)
+
+    def prox(self, v: Vector, weight: float) -> Vector:
+        """By a sort and an isotonic regression."""
+        return sorted_prox(v, self.steps(np.size(v)), weight)
+
+    def gaussian_width(self, p: int) -> Width:
+        """The expected sum of the `bound` largest of p |g_j|, by quadrature."""
+        return sorted_width(self.steps(p))
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "bounded-cardinality", "bound": bound}."""
+        return {"kind": "bounded-cardinality", "bound": self.bound}

@@ -1,0 +1,145 @@
+"""The norm Ω(w) = f(|w|) of a set function, f its Lovász extension: value, greedy vertex, dual norm, prox, projection."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.geometry.checks import Vector, vector
+from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
+
+_DINKELBACH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class DualNorm:
+    """Ω*(s) = ‖s_A‖₁/F(A), and a set A where the maximum is, as (p,) booleans."""
+
+    value: float
+    members: NDArray[np.bool_]
+
+
+def falling_order(size: Vector) -> NDArray[np.int64]:
+    """The coordinates from the largest to the smallest, those of equal size in their own order."""
+    from hullabaloo.geometry.submodular.isotonic_kernels import untangle
+
+    order = np.argsort(-size)
+    untangle(order, size)
+    return order
+
+
+def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
+    """The vertex s of |P|(F) with ⟨s, w⟩ = Ω(w): along |w| falling, the gains of F, with the signs of w (+ for 0).
+
+    Edmonds (1970). One sort and p gains.
+    """
+    w = vector(w, dimension=function.dimension)
+    order = falling_order(np.abs(w))
+    s = np.empty(w.size)
+    s[order] = function.gains(order)
+    return np.where(w < 0.0, -s, s)
+
+
+def omega(function: SetFunction, w: Vector) -> float:
+    """Ω(w) = Σ_k |w|_(k) (F(S_k) − F(S_{k−1})), S_k the k largest |w_j|; infinity where it leaves the floats."""
+    size = np.abs(vector(w, dimension=function.dimension))
+    if isinstance(function, HasCardinalityForm):
+        falling = np.sort(size)[::-1]
+        gains = function.steps(size.size)
+    else:
+        order = falling_order(size)
+        falling, gains = size[order], function.gains(order)
+    with np.errstate(over="ignore"):
+        return float((falling * gains).sum())
+
+
+def dual_omega(function: SetFunction, s: Vector) -> DualNorm:
+    """Ω*(s) = max over A ≠ ∅ of ‖s_A‖₁/F(A), with a set that attains it.
+
+    Dinkelbach (1967): from the best set so far, of ratio λ, to the A that minimises λF(A) − ‖s_A‖₁, which is where
+    the prox of λΩ at |s| is above 0 (Bach 2013, Proposition 8.3); each set has a larger ratio than the one before, until none has.
+    """
+    size = np.abs(vector(s, dimension=function.dimension))
+    scale = float(size.max())
+    if scale == 0.0:
+        return DualNorm(0.0, np.arange(size.size) == 0)
+    size = size / scale
+    order = falling_order(size)
+    members, ratio = _best_prefix(size, order, function.gains(order))
+    if not isinstance(function, HasCardinalityForm):
+        for _ in range(_DINKELBACH):
+            inside = prox(function, size, ratio) > 0.0
+            if not inside.any():
+                break
+            better = float(size[inside].sum()) / function.value(inside)
+            if better <= ratio:
+                break
+            members, ratio = inside, better
+    with np.errstate(over="ignore"):
+        return DualNorm(ratio * scale, members)
+
+
+def prox(function: SetFunction, v: Vector, weight: float) -> Vector:
+    """argmin over u of weight·Ω(u) + ½‖u − v‖², a new array.
+
+    By the function's own form where it has one (`HasProximalForm`, to the last digits), else by the minimum-norm point.
+    """
+    if isinstance(function, HasProximalForm):
+        return function.prox(v, weight)
+    from hullabaloo.geometry.submodular.minimum_norm_point import minimum_norm_prox
+
+    return minimum_norm_prox(function, v, weight)
+
+
+def project_polyhedron(function: SetFunction, v: Vector, radius: float) -> Vector:
+    """The point of radius·|P|(F) nearest to v: v − prox of radius·Ω at v (Moreau 1962).
+
+    Magnitudes further apart than radius·max F({j}) do not meet in the prox, so that larger gaps in the sorted |v| are
+    shortened to that before: huge vectors lose no digits.
+    """
+    v = vector(v, dimension=function.dimension)
+    size = np.abs(v)
+    order = falling_order(size)
+    cap = radius * largest_singleton(function, v.size)
+    rising = size[order[::-1]]
+    gaps = np.minimum(np.diff(rising, prepend=0.0), cap)
+    near = np.empty(v.size)
+    near[order[::-1]] = np.cumsum(gaps)
+    return np.copysign(near - prox(function, near, radius), v) + 0.0
+
+
+def singletons(function: SetFunction, p: int) -> Vector:
+    """F({j}) for every column; (p,)."""
+    if isinstance(function, HasCardinalityForm):
+        return np.full(p, function.steps(p)[0])
+    return np.array([function.value(np.arange(p) == j) for j in range(p)])
+
+
+def largest_singleton(function: SetFunction, p: int) -> float:
+    """max_j F({j})."""
+    return float(singletons(function, p).max())
+
+
+def _best_prefix(size: Vector, order: NDArray[np.int64], gains: Vector) -> tuple[NDArray[np.bool_], float]:
+    ratios = np.cumsum(size[order]) / np.cumsum(gains)
+    best = int(ratios.argmax())
+    members = np.zeros(size.size, dtype=bool)
+    members[order[: best + 1]] = True
+    return members, float(ratios[best])
+
+
+def closure(function: SetFunction, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The set with every column that costs nothing more."""
+    order = np.concatenate([np.flatnonzero(members), np.flatnonzero(~members)])
+    count = int(np.count_nonzero(members))
+    if isinstance(function, HasCardinalityForm):
+        free = count < members.size and function.steps(members.size)[count] == 0.0
+        return np.ones_like(members) if free else members
+    outside = order[count:]
+    kept = members.copy()
+    base = function.value(members)
+    for j in outside:
+        kept[j] = True
+        kept[j] = function.value(kept) == base
+    return kept

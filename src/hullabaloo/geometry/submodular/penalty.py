@@ -1,0 +1,49 @@
+"""The penalty strength·Ω(θ): structured sparsity."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from hullabaloo.geometry.checks import Vector, nonnegative_number, vector
+from hullabaloo.geometry.penalty import Penalty
+from hullabaloo.geometry.submodular.base import SetFunction
+from hullabaloo.geometry.submodular.checks import set_function
+from hullabaloo.geometry.submodular.norm import omega, prox
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SubmodularPenalty(Penalty):
+    """ψ(θ) = strength·Ω(θ), Ω the norm of a set function: supports that the function makes cheap are favoured.
+
+    strength ≥ 0 and finite, `function` a `SetFunction`, else `InvalidParameter`.
+
+    >>> from hullabaloo.geometry import BoundedCardinality
+    >>> SubmodularPenalty(BoundedCardinality(2), 0.5).value(np.array([3.0, -1.0, 2.0]))
+    2.5
+    """
+
+    function: SetFunction
+    strength: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "function", set_function(self.function, "A SubmodularPenalty"))
+        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SubmodularPenalty"))
+
+    @property
+    def strong_convexity(self) -> float:
+        """0."""
+        return 0.0
+
+    def value(self, theta: Vector) -> float:
+        """strength·Ω(θ)."""
+        return self.strength * omega(self.function, theta)
+
+    def prox(self, v: Vector, step: float) -> Vector:
+        """The prox of step·strength·Ω."""
+        if self.strength == 0.0:
+            return vector(v, dimension=self.function.dimension).copy()
+        return prox(self.function, v, step * self.strength)
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "submodular", "function": {…}, "strength": strength}."""
+        return {"kind": "submodular", "function": self.function.to_dict(), "strength": self.strength}
