@@ -15,11 +15,12 @@ from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.descent import Predictions, Updates
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.lens import Lens
-from hullabaloo.curator.minimizer import MinimizerQuery, noisy_minimiser
+from hullabaloo.curator.minimizer import MinimizerQuery, kept_work, noisy_minimiser
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
 from hullabaloo.curator.query import NoisySum, Query
+from hullabaloo.curator.repeated import Repeated
 from hullabaloo.curator.scales import ScalesQuery, exact_scales
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_intervals, public_mask
@@ -46,7 +47,7 @@ class Curator:
     plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
 
-    __slots__ = ("__answered", "__key", "__predictions", "__quotes", "__rows")
+    __slots__ = ("__answered", "__kept", "__key", "__predictions", "__quotes", "__rows")
 
     def __init__(self, rows: Rows, quotes: Sequence[Query], *, key: TestKey | None = None) -> None:
         self.__rows = rows
@@ -54,6 +55,7 @@ class Curator:
         self.__key = key
         self.__answered: Counter[tuple[str, int]] = Counter()
         self.__predictions = Predictions(rows)
+        self.__kept: dict[int, Repeated] = {}
 
     def __repr__(self) -> str:
         return "Curator(<private rows>)"
@@ -205,7 +207,9 @@ class Curator:
     def minimizer(self, linear: Array | None = None) -> Array:
         """The noisy minimiser of the regularised loss plus a public linear term, shape (p,), or (p, k) for a vector loss."""
         query, index = self.__spend(MinimizerQuery)
-        return noisy_minimiser(self.__rows, query, linear, self.__derived(query, index))
+        if id(query) not in self.__kept:
+            self.__kept[id(query)] = kept_work(self.__rows, query)
+        return noisy_minimiser(query, linear, self.__derived(query, index), self.__kept[id(query)])
 
     def perturbed_minimizer(self) -> Array:
         """The minimiser of the randomly perturbed objective, shape (p,)."""

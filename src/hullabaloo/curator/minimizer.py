@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.minimisation import Family, refuse_both, refuse_unfit
-from hullabaloo.curator.optimise import minimise
-from hullabaloo.curator.optimum import optimum
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
+from hullabaloo.curator.repeated import Repeated
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
@@ -153,8 +152,8 @@ class MinimizerQuery(Query):
         return described
 
 
-def noisy_minimiser(rows: Rows, query: MinimizerQuery, linear: Array | None, key: TestKey | None) -> Array:
-    """One answer, (p,) or (p, k)."""
+def noisy_minimiser(query: MinimizerQuery, linear: Array | None, key: TestKey | None, kept: Repeated) -> Array:
+    """One answer, (p,) or (p, k); `kept` is the table, as `kept_work` of this query holds it."""
     family = query.family
     slope = np.zeros(family.coordinates) if linear is None else np.asarray(linear, dtype=np.float64).ravel()
     if not float(np.linalg.norm(slope)) <= query.linear_bound * (1.0 + 1e-12):
@@ -162,16 +161,20 @@ def noisy_minimiser(rows: Rows, query: MinimizerQuery, linear: Array | None, key
             f"A minimiser with a linear term of norm {float(np.linalg.norm(slope)):g} was asked, but the plan bounds it by "
             f"{query.linear_bound:g}. Plan for the largest one."
         )
-    slope = slope * query.records
-    if math.isinf(query.mu):
-        theta = optimum(rows, family, slope)
-    else:
-        theta = gaussian(exact_minimiser(rows, query, slope), query.sigma, bound=query.bound, key=key)
+    theta = kept.minimiser(slope * query.records)
+    if not math.isinf(query.mu):
+        theta = gaussian(theta, query.sigma, bound=query.bound, key=key)
     return theta.reshape(query.facts.width, -1) if isinstance(query.loss, VectorLoss) else theta
+
+
+def kept_work(rows: Rows, query: MinimizerQuery) -> Repeated:
+    """What answers of one query about one table share; PRIVATE."""
+    exact = math.isinf(query.mu)
+    distance, slack = (0.0, 0.0) if exact else (query.distance, query.hidden)
+    largest = query.records * query.linear_bound * (1.0 + 1e-12)
+    return Repeated(rows, query.family, largest=largest, distance=distance, slack=slack)
 
 
 def exact_minimiser(rows: Rows, query: MinimizerQuery, slope: Array) -> Array:
     """The minimiser for a linear term of the sum form, to the stated distance; PRIVATE."""
-    family, largest = query.family, query.records * query.linear_bound
-    own = family.reach(largest, max(rows.Y.shape[0], 1))
-    return minimise(family.objective(rows, slope), own, query.distance, slack=query.hidden)
+    return kept_work(rows, query).minimiser(slope)
