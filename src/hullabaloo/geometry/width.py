@@ -72,7 +72,7 @@ def expected_largest_magnitude(p: int) -> float:
     """E max_j |g_j| over p independent standard normals."""
     from scipy.special import erfc
 
-    t, weight = _nodes()
+    t, weight = quadrature_nodes()
     return float(weight @ -np.expm1(p * np.log1p(-erfc(t / math.sqrt(2.0)))))
 
 
@@ -83,7 +83,7 @@ def expected_largest(p: int) -> float:
 
     if p == 1:
         return 0.0
-    t, weight = _nodes()
+    t, weight = quadrature_nodes()
     return float(weight @ -np.expm1(p * log_ndtr(t)) - weight @ np.exp(p * log_ndtr(-t)))
 
 
@@ -107,7 +107,7 @@ def simulated_width(
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def quadrature_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     half = _END / _PANELS / 2.0
     middles = half * (2.0 * np.arange(_PANELS) + 1.0)

@@ -1,0 +1,269 @@
+"""Compiled prox of covers whose groups overlap in any way: divide and conquer over minimum cuts in whole numbers."""
+
+import numpy as np
+from numba import njit
+
+from hullabaloo.geometry.submodular.water_kernels import added, water_level
+
+
+@njit(cache=True, nogil=True)
+def cover_prox(a, charge, start, column, longest):  # type: ignore[no-untyped-def]
+    """argmin over u ≥ 0 of Σ_g charge_g max_{j∈g} u_j + ½‖u − a‖², for 0 ≤ a ≤ 1; group g is column[start[g]:start[g + 1]].
+
+    Optimal is u = a − s where each group pays its charge to the largest u in it. A piece is a set of columns with
+    groups all to itself. Were its charges free to go to any of its columns, u would be min(a, t) with one level t;
+    a maximum flow from groups (charge) to columns (a − t)₊ tells whether they can. If so the piece is done; else the
+    columns that lack flow, with all that could give them some (a minimum cut), lie above t in the solution and the
+    others below: two pieces, the groups that meet the first going with it (Groenevelt 1991; Mairal, Jenatton,
+    Obozinski, Bach 2010). Flows are whole multiples of a unit, the finest that sums over the longest group allow, so a
+    flow never leaks; they only decide the pieces. Levels are sums in double-double of the piece's own numbers.
+    A flow that served a piece is the start for both of its parts. Every split makes the pieces smaller: at most p cuts.
+    """
+    p, m, edges = a.size, charge.size, column.size
+    unit = 2.0 ** (61.0 - np.ceil(np.log2(longest + 1.0)))  # flow units in 1
+    owner = np.empty(edges, np.int64)
+    of_group = np.arange(edges)
+    for g in range(m):
+        owner[start[g] : start[g + 1]] = g
+    begin = np.zeros(p + 1, np.int64)
+    for e in range(edges):
+        begin[column[e] + 1] += 1
+    begin = np.cumsum(begin)
+    group_end, column_end = start[1:].copy(), begin[:-1].copy()  # ends of the lists of edges inside a piece
+    of_column = np.empty(edges, np.int64)
+    for e in range(edges):
+        of_column[column_end[column[e]]] = e
+        column_end[column[e]] += 1
+    graph = (start, column, owner, of_group, of_column, begin, group_end, column_end)
+    flow = np.zeros(edges, np.int64)
+    aim, need, slack, capacity = (
+        np.zeros(p, np.int64),
+        np.zeros(p, np.int64),
+        np.zeros(m, np.int64),
+        np.zeros(m, np.int64),
+    )
+    columns, groups = np.arange(p), np.arange(m)
+    far_column, far_group = np.empty(p, np.int64), np.empty(m, np.int64)
+    scratch, queue, at = np.empty(p), np.empty(p, np.int64), np.empty(p, np.int64)
+    within, path = np.empty(m, np.int64), np.empty(2 * min(p, m) + 2, np.int64)
+    work = (far_column, far_group, queue, at, within, path)
+    pieces = np.empty((p + 1, 4), np.int64)
+    pieces[0] = (0, p, 0, m)
+    waiting = 1
+    out = np.empty(p)
+    while waiting > 0:
+        waiting -= 1
+        c0, c1, g0, g1 = pieces[waiting]
+        level = max(_level(a, charge, columns[c0:c1], groups[g0:g1], scratch), 0.0)
+        split = False
+        if c1 - c0 > 1 and g1 > g0:
+            _demands(a, charge, level, unit, columns[c0:c1], groups[g0:g1], graph, (flow, aim, need, slack, capacity))
+            split = _saturate(columns[c0:c1], groups[g0:g1], graph, (flow, need, slack), work)
+        if split:
+            c = _partitioned(columns, c0, c1, far_column)
+            g = _partitioned(groups, g0, g1, far_group)
+            split = c < c1 and _level(a, charge, columns[c0:c], groups[g0:g], scratch) > level
+        if split:
+            _separate(columns[c:c1], groups[g0:g], graph, far_column, far_group)
+            pieces[waiting] = (c0, c, g0, g)
+            pieces[waiting + 1] = (c, c1, g, g1)
+            waiting += 2
+        else:
+            for k in range(c0, c1):
+                out[columns[k]] = min(a[columns[k]], level)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _level(a, charge, columns, groups, scratch):  # type: ignore[no-untyped-def]
+    """The level at which Σ (a − level)₊ over the columns is the sum of the charges of the groups."""
+    hi, lo = 0.0, 0.0
+    for g in groups:
+        hi, lo = added(hi, lo, charge[g])
+    if hi == 0.0:
+        return 1.0
+    for k in range(columns.size):
+        scratch[k] = a[columns[k]]
+    _, _, high, low, count = water_level(scratch, columns.size, hi)
+    high, low = added(high, low, -lo)
+    return high / count
+
+
+@njit(cache=True, nogil=True)
+def _demands(a, charge, level, unit, columns, groups, graph, state):  # type: ignore[no-untyped-def]
+    """What each column is to get and each group can give, in units; flow above it is taken back, and gaps that one step closes are filled."""
+    start, column, owner, of_group, of_column, begin, group_end, column_end = graph
+    flow, aim, need, slack, capacity = state
+    for g in groups:
+        reach = 0
+        for k in range(start[g], group_end[g]):
+            reach += np.int64(np.round(a[column[of_group[k]]] * unit))
+        if charge[g] * unit < reach:
+            reach = np.int64(np.round(charge[g] * unit))
+        slack[g] += reach - capacity[g]
+        capacity[g] = reach
+    for j in columns:
+        wanted = np.int64(np.round(max(a[j] - level, 0.0) * unit))
+        need[j] += wanted - aim[j]
+        aim[j] = wanted
+        k = begin[j]
+        while need[j] < 0:
+            e = of_column[k]
+            move = min(flow[e], -need[j])
+            flow[e] -= move
+            slack[owner[e]] += move
+            need[j] += move
+            k += 1
+    for (
+        g
+    ) in groups:  # a group that lost columns may be asked for less than it gave: never, as it then gave them nothing
+        k = start[g]
+        while slack[g] < 0:
+            e = of_group[k]
+            move = min(flow[e], -slack[g])
+            flow[e] -= move
+            need[column[e]] += move
+            slack[g] += move
+            k += 1
+    for j in columns:
+        k = begin[j]
+        while need[j] > 0 and k < column_end[j]:
+            e = of_column[k]
+            move = min(need[j], slack[owner[e]])
+            flow[e] += move
+            slack[owner[e]] -= move
+            need[j] -= move
+            k += 1
+
+
+@njit(cache=True, nogil=True)
+def _saturate(columns, groups, graph, state, work):  # type: ignore[no-untyped-def]
+    """Bring flow to the columns that need some (Dinic 1970); whether need remains, its cut then being what has far ≥ 0."""
+    start, column, owner, of_group, of_column, begin, group_end, column_end = graph
+    flow, need, slack = state
+    far_column, far_group, queue, at, within, path = work
+    while True:
+        for j in columns:
+            far_column[j] = -1
+            at[j] = begin[j]
+        for g in groups:
+            far_group[g] = -1
+            within[g] = start[g]
+        head, tail, goal = 0, 0, -1
+        for j in columns:
+            if need[j] > 0:
+                far_column[j] = 0
+                queue[tail] = j
+                tail += 1
+        if tail == 0:
+            return False
+        sources = tail
+        while head < tail:
+            j = queue[head]
+            head += 1
+            if goal >= 0 and far_column[j] >= goal:
+                break
+            for k in range(begin[j], column_end[j]):
+                g = owner[of_column[k]]
+                if far_group[g] >= 0:
+                    continue
+                far_group[g] = far_column[j] + 1
+                if slack[g] > 0:
+                    goal = far_group[g]
+                if goal >= 0:
+                    continue
+                for k2 in range(start[g], group_end[g]):
+                    e = of_group[k2]
+                    j2 = column[e]
+                    if flow[e] > 0 and far_column[j2] < 0:
+                        far_column[j2] = far_group[g] + 1
+                        queue[tail] = j2
+                        tail += 1
+        if goal < 0:
+            return True
+        for i in range(sources):
+            _augment(queue[i], graph, state, work)
+
+
+@njit(cache=True, nogil=True)
+def _augment(source, graph, state, work):  # type: ignore[no-untyped-def]
+    """All shortest paths that give flow to one column, by depth-first search; each edge is left for good when it leads nowhere."""
+    start, column, owner, of_group, of_column, begin, group_end, column_end = graph
+    flow, need, slack = state
+    far_column, far_group, _, at, within, path = work
+    depth = 0  # path: edge from a column to a group, edge of that group to the column that gives way, and so on
+    j = source
+    while need[source] > 0:
+        # at column j: find a group one step on
+        g = -1
+        while at[j] < column_end[j]:
+            e = of_column[at[j]]
+            if far_group[owner[e]] == far_column[j] + 1:
+                g = owner[e]
+                path[depth] = e
+                break
+            at[j] += 1
+        if g < 0:
+            if depth == 0:
+                return
+            within[owner[path[depth - 1]]] += 1  # that column is a dead end
+            depth -= 2
+            j = column[path[depth]]
+            g = owner[path[depth]]
+        if slack[g] > 0:
+            move = min(need[source], slack[g])
+            for k in range(1, depth, 2):
+                move = min(move, flow[path[k]])
+            for k in range(0, depth + 1, 2):
+                flow[path[k]] += move
+            for k in range(1, depth, 2):
+                flow[path[k]] -= move
+            slack[g] -= move
+            need[source] -= move
+            depth = 0
+            j = source
+            continue
+        following = -1
+        while within[g] < group_end[g]:
+            e = of_group[within[g]]
+            if flow[e] > 0 and far_column[column[e]] == far_group[g] + 1:
+                following = e
+                break
+            within[g] += 1
+        if following < 0:
+            at[j] += 1  # that group is a dead end
+            continue
+        path[depth + 1] = following
+        depth += 2
+        j = column[following]
+
+
+@njit(cache=True, nogil=True)
+def _partitioned(items, first, last, far):  # type: ignore[no-untyped-def]
+    """Items[first:last] with those of far ≥ 0 in front; where the others begin."""
+    k = first
+    for i in range(first, last):
+        if far[items[i]] >= 0:
+            items[i], items[k] = items[k], items[i]
+            k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def _separate(low_columns, high_groups, graph, far_column, far_group):  # type: ignore[no-untyped-def]
+    """Edges between a group of the upper piece and a column of the lower leave both lists; they carry no flow."""
+    start, column, owner, of_group, of_column, begin, group_end, column_end = graph
+    for g in high_groups:
+        k = start[g]
+        for i in range(start[g], group_end[g]):
+            if far_column[column[of_group[i]]] >= 0:
+                of_group[i], of_group[k] = of_group[k], of_group[i]
+                k += 1
+        group_end[g] = k
+    for j in low_columns:
+        k = begin[j]
+        for i in range(begin[j], column_end[j]):
+            if far_group[owner[of_column[i]]] < 0:
+                of_column[i], of_column[k] = of_column[k], of_column[i]
+                k += 1
+        column_end[j] = k

@@ -1,0 +1,194 @@
+"""Compiled prox of covers whose groups are nested or disjoint, over pairing heaps that blocks of equal values share."""
+
+import numpy as np
+from numba import njit
+
+from hullabaloo.geometry.submodular.water_kernels import added, water_level
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _melded(a, b, value, child, sibling):  # type: ignore[no-untyped-def]
+    """One heap of two, each given by its root or −1."""
+    if a < 0:
+        return b
+    if b < 0:
+        return a
+    if value[a] < value[b]:
+        a, b = b, a
+    sibling[b] = child[a]
+    child[a] = b
+    return a
+
+
+@njit(cache=True, nogil=True)
+def _without_top(root, value, child, sibling):  # type: ignore[no-untyped-def]
+    """The heap less its root: children melded in pairs, then the pairs from the last to the first."""
+    pairs = -1
+    here = child[root]
+    while here >= 0:
+        other = sibling[here]
+        if other < 0:
+            sibling[here] = pairs
+            pairs = here
+            break
+        following = sibling[other]
+        pair = _melded(here, other, value, child, sibling)
+        sibling[pair] = pairs
+        pairs = pair
+        here = following
+    heap = -1
+    while pairs >= 0:
+        following = sibling[pairs]
+        sibling[pairs] = -1
+        heap = _melded(heap, pairs, value, child, sibling)
+        pairs = following
+    return heap
+
+
+@njit(cache=True, nogil=True)
+def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]
+    """argmin over u ≥ 0 of Σ_i charge_i max over the columns below node i of u + ½‖u − a‖², for 0 ≤ a ≤ 1.
+
+    Nodes are numbered children first, up[i] is the node around node i or −1; the columns that belong to node i and to
+    none of its children are column[start[i]:start[i + 1]]. The prox of the sum is the composition of the proxes of the
+    nodes, innermost first (Jenatton, Mairal, Obozinski, Bach 2011, Theorem 1), and each of these lowers the largest
+    values below its node to one level. So values below a node are a heap of blocks, a block being columns that a level
+    has made equal: it keeps its number of columns and Σ a − Σ charges in double-double, so that a level does not
+    inherit the rounding of the levels before it. A node pops blocks while they stand above its level and pushes one:
+    O(p log p) for nodes and columns p, whatever the depth.
+    """
+    p, m = a.size, up.size
+    value = a.copy()
+    lost = np.zeros(p)  # low parts; the high part is `total`
+    total = a.copy()
+    count = np.ones(p, np.int64)
+    child = np.full(p, -1, np.int64)
+    sibling = np.full(p, -1, np.int64)
+    heap = np.full(m, -1, np.int64)
+    level = np.empty(m)
+    scratch = np.empty(p)
+    for i in range(m):
+        root = heap[i]
+        first, last = start[i], start[i + 1]
+        outer = up[i]
+        if root < 0 and last > first:
+            n = last - first
+            for k in range(n):
+                scratch[k] = a[column[first + k]]
+            t, bound, hi, lo, size = water_level(scratch, n, charge[i])
+            level[i] = max(t, 0.0)
+            if outer < 0 or t <= 0.0:
+                continue
+            block = -1
+            for k in range(first, last):
+                j = column[k]
+                if a[j] > bound:
+                    block = j
+                elif a[j] > 0.0:
+                    root = _melded(root, j, value, child, sibling)
+        else:
+            for k in range(first, last):
+                if a[column[k]] > 0.0:
+                    root = _melded(root, column[k], value, child, sibling)
+            block, t, hi, lo, size = root, np.inf, -charge[i], 0.0, 0
+            while root >= 0 and (size == 0 or value[root] > t):
+                hi, lo = added(hi, lo, total[root])
+                hi, lo = added(hi, lo, lost[root])
+                size += count[root]
+                t = hi / size
+                root = _without_top(root, value, child, sibling)
+            if block < 0 or t <= 0.0:
+                level[i] = 0.0
+                continue
+            level[i] = t
+            if outer < 0:
+                continue
+        value[block], total[block], lost[block], count[block] = t, hi, lo, size
+        child[block] = sibling[block] = -1
+        if root >= 0:
+            root = _melded(root, block, value, child, sibling)
+        else:
+            root = block
+        heap[outer] = _melded(heap[outer], root, value, child, sibling)
+    out = np.empty(p)
+    for i in range(m - 1, -1, -1):
+        if up[i] >= 0:
+            level[i] = min(level[i], level[up[i]])
+        for k in range(start[i], start[i + 1]):
+            out[column[k]] = min(a[column[k]], level[i])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def disjoint_prox(a, charge, start, column):  # type: ignore[no-untyped-def]
+    """`laminar_prox` of nodes none of which is inside another: each lowers its largest values to one level."""
+    out = a.copy()
+    scratch = np.empty(a.size)
+    for i in range(charge.size):
+        first, last = start[i], start[i + 1]
+        for k in range(first, last):
+            scratch[k - first] = a[column[k]]
+        level = max(water_level(scratch, last - first, charge[i])[0], 0.0)
+        for k in range(first, last):
+            out[column[k]] = min(out[column[k]], level)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def children_first(parent):  # type: ignore[no-untyped-def]
+    """A forest's nodes so that each stands after all that are below it, next to them; shorter than p when there is a cycle."""
+    p = parent.size
+    child = np.full(p, -1, np.int64)
+    sibling = np.full(p, -1, np.int64)
+    top = -1
+    for j in range(p):
+        if parent[j] < 0:
+            sibling[j] = top
+            top = j
+        else:
+            sibling[j] = child[parent[j]]
+            child[parent[j]] = j
+    order = np.empty(p, np.int64)
+    stack = np.empty(p, np.int64)
+    done, depth = 0, 0
+    while top >= 0:  # parents first, each followed at once by what is below it; filled from the end
+        stack[0] = top
+        top = sibling[top]
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            j = stack[depth]
+            done += 1
+            order[p - done] = j
+            below = child[j]
+            while below >= 0:
+                stack[depth] = below
+                depth += 1
+                below = sibling[below]
+    return order[p - done :]
+
+
+@njit(cache=True, nogil=True)
+def nesting(start, column, p):  # type: ignore[no-untyped-def]
+    """Give (parent of each group, innermost group of each column), groups in the order of rising sizes; no entries when two groups cross."""
+    m = start.size - 1
+    parent = np.full(m, -1, np.int64)
+    inner = np.full(p, -1, np.int64)
+    outer = np.full(p, -1, np.int64)  # the largest group so far that holds the column
+    seen = np.zeros(m, np.int64)
+    for g in range(m):
+        for k in range(start[g], start[g + 1]):
+            h = outer[column[k]]
+            if h >= 0:
+                seen[h] += 1
+        for k in range(start[g], start[g + 1]):
+            j = column[k]
+            h = outer[j]
+            if h >= 0:
+                if parent[h] < 0 and seen[h] != start[h + 1] - start[h]:
+                    return parent[:0], inner[:0]
+                parent[h] = g
+            else:
+                inner[j] = g
+            outer[j] = g
+    return parent, inner
