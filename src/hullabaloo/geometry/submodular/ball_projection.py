@@ -1,18 +1,56 @@
-"""Projection onto {Ω ≤ radius}."""
+"""Projection onto {Ω ≤ radius}: the prox of τΩ at the τ where its norm is the radius."""
+
+import math
 
 import numpy as np
 
 from hullabaloo.geometry.checks import Vector, vector
-from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.norm import dual_omega, omega, prox
+from hullabaloo.geometry.submodular.norm import falling_order, omega, prox
+from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
+
+_LIMIT = 100
+_SAME = 2.0**-50
 
 
 def project_ball(function: SetFunction, theta: Vector, radius: float) -> Vector:
-    """argmin ½‖u − θ‖² over Ω(u) ≤ radius; a copy of θ inside."""
+    """argmin ½‖u − θ‖² over Ω(u) ≤ radius; a copy of θ inside.
+
+    **Guarantee.** In an order of the coordinates in which the answer falls, Ω is linear, and the answer is the falling
+    vector of that bounded cost nearest to |θ|, which `falling_projection` finds to the last digits. For F of the
+    cardinality the order is that of |θ|. Else the order is that of the prox of τΩ, τ the multiplier found along the
+    order before; when the answer repeats, that prox has norm `radius`, so that τ is the root and the prox the answer.
+    Ω of the prox falls in τ, and a τ outside the bracket so far is replaced by its middle.
+    """
     theta = vector(theta, dimension=function.dimension)
     if omega(function, theta) <= radius:
         return theta.copy()
-    high = dual_omega(function, theta).value
-    tau = increasing_root(lambda weight: radius - omega(function, prox(function, theta, weight)), 0.0, high)
-    return prox(function, theta, tau)
+    size = np.abs(theta)
+    u, tau = _along(function, size, falling_order(size), radius)
+    if not isinstance(function, HasCardinalityForm):
+        low, high = 0.0, math.inf
+        for _ in range(_LIMIT):
+            fitted = prox(function, size, tau)
+            cost = omega(function, fitted)
+            if cost > radius:
+                low = tau
+            else:
+                high = tau
+            if cost > 0.0:
+                before = u
+                u, tau = _along(function, size, falling_order(fitted), radius)
+                if np.abs(u - before).max() <= _SAME * u.max():
+                    break
+            if not low < tau < high:
+                tau = 0.5 * (low + high) if high < math.inf else 2.0 * low
+            if tau in (low, high):
+                break
+    return np.copysign(u, theta) + 0.0
+
+
+def _along(function: SetFunction, size: Vector, order: Vector, radius: float) -> tuple[Vector, float]:
+    from hullabaloo.geometry.submodular.isotonic_kernels import falling_projection
+
+    u = np.empty(size.size)
+    u[order], tau = falling_projection(size[order], function.gains(order), radius)
+    return u, tau

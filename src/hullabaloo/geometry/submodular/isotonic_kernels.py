@@ -4,6 +4,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_LIMIT = 200
+
 
 @njit(cache=True, nogil=True)
 def untangle(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
@@ -17,45 +19,174 @@ def untangle(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def falling_fit(
-    t: NDArray[np.float64], order: NDArray[np.int64], gains: NDArray[np.float64], weight: float
-) -> NDArray[np.float64]:
-    """The u with u[order] falling and at least 0 that minimises ½‖u[order] − (t[order] − weight·gains)‖².
+def falling_fit(t: NDArray[np.float64], gains: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    """The falling u ≥ 0 nearest to t − weight·gains: exact isotonic regression and positive part, O(p)."""
+    high, low, length, count = _pooled(t, gains, weight)
+    u = np.zeros(t.size)
+    k = 0
+    for block in range(count):
+        mean = (high[block] + low[block]) / length[block]
+        if mean <= 0.0:
+            break
+        for _ in range(length[block]):
+            u[k] = mean
+            k += 1
+    return u
 
-    Pools adjacent violators (Ayer et al. 1955) in O(p); the sum of a block is an unevaluated pair of doubles, so that
-    its mean is right to the last digits whatever the length of the block.
+
+@njit(cache=True, nogil=True)
+def falling_projection(
+    t: NDArray[np.float64], gains: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.float64], float]:
+    """The falling u ≥ 0 with Σ gains·u = radius nearest to t, and its multiplier; for t whose fit has a larger sum.
+
+    u is the fit to t − τ·gains at the root τ of a falling, piecewise linear function: a block of the fit, with sums T of
+    t and D of gains over n entries, is at (T − τD)/n, so that the blocks at any τ give a next one (Newton), kept in a
+    bracket, until the blocks repeat. To the left of the root t is replaced by t − τ·gains, and τ is written as the
+    largest T/D less a rest, so that the digits of u survive however far t is.
     """
-    p = order.size
-    high = np.empty(p)
-    low = np.empty(p)
-    length = np.empty(p, dtype=np.int64)
+    top = np.abs(t).max()
+    scale = 2.0 ** np.floor(np.log2(top))
+    given = t / scale
+    target = radius / scale
+    current = given.copy()
+    passed, end = 0.0, np.inf  # the root lies in [0, end] beyond current = given − passed·gains
+    length, count = _active(current, gains, 0.0)
+    beyond = _root(current, gains, length, count, target, np.empty(count))
+    for _ in range(_LIMIT):
+        newton = 0.0 < beyond < end
+        if not newton and end == np.inf:
+            break
+        move = beyond if newton else 0.5 * end
+        if move <= 1e-18:
+            break
+        lengths, found = _active(current, gains, move)
+        if found == 0:
+            beyond = end = move
+            continue
+        same = newton and found == count and np.array_equal(lengths[:found], length[:count])
+        if same:
+            break
+        length, count = lengths, found
+        beyond = _root(current, gains, length, count, target, np.empty(count))
+        if beyond >= move:
+            for k in range(t.size):
+                current[k] -= move * gains[k]
+            passed += move
+            end -= move
+            beyond -= move
+        else:
+            end = move
+    level = np.empty(count)
+    multiplier = _root(given, gains, length, count, target, level)
+    if not _falls(level):
+        multiplier = passed + _root(current, gains, length, count, target, level)
+    u = np.zeros(t.size)
+    k = 0
+    total = 0.0
+    least = np.inf
+    for block in range(count):
+        least = min(least, max(0.0, level[block]))
+        for _ in range(length[block]):
+            u[k] = least
+            total += least * gains[k]
+            k += 1
+    if total > target * (1.0 + 1e-12):
+        u *= target / total
+    return u * scale, multiplier * scale
+
+
+@njit(cache=True, nogil=True)
+def _active(t: NDArray[np.float64], gains: NDArray[np.float64], weight: float) -> tuple[NDArray[np.int64], int]:
+    """The lengths of the blocks of the fit that are above 0."""
+    high, _, length, count = _pooled(t, gains, weight)
+    kept = 0
+    while kept < count and high[kept] > 0.0:
+        kept += 1
+    return length, kept
+
+
+@njit(cache=True, nogil=True)
+def _root(
+    t: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    length: NDArray[np.int64],
+    count: int,
+    target: float,
+    level: NDArray[np.float64],
+) -> float:
+    """The τ at which the blocks reach the target; their levels there into `level`."""
+    total = np.empty(count)
+    price = np.empty(count)
+    k = 0
+    highest = -1
+    best = -np.inf
+    for block in range(count):
+        total[block], price[block] = 0.0, 0.0
+        total_lost, price_lost = 0.0, 0.0
+        for _ in range(length[block]):
+            total[block], total_lost = _plus(total[block], total_lost, t[k])
+            price[block], price_lost = _plus(price[block], price_lost, gains[k])
+            k += 1
+        total[block] += total_lost
+        price[block] += price_lost
+        if price[block] > 0.0 and total[block] / price[block] > best:
+            highest = block
+            best = total[block] / price[block]
+    if highest < 0:  # nothing here costs anything
+        level[:] = total / length[:count]
+        return 0.0
+    reached, slope, reached_lost, slope_lost = 0.0, 0.0, 0.0, 0.0
+    for block in range(count):
+        rest = 0.0 if block == highest else total[block] - best * price[block]
+        total[block] = min(0.0, rest) if price[block] > 0.0 else rest
+        share = price[block] / length[block]
+        reached, reached_lost = _plus(reached, reached_lost, share * total[block])
+        slope, slope_lost = _plus(slope, slope_lost, share * price[block])
+    rest = (reached + reached_lost - target) / (slope + slope_lost)
+    for block in range(count):
+        level[block] = (total[block] - rest * price[block]) / length[block]
+    return best + rest
+
+
+@njit(cache=True, nogil=True)
+def _falls(level: NDArray[np.float64]) -> bool:
+    """Whether the levels fall and are at least 0."""
+    for block in range(level.size):
+        if level[block] < 0.0 or (block > 0 and level[block] > level[block - 1]):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _pooled(
+    t: NDArray[np.float64], gains: NDArray[np.float64], weight: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], int]:
+    """The blocks of the falling vector nearest to t − weight·gains: sums (two doubles each), lengths, count.
+
+    Adjacent violators are pooled (Ayer et al. 1955); every sum is exact but for what two doubles cannot hold.
+    """
+    high = np.empty(t.size)
+    low = np.empty(t.size)
+    length = np.empty(t.size, dtype=np.int64)
     top = -1
-    for k in range(p):
-        a = t[order[k]]
-        b = -weight * gains[k]
-        s = a + b
-        c = s - a
-        e = (a - (s - c)) + (b - c)
+    for k in range(t.size):
+        s, e = _plus(t[k], 0.0, -weight * gains[k])
         n = 1
         while top >= 0 and high[top] * n <= s * length[top]:
-            a = high[top]
-            h = a + s
-            c = h - a
-            e += low[top] + ((a - (h - c)) + (s - c))
-            s = h
+            s, e = _plus(s, e + low[top], high[top])
             n += length[top]
             top -= 1
         top += 1
         high[top] = s
         low[top] = e
         length[top] = n
-    u = np.zeros(p)
-    k = 0
-    for block in range(top + 1):
-        mean = (high[block] + low[block]) / length[block]
-        if mean <= 0.0:
-            break
-        for _ in range(length[block]):
-            u[order[k]] = mean
-            k += 1
-    return u
+    return high, low, length, top + 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _plus(s: float, e: float, x: float) -> tuple[float, float]:
+    """s + x, and e with what the sum lost (Knuth)."""
+    h = s + x
+    c = h - s
+    return h, e + ((s - (h - c)) + (x - c))

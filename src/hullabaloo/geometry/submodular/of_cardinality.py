@@ -29,8 +29,10 @@ def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
 
     v = vector(v)
     size = np.abs(v)
-    fitted: Vector = falling_fit(size, np.argsort(-size), steps, weight)
-    return np.copysign(fitted, v) + 0.0
+    order = np.argsort(-size)
+    u = np.empty(v.size)
+    u[order] = falling_fit(size[order], steps, weight)
+    return np.copysign(u, v) + 0.0
 
 
 def sorted_width(steps: Vector) -> Width:
