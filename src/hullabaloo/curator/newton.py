@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.objective import Local, Objective, euclidean
-from hullabaloo.curator.shape import Copies, Kinks
+from hullabaloo.curator.shape import Kinks, multiplied
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.quadratic.linear_system import factorise
 
@@ -66,7 +66,7 @@ def model_minimiser(objective: Objective, theta: Array, gradient: Array, hessian
         solved = minimise_quadratic(hessian, cross, feasible=shape.body, start=theta)
     else:
         assert shape.penalty is not None
-        solved = minimise_quadratic(hessian, cross, penalty=Copies(shape.penalty, shape.copies), start=theta)
+        solved = minimise_quadratic(hessian, cross, penalty=multiplied(shape.penalty, shape.copies), start=theta)
     return solved.theta
 
 

@@ -6,7 +6,15 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.geometry import ConvexSet, HasElasticForm, Penalty, PenaltyWithFreeIntercept, Projectable
+from hullabaloo.geometry import (
+    ConvexSet,
+    HasElasticForm,
+    Penalty,
+    PenaltyWithFreeIntercept,
+    Projectable,
+    SubmodularPenalty,
+)
+from hullabaloo.quadratic.order_faces import plainer, without_free
 
 Array = npt.NDArray[np.float64]
 
@@ -49,6 +57,7 @@ class Shape:
 
 def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge: float, p: int) -> tuple[Shape, Array]:
     """The shape of `copies · ψ` and C, and the squares: at least the ridge in every coordinate, more where ψ has more."""
+    feasible = plainer(feasible)
     body = feasible if isinstance(feasible, Projectable) else None
     weights = elastic_weights(penalty, p)
     if weights is None:
@@ -59,10 +68,7 @@ def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge:
 
 def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
     """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
-    free = 0
-    while isinstance(penalty, PenaltyWithFreeIntercept):
-        free += penalty.columns
-        penalty = penalty.penalty
+    penalty, free = without_free(plainer(penalty))
     if not isinstance(penalty, HasElasticForm):
         return None
     kinks, squares = penalty.elastic_weights(p - free)
@@ -96,6 +102,15 @@ class Kinks(Penalty, HasElasticForm):
     def to_dict(self) -> dict[str, Any]:
         """A word: this never leaves the curator."""
         return {"kind": "kinks"}
+
+
+def multiplied(penalty: Penalty, copies: float) -> Penalty:
+    """`copies · ψ`, as what the quadratic solver knows where it knows it."""
+    if isinstance(penalty, PenaltyWithFreeIntercept):
+        return PenaltyWithFreeIntercept(multiplied(penalty.penalty, copies), penalty.columns)
+    if isinstance(penalty, SubmodularPenalty):
+        return SubmodularPenalty(penalty.function, copies * penalty.strength)
+    return Copies(penalty, copies)
 
 
 @final

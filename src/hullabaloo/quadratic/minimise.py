@@ -20,11 +20,14 @@ from hullabaloo.geometry import (
     Penalty,
     PenaltyWithFreeIntercept,
     Projectable,
+    SubmodularBall,
+    SubmodularPenalty,
     WithIntercept,
     require,
 )
 from hullabaloo.quadratic.active_faces import minimise
 from hullabaloo.quadratic.linear_system import Spectrum, cholesky, factorise, solve, solve_on_ball
+from hullabaloo.quadratic.order_faces import OnOrders, plainer, without_free
 from hullabaloo.quadratic.shapes import OnSet, Quadratic, Shape, WithPenalty, WithWeights
 
 Array = npt.NDArray[np.float64]
@@ -103,7 +106,7 @@ def minimise_quadratic(
         array([1., 3.])
     """
     a, b = _checked(gram, cross)
-    penalty = penalty or NoPenalty()
+    feasible, penalty = plainer(feasible), plainer(penalty or NoPenalty())
     a, weight = _with_squares(a, penalty)
     _require_convex(a)
     if feasible is not None:
@@ -153,8 +156,13 @@ class _Problem:
     limit: int
 
     def shape(self) -> Shape:
+        if isinstance(self.feasible, SubmodularBall):
+            return OnOrders(self.feasible)
         if isinstance(self.feasible, Projectable):
             return OnSet(self.feasible)
+        core, free = without_free(self.penalty)
+        if isinstance(core, SubmodularPenalty):
+            return OnOrders(core, free)
         return WithPenalty(self.penalty) if self.weight is None else WithWeights(self.weight)
 
 
@@ -185,9 +193,7 @@ def _require_convex(a: Array) -> None:
 
 def _with_squares(a: Array, penalty: Penalty) -> tuple[Array, Array | None]:
     """Move the l2 part of the penalty into A; give A and the weights of the l1 part (None: of another form)."""
-    core, free = penalty, 0
-    if isinstance(penalty, PenaltyWithFreeIntercept):
-        core, free = penalty.penalty, penalty.columns
+    core, free = without_free(penalty)
     if not isinstance(core, HasElasticForm):
         return a, None
     weight, squares = core.elastic_weights(len(a) - free)
@@ -212,11 +218,11 @@ def _solver(problem: _Problem) -> _Solve:
     penalty = problem.penalty
     if (
         feasible is None
-        and weight is not None
         and isinstance(penalty, PenaltyWithFreeIntercept)
         and penalty.columns == 1
+        and (weight is not None or isinstance(penalty.penalty, SubmodularPenalty))
     ):
-        inner = replace(problem, penalty=penalty.penalty, weight=weight[:-1])
+        inner = replace(problem, penalty=penalty.penalty, weight=None if weight is None else weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()
 
