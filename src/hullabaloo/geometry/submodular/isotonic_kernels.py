@@ -22,15 +22,18 @@ def untangle(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
 def falling_fit(t: NDArray[np.float64], gains: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     """The falling u ≥ 0 nearest to t − weight·gains: exact isotonic regression and positive part, O(p)."""
     high, low, length, count = _pooled(t, gains, weight)
-    u = np.zeros(t.size)
+    u = np.empty(t.size)
     k = 0
     for block in range(count):
-        mean = (high[block] + low[block]) / length[block]
+        mean = high[block] + low[block]
+        if length[block] > 1:
+            mean /= length[block]
         if mean <= 0.0:
             break
         for _ in range(length[block]):
             u[k] = mean
             k += 1
+    u[k:] = 0.0
     return u
 
 
@@ -173,7 +176,9 @@ def _pooled(
     for k in range(t.size):
         s, e = _plus(t[k], 0.0, -weight * gains[k])
         n = 1
-        while top >= 0 and high[top] * n <= s * length[top]:
+        while top >= 0:
+            if (high[top] > s) if n == length[top] else (high[top] * n > s * length[top]):
+                break
             s, e = _plus(s, e + low[top], high[top])
             n += length[top]
             top -= 1
