@@ -12,6 +12,7 @@ from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, prospects, weights
 from hullabaloo.planning.lower_bounds import LowerBound, lower_bounds
 from hullabaloo.planning.prospectus import Prospect, Prospectus
+from hullabaloo.planning.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def prospectus(posed: Posed, budget: Budget) -> Prospectus:
         prospects=tuple(Prospect.of(one, posed.allowance, delta) for one in found),
         lower_bounds=_bounds(posed, budget),
         constant=constant,
+        upper_bounds=upper_bounds(posed.problem, found),
     )
 
 

@@ -14,9 +14,19 @@ from hullabaloo.curator.shape import elastic_weights, shape_of
 from hullabaloo.curator.vector_objective import VectorObjective
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require
+from hullabaloo.geometry import (
+    ConvexSet,
+    HasProximalForm,
+    Penalty,
+    Projectable,
+    SubmodularBall,
+    SubmodularPenalty,
+    WithIntercept,
+    require,
+)
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
+from hullabaloo.quadratic.order_faces import without_free
 
 Array = npt.NDArray[np.float64]
 
@@ -127,6 +137,19 @@ def refuse_unfit(loss: AnyLoss, feasible: Any, penalty: Penalty, dimension: int,
             "'mirror_descent' for quantiles."
         )
     refuse_both(feasible, penalty, dimension, what)
+    _refuse_rough(feasible, penalty, what)
+
+
+def _refuse_rough(feasible: Any, penalty: Penalty, what: str) -> None:
+    """Refuse a norm of a set function whose prox is known to no stated precision."""
+    body = feasible.body if isinstance(feasible, WithIntercept) else feasible
+    for shape in (body, without_free(penalty)[0]):
+        if isinstance(shape, SubmodularBall | SubmodularPenalty) and not isinstance(shape.function, HasProximalForm):
+            raise CapabilityError(
+                f"{what} was asked with the structure {shape.function!r}, whose prox is found by an iteration that states no error, but what a minimiser "
+                "reveals rests on one within 2^-48. Use solver='gradient' or 'mirror_descent' (or 'dual_frank_wolfe' with a penalty), or write the structure as a "
+                "GroupCover, Intervals or ConcaveCardinality, whose proxes are exact."
+            )
 
 
 def refuse_both(feasible: Any, penalty: Penalty, dimension: int, what: str) -> None:

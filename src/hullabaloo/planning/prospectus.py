@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.planning.lower_bounds import LowerBound
 from hullabaloo.planning.outlook import Outlook
+from hullabaloo.planning.upper_bounds import UpperBound
 from hullabaloo.privacy import Allowance, epsilon_of
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 
@@ -98,6 +99,7 @@ class Prospectus:
         prospects: a line for each solver, the best first.
         lower_bounds: what no private method can do better than, in the worst case.
         constant: excess risk of the best constant prediction in each scenario, by the scenario's name.
+        upper_bounds: what plans lose at most, in expectation over their noise; for structured problems.
     """
 
     title: str
@@ -106,6 +108,7 @@ class Prospectus:
     prospects: tuple[Prospect, ...]
     lower_bounds: tuple[LowerBound, ...]
     constant: tuple[tuple[str, float], ...]
+    upper_bounds: tuple[UpperBound, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(
@@ -148,6 +151,11 @@ class Prospectus:
                 f"In the worst case no private method does better than {bound.value:.2g} ({bound.name}{kind}): {bound.holds}. "
                 f"{bound.source}."
             )
+        for most in self.upper_bounds:
+            lines.append(
+                f"{most.solver} loses at most {most.value:.2g} in expectation, {most.noise:.2g} of it by noise, against any coefficients of norm "
+                f"up to {most.size:.2g}, by the loss with clipped derivatives: {most.holds}. {most.source}."
+            )
         lines += [f"{one.solver} cannot: {one.reason}" for one in self.prospects if not one.able]
         lines.append(
             "Excess risk is that of the training objective over its minimum, on the unit domain. Nothing was read or spent."
@@ -169,6 +177,9 @@ class Prospectus:
                 {name: finite(getattr(one, name)) for name in LowerBound.__slots__} for one in self.lower_bounds
             ],
             "constant": {name: finite(value) for name, value in self.constant},
+            "upper_bounds": [
+                {name: finite(getattr(one, name)) for name in UpperBound.__slots__} for one in self.upper_bounds
+            ],
         }
 
     def plot(self) -> "Figure":

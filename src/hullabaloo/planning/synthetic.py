@@ -11,10 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.losses import KernelCode
+from hullabaloo.geometry import SetFunction, SubmodularBall
+from hullabaloo.losses import KernelCode, VectorLoss
+from hullabaloo.planning.structured import structured
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
+from hullabaloo.solvers.restoring import structure_of
 
 Array = npt.NDArray[np.float64]
 
@@ -114,7 +117,10 @@ def _model(problem: Problem, scenario: Scenario, X: Array, slopes: int) -> Array
     if slopes == 0:
         return np.zeros((0, k))
     theta = np.column_stack([normals(slopes, 200 + 10 * scenario.number + column) for column in range(k)])
-    if problem.constraint is not None:
+    function = structure_of(problem)
+    if function is not None:
+        theta = _of_structure(problem, function, scenario, slopes)
+    elif problem.constraint is not None:
         theta = _member(problem, scenario, theta)
     scale = float(np.sqrt(np.mean((X @ theta - (X @ theta).mean(axis=0)) ** 2)))
     wanted = math.sqrt(_signal_variance(problem, scenario))
@@ -122,6 +128,22 @@ def _model(problem: Problem, scenario: Scenario, X: Array, slopes: int) -> Array
         factor = wanted / scale
         theta = theta * (factor if problem.constraint is None else min(1.0, factor))
     return np.asarray(theta, dtype=np.float64)
+
+
+def _of_structure(problem: Problem, function: SetFunction, scenario: Scenario, slopes: int) -> Array:
+    """Coefficients on supports that the set function makes cheap; under a ball of its norm, at its radius."""
+    k, stream = problem.targets, 1000 + 100 * scenario.number
+    if k > 1 and function.dimension == slopes * k:
+        theta = structured(function, 1, slopes * k, stream).reshape(slopes, k)
+    else:
+        theta = structured(function, k, slopes, stream)
+    body = problem.constraint
+    if body is None:
+        return theta
+    assert isinstance(body, SubmodularBall)
+    together = isinstance(problem.loss, VectorLoss)
+    parts = theta.reshape(-1, 1) if together else theta
+    return np.column_stack([part / body.gauge(part) for part in parts.T]).reshape(theta.shape)
 
 
 def _member(problem: Problem, scenario: Scenario, direction: Array) -> Array:

@@ -37,6 +37,7 @@ from hullabaloo.privacy import (
 )
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.reference import Reference
+from hullabaloo.solvers.restoring import ZERO, restored, structure_of
 
 Array = npt.NDArray[np.float64]
 
@@ -49,9 +50,6 @@ EXPLAINED = 0.4
 
 INTERCEPT = 0.3
 """Square of its intercept for a squared loss."""
-
-ZERO = 6.0
-"""Beside an l1 penalty, coefficients within so many standard deviations of the faint noise are the zeros they were."""
 
 
 @final
@@ -116,6 +114,9 @@ class ObjectivePerturbationSolver(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Ask for the minimiser; undo what the faint noise on it did to the set's and the penalty's shape."""
         theta = curator.perturbed_minimizer()
+        function = structure_of(problem)
+        if function is not None:
+            theta = restored(problem, function, theta, plan.settings["output_sigma"])
         if isinstance(problem.feasible, Projectable):
             theta = problem.feasible.project(theta)
         elif isinstance(problem.penalty, HasElasticForm):
