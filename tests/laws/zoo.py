@@ -1,6 +1,7 @@
 """Every exported set and penalty with sample instances; a class that is exported without samples fails here."""
 
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,10 @@ import numpy as np
 
 from hullabaloo import geometry
 from hullabaloo.geometry import (
+    BoundedCardinality,
     Box,
+    Cardinality,
+    ConcaveCardinality,
     ConvexSet,
     ElasticBall,
     ElasticNetPenalty,
@@ -24,8 +28,12 @@ from hullabaloo.geometry import (
     Penalty,
     PenaltyWithFreeIntercept,
     Polytope,
+    SetFunction,
     Simplex,
     SquaredL2Penalty,
+    SubmodularBall,
+    SubmodularPenalty,
+    SubmodularPolyhedron,
     VerticesWithIntercept,
     WithIntercept,
     with_free_intercept,
@@ -58,6 +66,17 @@ def _hulls(p: int) -> list[ConvexSet]:
     return [Polytope(np.concatenate([axes, -2.0 * axes])), Polytope(scattered), Polytope(segment), Polytope(axes[:1])]
 
 
+def set_functions(p: int) -> list[SetFunction]:
+    """A set function of every family, for p columns."""
+    return [
+        Cardinality(),
+        BoundedCardinality(),
+        BoundedCardinality(3),
+        ConcaveCardinality.power(p, 0.5),
+        ConcaveCardinality(tuple(np.arange(p, 0, -1) / p)),
+    ]
+
+
 def _across(p: int) -> int:
     return max(d for d in range(1, p + 1) if p % d == 0 and d * d <= p)
 
@@ -78,6 +97,14 @@ SET_SAMPLES: dict[type[ConvexSet], Callable[[int], list[ConvexSet]]] = {
         ElasticBall(a, r) for a, r in ((0.5, 1.0), (0.02, 40.0), (0.98, 0.3), (0.0, 2.0), (1.0, 2.0))
     ],
     NuclearBall: lambda p: [NuclearBall(1.0, _across(p)), NuclearBall(30.0, p // _across(p)), NuclearBall(0.4, 1)],
+    SubmodularBall: lambda p: [
+        SubmodularBall(function, radius)
+        for function, radius in zip(set_functions(p), itertools.cycle((2.5, 0.04, 60.0)), strict=False)
+    ],
+    SubmodularPolyhedron: lambda p: [
+        SubmodularPolyhedron(function, radius)
+        for function, radius in zip(set_functions(p), itertools.cycle((0.7, 30.0, 0.02)), strict=False)
+    ],
     WithIntercept: lambda p: [with_intercept(L2Ball(1.0), 0.5, 0.5), with_intercept(Box(-1.0, 1.0), -1.0, 3.0, p)],
     VerticesWithIntercept: lambda p: [
         with_intercept(L1Ball(2.0), -1.0, 3.0),
@@ -92,6 +119,7 @@ PENALTY_SAMPLES: dict[type[Penalty], Callable[[int], list[Penalty]]] = {
     ElasticNetPenalty: lambda p: [ElasticNetPenalty(0.8, ratio) for ratio in (0.0, 0.3, 1.0)],
     GroupPenalty: lambda p: [GroupPenalty(partition(p), 0.4), GroupPenalty([range(p)], 0.0)],
     NuclearPenalty: lambda p: [NuclearPenalty(0.6, _across(p)), NuclearPenalty(0.0, p), NuclearPenalty(1.5, 1)],
+    SubmodularPenalty: lambda p: [SubmodularPenalty(function, 0.4) for function in set_functions(p)],
     PenaltyWithFreeIntercept: lambda p: [with_free_intercept(L1Penalty(0.7)), with_free_intercept(NoPenalty(), p)],
 }
 

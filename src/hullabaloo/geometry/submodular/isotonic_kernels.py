@@ -19,8 +19,10 @@ def untangle(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def falling_fit(t: NDArray[np.float64], gains: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    """The falling u ≥ 0 nearest to t − weight·gains: exact isotonic regression and positive part, O(p)."""
+def falling_fit(
+    t: NDArray[np.float64], gains: NDArray[np.float64], weight: float, floor: float = 0.0
+) -> NDArray[np.float64]:
+    """The falling u ≥ floor nearest to t − weight·gains: exact isotonic regression, cut off below; O(p)."""
     high, low, length, count = _pooled(t, gains, weight)
     u = np.empty(t.size)
     k = 0
@@ -28,12 +30,12 @@ def falling_fit(t: NDArray[np.float64], gains: NDArray[np.float64], weight: floa
         mean = high[block] + low[block]
         if length[block] > 1:
             mean /= length[block]
-        if mean <= 0.0:
+        if mean <= floor:
             break
         for _ in range(length[block]):
             u[k] = mean
             k += 1
-    u[k:] = 0.0
+    u[k:] = floor
     return u
 
 
