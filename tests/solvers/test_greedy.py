@@ -302,7 +302,6 @@ def test_rare_indicators_in_sparse_rows_are_fitted() -> None:
         ({"penalty": SquaredL2Penalty(2.0)}, lambda slopes: 0.0 < np.abs(slopes).max() < 0.3),
         ({"penalty": ElasticNetPenalty(1.0, 0.3)}, lambda slopes: np.count_nonzero(slopes) == 0),
     ],
-    ids=str,
 )
 def test_sets_and_penalties_hold(options: dict[str, Any], inside: Callable[[np.ndarray], bool]) -> None:
     rows = table(intercept=True)
