@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from hullabaloo.data import Encoding
-from hullabaloo.data.reference import blocks, columns_of
+from hullabaloo.data.reference import blocks
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.features import columns_of_feature
 
 Group = Sequence[str | int]
 Groups = Mapping[str, Group] | Sequence[Group] | None
@@ -16,18 +17,9 @@ def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], 
     Raises:
         InvalidParameter: no lists of names and places, an unknown one, or a column in two groups.
     """
-    named = list(groups.values()) if isinstance(groups, Mapping) else [] if groups is None else groups
-    if isinstance(named, str) or not isinstance(named, Sequence):
-        raise InvalidParameter(
-            f"The groups are lists of features, such as groups=[['age', 'sex'], ['dose']], but {groups!r} was given."
-        )
     made: list[tuple[int, ...]] = []
     where: dict[int, str | int] = {}
-    for group in named:
-        if isinstance(group, str | int) or not isinstance(group, Sequence) or not group:
-            raise InvalidParameter(
-                f"Each group is a list of at least one feature, such as ['age', 'sex'], but {group!r} was given among the groups."
-            )
+    for group in _lists(groups):
         columns: list[int] = []
         for feature in group:
             places = _places(encoding, feature)
@@ -44,6 +36,32 @@ def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], 
     return (*made, *(block for block in rest if block))
 
 
+def overlapping_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], ...]:
+    """Groups of encoded columns that may overlap, and each feature that none of them names as a group of its own.
+
+    Raises:
+        InvalidParameter: no lists of names and places, or an unknown one.
+    """
+    made = [tuple(sorted({place for one in group for place in _places(encoding, one)})) for group in _lists(groups)]
+    named = {place for group in made for place in group}
+    rest = [tuple(place for place in block if place not in named) for block in blocks(encoding)]
+    return tuple(group for group in (*made, *rest) if group)
+
+
+def _lists(groups: Groups) -> Sequence[Group]:
+    named = list(groups.values()) if isinstance(groups, Mapping) else [] if groups is None else groups
+    if isinstance(named, str) or not isinstance(named, Sequence):
+        raise InvalidParameter(
+            f"The groups are lists of features, such as groups=[['age', 'sex'], ['dose']], but {groups!r} was given."
+        )
+    for group in named:
+        if isinstance(group, str | int) or not isinstance(group, Sequence) or not group:
+            raise InvalidParameter(
+                f"Each group is a list of at least one feature, such as ['age', 'sex'], but {group!r} was given among the groups."
+            )
+    return named
+
+
 def _places(encoding: Encoding, feature: object) -> list[int]:
     names = encoding.feature_names_in
     if isinstance(feature, int) and not isinstance(feature, bool):
@@ -51,9 +69,9 @@ def _places(encoding: Encoding, feature: object) -> list[int]:
             if encoding.layout is None:
                 return [feature]
             assert names is not None
-            return columns_of(encoding, names[feature])
+            return columns_of_feature(encoding, names[feature])
     elif isinstance(feature, str):
-        places = columns_of(encoding, feature)
+        places = columns_of_feature(encoding, feature)
         if places:
             return places
     known = ", ".join(map(repr, (names or encoding.feature_names_out)[:20]))

@@ -4,13 +4,13 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
-from sklearn.linear_model import LogisticRegression as PlainLogistic
+from scipy.special import softmax
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, NuclearBall, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
+from hullabaloo.linear_model.one_vs_rest import plain_logistic, probabilities_apart
 from hullabaloo.linear_model.parameters import one_of
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic
 from hullabaloo.noise import TestKey
@@ -87,12 +87,9 @@ class LogisticRegression(PrivateClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, k), in the order of `classes_`."""
         values = self._linear(X)
-        if values.shape[1] == 1:
-            return np.column_stack([expit(-values[:, 0]), expit(values[:, 0])])
-        if self._multinomial():
+        if values.shape[1] > 1 and self._multinomial():
             return np.asarray(softmax(values, axis=1), dtype=np.float64)
-        apart = expit(values)
-        return np.asarray(apart / np.maximum(apart.sum(axis=1, keepdims=True), 1e-300), dtype=np.float64)
+        return probabilities_apart(values)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of `predict_proba`."""
@@ -117,26 +114,4 @@ class LogisticRegression(PrivateClassifier):
         return "the log-odds" if not self._multinomial() or len(self.classes_) == 2 else "the log-probability"
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
-        plain = PlainLogistic(fit_intercept=self.encoding_.facts.intercept)
-        if coef.shape[0] > 1 and not self._multinomial():
-            from sklearn.multiclass import OneVsRestClassifier
-
-            return _apart(OneVsRestClassifier(plain), coef, intercept, self.classes_)
-        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
-        return plain
-
-
-def _apart(plain: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any]) -> Any:
-    """scikit-learn's one-vs-rest with these coefficients."""
-    from sklearn.base import clone
-    from sklearn.preprocessing import LabelBinarizer
-
-    plain.estimators_ = []
-    for row, constant in zip(coef, intercept, strict=True):
-        one = clone(plain.estimator)
-        one.classes_, one.coef_, one.intercept_ = np.array([0, 1]), row[None, :], np.array([constant])
-        one.n_features_in_ = coef.shape[1]
-        plain.estimators_.append(one)
-    plain.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(classes)
-    plain.classes_ = plain.label_binarizer_.classes_
-    return plain
+        return plain_logistic(self, coef, intercept, together=self._multinomial())

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import NoPenalty
+from hullabaloo.geometry import ElasticNetPenalty, L1Penalty, NoPenalty, Penalty
 from hullabaloo.linear_model.frames import dataframe
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.losses import Squared
@@ -160,7 +160,7 @@ def _intervals(model: "PrivateLinearModel") -> str:
     constraint, penalty = chosen(model, model.encoding_)
     if release.sampling_covariance is None:
         return (
-            f"{'An l1 penalty' if constraint is None else 'A set that holds coefficients back'} makes errors that are not "
+            f"{_penalty(penalty) if constraint is None else 'A set that holds coefficients back'} makes errors that are not "
             "normal, so no intervals are shown. The same release gives those of the unrestricted model, at no further cost: "
             "model.refit(penalty=hb.NoPenalty()).summary()."
         )
@@ -172,3 +172,7 @@ def _intervals(model: "PrivateLinearModel") -> str:
         f"Coefficients are shrunk from the known noise level. Intervals are for {target}: they are widened by what "
         "shrinking moved."
     )
+
+
+def _penalty(penalty: Penalty) -> str:
+    return "An l1 penalty" if isinstance(penalty, L1Penalty | ElasticNetPenalty) else "A penalty with corners"

@@ -18,6 +18,8 @@ _LIMIT = 80
 def interior_point(gram: Array, cross: Array, weight: Array, largest: float) -> Array:
     """A point close to the minimiser, with zeros where the minimiser is seen to have them; weight_j = 0 is free."""
     held = weight > 0.0
+    if not held.any():
+        return np.asarray(np.linalg.lstsq(gram, cross, rcond=None)[0], dtype=np.float64)
     w = np.where(held, weight, 1.0)
     size = float(np.abs(cross).max()) / largest
     theta = np.zeros_like(cross)
