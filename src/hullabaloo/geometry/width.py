@@ -108,6 +108,7 @@ def simulated_width(
 
 @lru_cache(maxsize=1)
 def quadrature_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes t in [0, 16] and weights, for integrals of tails of the normal distribution."""
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     half = _END / _PANELS / 2.0
     middles = half * (2.0 * np.arange(_PANELS) + 1.0)

@@ -1,14 +1,15 @@
 """What the covers share: compressed lists of groups, forests of groups, and the way from a signed vector to a kernel and back."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.geometry.checks import Vector, nonnegative_number
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.checks import Vector, nonnegative_number, positive_number
 from hullabaloo.geometry.width import Width, by_quadrature
 
 Indices = NDArray[np.int64]
@@ -52,6 +53,22 @@ class Forest:
         )
 
 
+def group_weights(weights: object, count: int) -> tuple[float, ...]:
+    """One positive number for each of `count` groups, 1 for None; else `InvalidParameter`."""
+    if weights is None:
+        return (1.0,) * count
+    given = weights.tolist() if isinstance(weights, np.ndarray) else weights
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != count:
+        raise InvalidParameter(
+            f"The weights of a cover must be one positive number for each of its {count} groups, but they are "
+            f"{weights!r}; give a list of {count} numbers, or leave them out for 1 each."
+        )
+    found = tuple(positive_number(weight, f"The weight of group {i}") for i, weight in enumerate(given))
+    if not np.isfinite(sum(found)):
+        raise InvalidParameter("The weights of the groups add up to more than a float can hold; give smaller ones.")
+    return found
+
+
 def starts(lengths: Indices) -> Indices:
     """Where lists of these lengths begin, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
@@ -70,8 +87,9 @@ def signed_prox(v: Vector, weight: float, weights: Vector, solve: Callable[[Vect
     if weight == 0.0 or largest == 0.0:
         return v + 0.0
     power = math.frexp(largest)[1]
+    digits, exponent = math.frexp(weight)
     with np.errstate(over="ignore", under="ignore"):
-        charge = np.minimum(np.ldexp(weight, -power) * weights, 2.0 * v.size)
+        charge = np.minimum(np.ldexp(digits * weights, exponent - power), 2.0 * v.size)
         found = np.ldexp(solve(np.ldexp(size, -power), charge), power)
     return np.copysign(found, v) + 0.0  # never −0.0
 

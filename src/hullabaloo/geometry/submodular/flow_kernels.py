@@ -139,63 +139,69 @@ def _demands(a, charge, level, unit, columns, groups, graph, state):  # type: ig
 @njit(cache=True, nogil=True)
 def _saturate(columns, groups, graph, state, work):  # type: ignore[no-untyped-def]
     """Bring flow to the columns that need some (Dinic 1970); whether need remains, its cut then being what has far ≥ 0."""
-    start, column, owner, of_group, of_column, begin, group_end, column_end = graph
-    flow, need, slack = state
-    far_column, far_group, queue, at, within, path = work
+    start, begin = graph[0], graph[5]
+    need = state[1]
+    far_column, far_group, queue, at, within, _ = work
     while True:
+        sources = 0
         for j in columns:
             far_column[j] = -1
             at[j] = begin[j]
+            if need[j] > 0:
+                far_column[j] = 0
+                queue[sources] = j
+                sources += 1
         for g in groups:
             far_group[g] = -1
             within[g] = start[g]
-        head, tail, goal = 0, 0, -1
-        for j in columns:
-            if need[j] > 0:
-                far_column[j] = 0
-                queue[tail] = j
-                tail += 1
-        if tail == 0:
+        if sources == 0:
             return False
-        sources = tail
-        while head < tail:
-            j = queue[head]
-            head += 1
-            if goal >= 0 and far_column[j] >= goal:
-                break
-            for k in range(begin[j], column_end[j]):
-                g = owner[of_column[k]]
-                if far_group[g] >= 0:
-                    continue
-                far_group[g] = far_column[j] + 1
-                if slack[g] > 0:
-                    goal = far_group[g]
-                if goal >= 0:
-                    continue
-                for k2 in range(start[g], group_end[g]):
-                    e = of_group[k2]
-                    j2 = column[e]
-                    if flow[e] > 0 and far_column[j2] < 0:
-                        far_column[j2] = far_group[g] + 1
-                        queue[tail] = j2
-                        tail += 1
-        if goal < 0:
+        if not _reached(sources, graph, state, work):
             return True
         for i in range(sources):
             _augment(queue[i], graph, state, work)
 
 
 @njit(cache=True, nogil=True)
+def _reached(sources, graph, state, work):  # type: ignore[no-untyped-def]
+    """Breadth-first search from needy columns to groups with slack: steps to each column and group on the way; whether there is one."""
+    start, column, owner, of_group, of_column, begin, group_end, column_end = graph
+    flow, _, slack = state
+    far_column, far_group, queue, _, _, _ = work
+    head, tail, goal = 0, sources, -1
+    while head < tail:
+        j = queue[head]
+        head += 1
+        if goal >= 0 and far_column[j] >= goal:
+            break
+        for k in range(begin[j], column_end[j]):
+            g = owner[of_column[k]]
+            if far_group[g] >= 0:
+                continue
+            far_group[g] = far_column[j] + 1
+            if slack[g] > 0:
+                goal = far_group[g]
+            if goal >= 0:  # what is further away is of no use
+                continue
+            for i in range(start[g], group_end[g]):
+                e = of_group[i]
+                if flow[e] > 0 and far_column[column[e]] < 0:
+                    far_column[column[e]] = far_group[g] + 1
+                    queue[tail] = column[e]
+                    tail += 1
+    return goal >= 0
+
+
+@njit(cache=True, nogil=True)
 def _augment(source, graph, state, work):  # type: ignore[no-untyped-def]
     """All shortest paths that give flow to one column, by depth-first search; each edge is left for good when it leads nowhere."""
-    start, column, owner, of_group, of_column, begin, group_end, column_end = graph
+    _, column, owner, of_group, of_column, _, group_end, column_end = graph
     flow, need, slack = state
     far_column, far_group, _, at, within, path = work
     depth = 0  # path: edge from a column to a group, edge of that group to the column that gives way, and so on
     j = source
     while need[source] > 0:
-        # at column j: find a group one step on
-        g = -1
+        g = -1  # a group one step on from column j
         while at[j] < column_end[j]:
             e = of_column[at[j]]
             if far_group[owner[e]] == far_column[j] + 1:

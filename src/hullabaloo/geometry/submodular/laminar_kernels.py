@@ -46,7 +46,7 @@ def _without_top(root, value, child, sibling):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]
+def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915 - one pass over nodes
     """argmin over u ≥ 0 of Σ_i charge_i max over the columns below node i of u + ½‖u − a‖², for 0 ≤ a ≤ 1.
 
     Nodes are numbered children first, up[i] is the node around node i or −1; the columns that belong to node i and to
@@ -59,8 +59,7 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]
     """
     p, m = a.size, up.size
     value = a.copy()
-    lost = np.zeros(p)  # low parts; the high part is `total`
-    total = a.copy()
+    total, lost = a.copy(), np.zeros(p)  # high and low parts of the sums
     count = np.ones(p, np.int64)
     child = np.full(p, -1, np.int64)
     sibling = np.full(p, -1, np.int64)
@@ -105,11 +104,7 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]
                 continue
         value[block], total[block], lost[block], count[block] = t, hi, lo, size
         child[block] = sibling[block] = -1
-        if root >= 0:
-            root = _melded(root, block, value, child, sibling)
-        else:
-            root = block
-        heap[outer] = _melded(heap[outer], root, value, child, sibling)
+        heap[outer] = _melded(heap[outer], _melded(root, block, value, child, sibling), value, child, sibling)
     out = np.empty(p)
     for i in range(m - 1, -1, -1):
         if up[i] >= 0:

@@ -43,7 +43,7 @@ def water_level(values, count, charge):  # type: ignore[no-untyped-def]
                 values[k] = x
                 total += x
                 k += 1
-        if k == kept or k == 1:
+        if k in (kept, 1):
             break
         kept = k
         bound = min(max(bound, total / k), below)

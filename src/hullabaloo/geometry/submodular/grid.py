@@ -1,0 +1,36 @@
+"""Groups of pixels."""
+
+from numbers import Integral
+
+import numpy as np
+
+from hullabaloo.errors import InvalidParameter
+
+
+def grid_groups(rows: int, columns: int, window: int | None) -> list[list[int]]:
+    """All window×window squares of a grid whose pixels are numbered row by row; without a window its half-planes.
+
+    Those are the first 1, …, rows − 1 rows, the last 1, …, rows − 1 rows, columns likewise, and once the whole.
+    """
+    rows, columns = _side(rows, "rows"), _side(columns, "columns")
+    pixels = np.arange(rows * columns).reshape(rows, columns)
+    if window is not None:
+        k = _side(window, "rows of a window")
+        if k > min(rows, columns):
+            raise InvalidParameter(
+                f"A window of {k}×{k} does not fit into a grid of {rows}×{columns}; give a smaller one."
+            )
+        squares = np.lib.stride_tricks.sliding_window_view(pixels, (k, k))
+        return [list(square) for square in squares.reshape(-1, k * k).tolist()]
+    sides = [pixels[:i] for i in range(1, rows)] + [pixels[i:] for i in range(1, rows)]
+    sides += [pixels[:, :j] for j in range(1, columns)] + [pixels[:, j:] for j in range(1, columns)]
+    return [side.ravel().tolist() for side in [*sides, pixels]]
+
+
+def _side(number: object, what: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
+        raise InvalidParameter(
+            f"The number of {what} of a grid must be a whole number of at least 1, but it is {number!r}; "
+            "give the shape of the image."
+        )
+    return int(number)

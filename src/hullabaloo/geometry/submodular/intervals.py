@@ -1,0 +1,90 @@
+"""Contiguous supports: a model cost the stretch from its first column to its last."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.cover_parts import largest_magnitudes, signed_prox
+from hullabaloo.geometry.width import Width
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Intervals(SetFunction, HasProximalForm):
+    """F(A) = p − 1 + (max A − min A + 1) for A ≠ ∅: supports are stretches of neighbouring columns.
+
+    For columns with an order: wavelengths of a spectrum, positions on a chromosome, hours. `p` is the number of
+    columns, a whole number of at least 1, or None to serve every number; else `InvalidParameter`.
+
+    The length alone is not submodular: {0} ∪ {2} is longer than the two together. The constant p − 1 is the least that
+    makes it so, for F is then the cover by the p − 1 prefixes {0..i}, i < p − 1, the p − 1 suffixes {i..p−1}, i > 0,
+    and the whole, each of weight 1: A meets the prefixes with i ≥ min A, p − 1 − min A of them, the suffixes with
+    i ≤ max A, max A of them, and the whole. Hence Ω(w) = Σ_{i<p−1} max_{j≤i} |w_j| + Σ_{i>0} max_{j≥i} |w_j| + max|w|.
+    One block of length m and height h has Ω = (p − 1 + m)·h: strengths and radii are to be read on that scale.
+
+    **Guarantee.** `prox` is within 2^-48 of ‖v‖ of the exact one. Proof: level sets of the solution are minimisers of
+    a submodular function (Bach 2013, Proposition 8.3) and those that contain the highest block have a larger stretch than it, to the left and to the right
+    independently; `interval_prox`. O(p log p) and one pass over p for each step of Dinkelbach, seldom more than ten.
+
+    >>> Intervals().value(np.array([False, True, False, True, False]))
+    7.0
+    >>> Intervals().prox(np.array([0.0, 3.0, 4.0, 0.0, -0.5]), 0.5)
+    array([0.  , 2.  , 2.  , 0.  , 0.  ])
+    """
+
+    p: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.p is None:
+            return
+        if isinstance(self.p, bool) or not isinstance(self.p, Integral) or self.p < 1:
+            raise InvalidParameter(
+                f"The number of columns of Intervals must be a whole number of at least 1, but it is {self.p!r}; "
+                "leave it out to serve every number."
+            )
+        object.__setattr__(self, "p", int(self.p))
+
+    @property
+    def dimension(self) -> int | None:
+        """The number of columns, or None."""
+        return self.p
+
+    def value(self, members: NDArray[np.bool_]) -> float:
+        """p − 1 + the stretch from the first member to the last; 0 for none."""
+        found = np.flatnonzero(members)
+        return float(np.size(members) + found[-1] - found[0]) if found.size else 0.0
+
+    def gains(self, order: NDArray[np.int64]) -> Vector:
+        """p for the first, then what each adds to the stretch."""
+        from hullabaloo.geometry.submodular.interval_kernels import interval_gains
+
+        gains: Vector = interval_gains(order)
+        return gains
+
+    def norm(self, w: Vector) -> float:
+        """Ω(w) without a sort, O(p)."""
+        from hullabaloo.geometry.submodular.interval_kernels import interval_norm
+
+        return float(interval_norm(np.abs(vector(w, dimension=self.p))))
+
+    def prox(self, v: Vector, weight: float) -> Vector:
+        """The nearest u to v under weight·Ω: the highest block, then its extension to the left and to the right."""
+        from hullabaloo.geometry.submodular.interval_kernels import interval_prox
+
+        v = vector(v, dimension=self.p)
+        return signed_prox(v, weight, np.ones(1), lambda size, charge: interval_prox(size, charge[0]))
+
+    def gaussian_width(self, p: int) -> Width:
+        """2 Σ_{k<p} E max over k standard normals of |g_j| + that of p."""
+        p = dimension_number(p, self.p)
+        return largest_magnitudes(np.arange(1, p + 1), np.where(np.arange(1, p + 1) < p, 2.0, 1.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"kind": "intervals", "p": the number of columns or None}."""
+        return {"kind": "intervals", "p": self.p}
