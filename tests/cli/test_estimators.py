@@ -124,3 +124,99 @@ def test_numbers_have_no_probabilities(run: Run, tmp_path: Path) -> None:
     done = run("predict", "model.json", "table.csv", "--probabilities")
     assert done.code != 0
     assert "only a logistic regression models them" in " ".join(done.err.split())
+
+
+STRUCTURES = [
+    "features",
+    "intervals",
+    "cover;age,job;1,hours",
+    "cover;0-2;years",
+    "tree;hours:age;job:age,hours;years:0",
+    "grid;2,2",
+    "grid;2,2,2",
+    "top;2",
+]
+FOUR = FEATURES + 'job = ["clerk", "nurse", "cook"]\nyears = [0.5, 4]\n'
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_structures_of_features(run: Run, tmp_path: Path, structure: str) -> None:
+    prepared(tmp_path, TARGETS["huber"][0], FOUR)
+    words = [
+        "--domain",
+        "domain.toml",
+        "--estimator",
+        "structured-sparse-regression",
+        "--structure",
+        structure,
+        *BUDGET,
+    ]
+    done = run("fit", "table.csv", *words, "--solver", "gradient", "--radius", "2", "--out", "model.json", "--json")
+    assert done.code == 0, done.err
+    assert "Structure: " in done.json["summary"]["note"]
+    assert "radius 2" in done.json["summary"]["note"]
+
+
+def test_classes_with_a_structure(run: Run, tmp_path: Path) -> None:
+    prepared(tmp_path, TARGETS["logistic"][0], FOUR)
+    words = [
+        "--domain",
+        "domain.toml",
+        "--estimator",
+        "structured-sparse-classifier",
+        "--structure",
+        "tree;job:age,hours",
+    ]
+    words += ["--strength", "0.01", "--solver", "gradient", *BUDGET]
+    assert run("price", *words, "--records", 600, "--json").code == 0
+    assert run("fit", "table.csv", *words, "--out", "model.json").code == 0
+    assert run("card", "model.json", "--out", "card.html").code == 0
+    assert "strength 0.01, for one coefficient alone" in (tmp_path / "card.html").read_text(encoding="utf-8")
+    shown = run("predict", "model.json", "table.csv", "--probabilities")
+    assert shown.code == 0, shown.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--domain", "domain.toml", "--structure", "intervals"],
+        ["--domain", "domain.toml", "--structure", "cover;age,job;job,hours", "--strength", "0.01"],
+        ["--columns", "4", "--structure", "grid;2,2", "--radius", "0.5"],
+    ],
+)
+def test_a_plan_for_a_structure(run: Run, tmp_path: Path, words: list[str]) -> None:
+    prepared(tmp_path, TARGETS["huber"][0], FOUR)
+    done = run("plan", *words, "--records", "2000", *BUDGET, "--json")
+    assert done.code == 0, done.err
+    assert done.json["plan"]["chosen"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["fit", "--structure", "runs"], "'runs'"),
+        (["fit", "--structure", "cover"], "cannot be read"),
+        (["fit", "--structure", "cover;age,income"], "'income', which is no feature"),
+        (["fit", "--structure", "cover;age;"], "'', which is no feature"),
+        (["fit", "--structure", "cover;2-0"], "run backwards"),
+        (["fit", "--structure", "tree;age"], "no child:parent"),
+        (["fit", "--structure", "tree;age:hours;hours:age"], "circle"),
+        (["fit", "--structure", "tree;age:hours;age:job"], "'age' twice"),
+        (["fit", "--structure", "grid;2"], "cannot be read"),
+        (["fit", "--structure", "grid;3,3"], "3 × 3 = 9 pixels"),
+        (["fit", "--estimator", "lasso", "--structure", "intervals"], "no such setting"),
+        (["fit", "--structure", "intervals", "--radius", "0"], "above 0"),
+        (["plan", "--structure", "intervals", "--set", "l1:1"], "leave the other out"),
+        (["plan", "--radius", "1"], "without --structure"),
+        (["plan", "--structure", "grid;3,3"], "3 × 3 = 9 pixels"),
+    ],
+)
+def test_what_is_no_structure_is_refused(run: Run, tmp_path: Path, words: list[str], says: str) -> None:
+    prepared(tmp_path, TARGETS["huber"][0], FOUR)
+    common = ["--domain", "domain.toml", *BUDGET]
+    kind = [] if "--estimator" in words else ["--estimator", "structured-sparse-regression"]
+    fit = ["fit", "table.csv", *common, *kind, "--out", "model.json"]
+    done = run(*(fit if words[0] == "fit" else ["plan", *common, "--records", "2000"]), *words[1:])
+    assert done.code == 1, (done.out, done.err)
+    assert says in " ".join(done.err.split())
+    assert not (tmp_path / "model.json").exists()

@@ -20,12 +20,15 @@ COUNTS = hb.Domain(**PREPARED, target=(0, 10))
 LABELS = [hb.Domain(**PREPARED, classes=classes) for classes in ([0, 1], [0, 1, 2, 3])]
 
 
+SEPARATING = [name for name in CLASSIFIERS if name != "StructuredSparseClassifier"]  # whose default is a ball
+
+
 def estimators(budget: hb.Budget) -> list[BaseEstimator]:
     """Each estimator on prepared matrices: the checks make up tables of any width. Classifiers of two and of four classes."""
     made = []
     for name in ESTIMATORS:
         domains = LABELS if name in CLASSIFIERS else [COUNTS if name == "PoissonRegressor" else NUMBERS]
-        more = {"penalty": hb.SquaredL2Penalty(0.001)} if name in CLASSIFIERS else {}  # fifteen records are separable
+        more = {"penalty": hb.SquaredL2Penalty(0.001)} if name in SEPARATING else {}  # fifteen records are separable
         made += [getattr(hb, name)(budget=budget, domain=domain, test_key=KEY, **more) for domain in domains]
     return made
 
@@ -44,7 +47,8 @@ DECLARED = (
 RANKS = "one estimator of four classes is asked for the decisions of two"
 FOUR = "four classes are asked for of one estimator of two"
 LOOSE = "fifteen records determine no single optimum of ten columns without a penalty"
-PENALISED = ("Ridge", "ElasticNet", *CLASSIFIERS)
+PENALISED = ("Ridge", "ElasticNet", *SEPARATING)
+LOGISTIC = ("LogisticRegression", "StructuredSparseClassifier")
 UNDETERMINED = ("QuantileRegressor",)
 
 
@@ -56,9 +60,9 @@ def expected(estimator: Any) -> dict[str, str]:
         checks["check_classifiers_classes"] = checks["check_classifiers_train"] = DECLARED
     elif estimator.budget.is_private:
         checks["check_regressors_train"] = NOISE
-    if name == "LogisticRegression" and len(estimator.domain.targets[0].classes) > 2:
+    if name in LOGISTIC and len(estimator.domain.targets[0].classes) > 2:
         checks["check_decision_proba_consistency"] = RANKS
-    elif name == "LogisticRegression":
+    elif name in LOGISTIC:
         checks["check_estimator_sparse_array"] = checks["check_estimator_sparse_matrix"] = FOUR
     if name in PENALISED or name in UNDETERMINED:
         reason = WEIGHTS if name in PENALISED else LOOSE

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.options import Calibration, Estimator, MultiClass, Relation, Solver
+from hullabaloo.cli.structure import structure_from_text
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ CLASSES = {
     Estimator.LOGISTIC: "LogisticRegression",
     Estimator.SVC: "LinearSVC",
     Estimator.MULTI_TASK: "MultiTaskRegression",
+    Estimator.STRUCTURED_REGRESSION: "StructuredSparseRegression",
+    Estimator.STRUCTURED_CLASSIFIER: "StructuredSparseClassifier",
 }
 # The options of one estimator or another, by the parameter that each sets.
 OWN = {
@@ -36,6 +39,8 @@ OWN = {
     "exposure": "--exposure",
     "groups": "--group",
     "radius": "--radius",
+    "strength": "--strength",
+    "structure": "--structure",
 }
 
 
@@ -106,6 +111,8 @@ def estimator(
     cls = getattr(linear_model, CLASSES[kind])
     given = {name: value for name, value in own.items() if value is not None}
     foreign = [OWN[name] for name in given if name not in cls().get_params()]
+    if "structure" in given and not foreign:
+        given["structure"] = structure_from_text(given["structure"], domain)
     if foreign:
         raise InvalidParameter(
             f"{foreign[0]} was given, and the estimator {kind.value} has no such setting. Leave it out, or choose another "
@@ -135,6 +142,8 @@ def own(
     exposure: str | None,
     groups: list[str] | None,
     radius: float | None,
+    strength: float | None,
+    structure: str | None,
 ) -> dict[str, Any]:
     """The settings of one estimator or another, as parameters; None where not given."""
     return {
@@ -145,6 +154,8 @@ def own(
         "exposure": exposure,
         "groups": [[name.strip() for name in group.split(",")] for group in groups] if groups else None,
         "radius": radius,
+        "strength": strength,
+        "structure": structure,
     }
 
 

@@ -37,6 +37,8 @@ def fit(
     exposure: options.Exposure = None,
     groups: options.Groups = None,
     radius: options.Radius = None,
+    strength: options.Strength = None,
+    structure: options.Structure = None,
     constraint: options.Set = None,
     penalty: options.Penalty = None,
     solver: options.SolverName = options.Solver.AUTO,
@@ -72,7 +74,7 @@ def fit(
         ledger=build.ledger(ledger, dataset),
         dataset=dataset,
         calibration=calibration,
-        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius),
+        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius, strength, structure),
     )
     path = str(build.existing(source, "table"))
     voice = Voice("fit", as_json)

@@ -21,6 +21,8 @@ class Estimator(StrEnum):
     LOGISTIC = "logistic"
     SVC = "svc"
     MULTI_TASK = "multi-task"
+    STRUCTURED_REGRESSION = "structured-sparse-regression"
+    STRUCTURED_CLASSIFIER = "structured-sparse-classifier"
 
 
 class Relation(StrEnum):
@@ -114,7 +116,7 @@ Kind = Annotated[
     typer.Option(
         "--estimator",
         rich_help_panel=_MODEL,
-        help="The model: numbers, counts, quantiles, classes (logistic, svc) or several targets (multi-task).",
+        help="The model: numbers, counts, quantiles, classes (logistic, svc, structured-sparse-classifier) or several targets (multi-task).",
     ),
 ]
 Set = Annotated[
@@ -186,7 +188,30 @@ Groups = Annotated[
 ]
 Radius = Annotated[
     float | None,
-    typer.Option(metavar="NUMBER", rich_help_panel=_MODEL, help="group-lasso, multi-task: radius of the default ball."),
+    typer.Option(
+        metavar="NUMBER",
+        rich_help_panel=_MODEL,
+        help="group-lasso, multi-task: radius of the default ball; structured-sparse-...: the largest that one coefficient may be.",
+    ),
+]
+Strength = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        rich_help_panel=_MODEL,
+        help="group-lasso, structured-sparse-...: a penalty of this weight, in place of the default ball.",
+    ),
+]
+Structure = Annotated[
+    str | None,
+    typer.Option(
+        "--structure",
+        metavar="STRUCTURE",
+        rich_help_panel=_MODEL,
+        help="structured-sparse-...: which features belong together, by name or place: intervals, 'cover;age,ward;ward,dose' "
+        "(groups, which may overlap), 'tree;dose:age;ward:age' (child:parent) or 'grid;8,8' (rows, columns; 'grid;8,8,3' with a "
+        "window).",
+    ),
 ]
 LedgerUrl = Annotated[
     str | None,

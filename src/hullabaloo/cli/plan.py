@@ -10,6 +10,8 @@ from hullabaloo.cli.voice import Voice, table
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from hullabaloo.data import Domain
+    from hullabaloo.geometry import ConvexSet, Penalty
     from hullabaloo.losses import AnyLoss
 
 # The losses by their words; a number after a colon is their parameter.
@@ -52,6 +54,9 @@ def plan(
     neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
     constraint: options.Set = None,
     penalty: options.Penalty = None,
+    structure: options.Structure = None,
+    radius: options.Radius = None,
+    strength: options.Strength = None,
     intercept: options.Intercept = True,
     picture: Annotated[
         Path | None,
@@ -66,13 +71,26 @@ def plan(
     from hullabaloo.planning.prospectus import HEAD
 
     build.output(picture, overwrite)
+    declared = None if domain is None else build.read_domain(domain)
+    body = None if constraint is None else set_from_text(constraint)
+    cost = None if penalty is None else penalty_from_text(penalty)
+    shaped = [name for name, given in (("--radius", radius), ("--strength", strength)) if given is not None]
+    if structure is not None and (body is not None or cost is not None):
+        raise InvalidParameter(
+            "--structure was given beside --set or --penalty. It makes a set of its own, with --radius, or a penalty, with --strength; "
+            "leave the other out."
+        )
+    if structure is None and shaped:
+        raise InvalidParameter(f"{shaped[0]} was given without --structure, which it is of. Pass both, or neither.")
+    if structure is not None:
+        body, cost = structured(structure, declared, columns, intercept, radius, strength)
     found = compare(
         n=records,
         p=columns,
-        domain=None if domain is None else build.read_domain(domain),
+        domain=declared,
         loss=loss_from_text(loss),
-        set=None if constraint is None else set_from_text(constraint),
-        penalty=None if penalty is None else penalty_from_text(penalty),
+        set=body,
+        penalty=cost,
         budget=build.budget(epsilon, delta, mu, rho),
         neighbours=neighbours.value,
         fit_intercept=intercept,
@@ -91,6 +109,27 @@ def plan(
         *found.notes(),
         *([f"Drawn in {picture}."] if picture is not None else []),
     )
+
+
+def structured(
+    text: str,
+    domain: "Domain | None",
+    columns: int | None,
+    intercept: bool,
+    radius: float | None,
+    strength: float | None,
+) -> "tuple[ConvexSet | None, Penalty | None]":
+    """The ball or penalty that a structured sparse model would have by default."""
+    from hullabaloo.cli.structure import structure_from_text
+    from hullabaloo.data import Domain
+    from hullabaloo.geometry import NoPenalty
+    from hullabaloo.linear_model import shape_of
+
+    encoding = (Domain(row_norm=1.0) if domain is None else domain).encoding(
+        n_features=columns, fit_intercept=intercept
+    )
+    body, cost = shape_of(structure_from_text(text, domain), 1.0 if radius is None else radius, strength, encoding)
+    return body, None if isinstance(cost, NoPenalty) else cost
 
 
 def loss_from_text(text: str) -> "AnyLoss":

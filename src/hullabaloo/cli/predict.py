@@ -53,10 +53,9 @@ def predict(
 
 def _columns(fitted: "PrivateLinearModel", source: str, probabilities: bool) -> dict[str, Any]:
     """The predicted columns: a number for each target, or the label of a class and, when asked for, probabilities."""
-    from hullabaloo.linear_model import LogisticRegression
     from hullabaloo.linear_model.classification import PrivateClassifier
 
-    if probabilities and not isinstance(fitted, LogisticRegression):
+    if probabilities and not hasattr(fitted, "predict_proba"):
         raise InvalidParameter(
             f"--probabilities was given, and a {type(fitted).__name__} has none: only a logistic regression models them. Leave "
             "the option out."

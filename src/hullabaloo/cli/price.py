@@ -33,6 +33,8 @@ def price(
     exposure: options.Exposure = None,
     groups: options.Groups = None,
     radius: options.Radius = None,
+    strength: options.Strength = None,
+    structure: options.Structure = None,
     constraint: options.Set = None,
     penalty: options.Penalty = None,
     solver: options.SolverName = options.Solver.AUTO,
@@ -65,7 +67,7 @@ def price(
         ledger=build.ledger(ledger, dataset),
         dataset=dataset,
         calibration=calibration,
-        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius),
+        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius, strength, structure),
     )
     found = model.price(n=records, n_features=columns)
     lines = [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]

@@ -18,6 +18,7 @@ from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
+from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.parameters import check_types, declared
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.linear_model.refit import refit
@@ -222,6 +223,7 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
 
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
+        refuse_unknown(constraint, penalty)
         assert self.budget is not None
         return Task(
             what=type(self).__name__,

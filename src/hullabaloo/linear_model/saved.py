@@ -10,7 +10,13 @@ import numpy as np
 from hullabaloo._version import __version__
 from hullabaloo.data import Domain
 from hullabaloo.errors import HullabalooError, InvalidParameter
-from hullabaloo.geometry import penalty_from_dict, set_from_dict
+from hullabaloo.linear_model.structure_files import (
+    penalty_in_file,
+    set_in_file,
+    shape_to_dict,
+    structure_from_dict,
+    structure_to_dict,
+)
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import Release
@@ -39,8 +45,8 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
         "parameters": {
             "budget": model.budget.to_dict(),
             "domain": model.domain.to_dict(),
-            "constraint": None if model.constraint is None else model.constraint.to_dict(),
-            "penalty": None if model.penalty is None else model.penalty.to_dict(),
+            "constraint": shape_to_dict(model.constraint, encoding),
+            "penalty": shape_to_dict(model.penalty, encoding),
             "solver": solver_to_dict(model.solver),
             "neighbours": str(Neighbours.parse(model.neighbours)),
             "fit_intercept": bool(model.fit_intercept),
@@ -68,6 +74,8 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
 def _own(model: "PrivateLinearModel") -> dict[str, Any]:
     """The parameters that this estimator has beyond those of every estimator, as JSON-ready values."""
     own = {name: value for name, value in model.get_params(deep=False).items() if name not in _COMMON}
+    if "structure" in own:
+        own["structure"] = structure_to_dict(own["structure"], model.encoding_)
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
 
 
@@ -123,8 +131,8 @@ def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
     model: PrivateLinearModel = kind(
         budget=Budget.from_dict(given["budget"]),
         domain=Domain.from_dict(given["domain"]),
-        constraint=None if given["constraint"] is None else set_from_dict(given["constraint"]),
-        penalty=None if given["penalty"] is None else penalty_from_dict(given["penalty"]),
+        constraint=set_in_file(given["constraint"]),
+        penalty=penalty_in_file(given["penalty"]),
         solver=solver_from_dict(given["solver"]),
         neighbours=given["neighbours"],
         fit_intercept=given["fit_intercept"],
@@ -133,6 +141,8 @@ def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
         calibration=given.get("calibration", "exact"),
     )
     model.set_params(**{name: value for name, value in given.items() if name not in _COMMON})
+    if "structure" in given:
+        model.set_params(structure=structure_from_dict(given["structure"]))
     encoding = model._encoding(columns["names"], columns["n_features"])
     names = tuple(columns["names"]) if columns["named"] else None
     model._adopt(Release.from_dict(document["release"]), encoding, names)

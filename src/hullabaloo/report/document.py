@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING, Any
 from hullabaloo._version import __version__
 from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.structure_words import function_in_words
+from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report import guarantee, words
@@ -33,6 +36,8 @@ _FORMS = {
     "QuantileRegressor": "a linear quantile regression",
     "HuberRegressor": "a robust linear regression",
     "MultiTaskRegression": "a joint linear model",
+    "StructuredSparseClassifier": "a logistic regression with structured sparsity",
+    "StructuredSparseRegression": "a linear regression with structured sparsity",
 }
 
 
@@ -86,16 +91,22 @@ def _about(model: "PrivateLinearModel") -> Document:
         "reason": str(release.plan.get("reason", "")),
         "settings": {str(k): v for k, v in settings.items() if v is None or isinstance(v, str | int | float | bool)},
         "refitted": "refit" in release.plan,
-        "regularisation": _regularisation(constraint, penalty),
+        "regularisation": _regularisation(model, constraint, penalty),
         "made": release.statement.made,
     }
 
 
-def _regularisation(constraint: Any, penalty: Any) -> str:
+def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) -> str:
     chosen = constraint if constraint is not None else penalty
     name = type(chosen).__name__
     if name == "NoPenalty":
         return "no constraint or penalty declared"
+    if isinstance(chosen, SubmodularBall | SubmodularPenalty):
+        size = f"radius {chosen.radius:g}" if isinstance(chosen, SubmodularBall) else f"strength {chosen.strength:g}"
+        inside = f"{size}; {function_in_words(chosen.function)}"
+        if isinstance(model, StructuredSparse):
+            inside = model._structure_in_words()
+        return f"{'constraint' if constraint is not None else 'penalty'} {name} ({inside})"
     inside = ", ".join(f"{key} {value:g}" for key, value in chosen.to_dict().items() if isinstance(value, int | float))
     return f"{'constraint' if constraint is not None else 'penalty'} {name}" + (f" ({inside})" if inside else "")
 

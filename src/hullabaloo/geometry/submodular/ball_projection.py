@@ -53,4 +53,4 @@ def _along(function: SetFunction, size: Vector, order: Vector, radius: float) ->
 
     u = np.empty(size.size)
     u[order], tau = falling_projection(size[order], function.gains(order), radius)
-    return u, tau
+    return u, max(tau, 0.0)  # at the boundary a root within rounding of 0

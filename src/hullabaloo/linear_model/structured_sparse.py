@@ -1,0 +1,82 @@
+"""What the two structured sparse models share: a structure, the ball or penalty made of it, and what was selected."""
+
+import inspect
+from abc import ABC
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from hullabaloo.data import Encoding
+from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPenalty
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.structure import Structure, shape_of
+from hullabaloo.linear_model.structure_words import function_in_words, structure_in_words
+
+SEE_STRUCTURE = "Default, structure, radius and strength: see `StructuredSparse`."
+
+
+class StructuredSparse(PrivateLinearModel, ABC):
+    """A private linear model whose support has a structure that was declared; see a concrete one for what it minimises.
+
+    Default: `hb.SubmodularBall(F, radius · min_j F({j}))`, F the set function of the structure on the encoded columns. The
+    divisor makes radii of different structures comparable: a coefficient alone may be as large as `radius` (if its column is
+    one of the cheapest; with `structure=None` and one column a feature the ball is exactly `hb.L1Ball(radius)`).
+
+    Three parameters more, which play no part where `constraint` or `penalty` is given:
+        structure: which features belong together. All columns of a feature count as the feature.
+            - a list of groups of features by name or place, which may overlap, or a mapping whose values are such lists; what
+              none of them names is a group of its own. Ω sets whole groups to zero.
+            - "intervals": contiguous runs of features in their declared order (spectra, time lags, genes on a chromosome).
+            - `hb.FeatureTree({"child": "parent"})`: a child enters only with its parents.
+            - `hb.FeatureGrid(rows, columns)`: the features are pixels, row by row; rectangles, or with `window=3` what is left
+              when windows of 3 × 3 pixels vanish.
+            - an `hb.SetFunction` of the encoded columns, such as `hb.BoundedCardinality(3)`.
+            - a function from a frozenset of features (their names, or places in a matrix without names) to a number: it must
+              be submodular, nondecreasing, 0 for the empty set and above 0 otherwise, which is checked on examples. A saved
+              model does not hold it, and cannot be fitted again without it.
+            - None: each feature enters alone.
+        radius: the largest that one coefficient alone may be.
+        strength: λ; when given, the default is `hb.SubmodularPenalty(F, λ / min_j F({j}))` instead of the ball.
+    """
+
+    structure: Structure
+    radius: float
+    strength: float | None
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Give a concrete model's help() the default and the parameters that are described here once."""
+        super().__init_subclass__(**keywords)
+        if cls.__doc__ and StructuredSparse.__doc__:
+            shared = inspect.cleandoc(StructuredSparse.__doc__).partition("\n\n")[2]
+            cls.__doc__ = cls.__doc__.replace(SEE_STRUCTURE, shared)
+
+    @property
+    def selected_(self) -> npt.NDArray[np.object_]:
+        """Names of the encoded columns whose coefficient is not 0, for one class or target at least; of `feature_names_out_`.
+
+        Post-processing of the release. Solvers that average their iterates leave few coefficients at exactly 0.
+        """
+        check_is_fitted(self, "release_")
+        slopes = self.release_.theta[: len(self.feature_names_out_)]
+        names: npt.NDArray[np.object_] = self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
+        return names
+
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return shape_of(self.structure, self.radius, self.strength, encoding)
+
+    def _structure_in_words(self) -> str:
+        """The structure that the fit was asked for, in a few words; "" where another set or penalty was."""
+        given = self.constraint if self.constraint is not None else self.penalty
+        if isinstance(given, SubmodularBall):
+            return f"{function_in_words(given.function)}; radius {given.radius:g}"
+        if isinstance(given, SubmodularPenalty):
+            return f"{function_in_words(given.function)}; strength {given.strength:g}"
+        size = f"radius {self.radius:g}" if self.strength is None else f"strength {self.strength:g}"
+        return "" if given is not None else f"{structure_in_words(self.structure)}; {size}, for one coefficient alone"
+
+    def _shape(self) -> str:
+        """The same as a sentence."""
+        words = self._structure_in_words()
+        return f"Structure: {words}." if words else ""
