@@ -20,9 +20,14 @@ from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
 from hullabaloo.geometry.submodular.ball import SubmodularBall
+from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.penalty import SubmodularPenalty
 from hullabaloo.geometry.submodular.polyhedron import SubmodularPolyhedron
-from hullabaloo.geometry.submodular.serialise import set_function_from_dict
+from hullabaloo.geometry.submodular.serialise import (
+    columns_from_text,
+    set_function_from_dict,
+    set_function_from_text,
+)
 
 T = TypeVar("T")
 
@@ -67,17 +72,19 @@ def _grouped(kind: Callable[[Any, float], T]) -> Callable[[str], T]:
 
     def read(rest: str) -> T:
         number, _, groups = rest.partition(";")
-        return kind([_columns(group) for group in groups.split(";")], float(number))
+        return kind([columns_from_text(group) for group in groups.split(";")], float(number))
 
     return read
 
 
-def _columns(text: str) -> list[int]:
-    found: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        found += range(int(first), int(last) + 1) if dash else [int(first)]
-    return found
+def _structured(kind: Callable[[SetFunction, float], T]) -> Callable[[str], T]:
+    """Read a number, a semicolon and a set function."""
+
+    def read(rest: str) -> T:
+        number, _, function = rest.partition(";")
+        return kind(set_function_from_text(function), float(number))
+
+    return read
 
 
 def _points(rest: str) -> Polytope:
@@ -93,6 +100,7 @@ _EXAMPLES = {
     "group": "group:1;0-2;3,4 (a number, then the columns of each group)",
     "elastic": "elastic:0.5,2",
     "nuclear": "nuclear:1,3 (a number, then how many targets)",
+    "structure": "structure:1;intervals (a number, then a set function)",
     "none": "none",
 }
 """How a kind is written, by its word."""
@@ -112,6 +120,7 @@ _SET_WORDS: dict[str, Callable[[str], ConvexSet]] = {
     "group": _grouped(GroupBall),
     "elastic": _numbers(ElasticBall, 2),
     "nuclear": _numbers(NuclearBall, 2),
+    "structure": _structured(SubmodularBall),
 }
 _PENALTY_WORDS: dict[str, Callable[[str], Penalty]] = {
     "none": _numbers(NoPenalty, 0),
@@ -120,6 +129,7 @@ _PENALTY_WORDS: dict[str, Callable[[str], Penalty]] = {
     "elastic": _numbers(ElasticNetPenalty, 2),
     "group": _grouped(GroupPenalty),
     "nuclear": _numbers(NuclearPenalty, 2),
+    "structure": _structured(SubmodularPenalty),
 }
 
 
@@ -142,7 +152,8 @@ def set_from_text(text: str) -> ConvexSet:
 
     `l1:RADIUS`, `l2:RADIUS`, `lp:EXPONENT,RADIUS`, `box:LOWER,UPPER`, `simplex` or `simplex:RADIUS`,
     `elastic:ALPHA,RADIUS`, `nuclear:RADIUS,COLUMNS`, `group:RADIUS;GROUP;GROUP…` with columns such as `0-2` or `3,5` in a
-    group, `polytope:POINT;POINT…` with coordinates such as `0,1.5`.
+    group, `polytope:POINT;POINT…` with coordinates such as `0,1.5`, `structure:RADIUS;FUNCTION` with a set function such
+    as `intervals`, `cover;0-2;2,3` or `top;3` (`set_function_from_text`).
 
     >>> set_from_text("l1:2")
     L1Ball(radius=2.0)
@@ -156,7 +167,8 @@ def penalty_from_text(text: str) -> Penalty:
     """The penalty of a command line.
 
     `none`, `l1:STRENGTH`, `l2:STRENGTH`, `elastic:STRENGTH,L1_RATIO`, `nuclear:STRENGTH,COLUMNS`,
-    `group:STRENGTH;GROUP;GROUP…` with columns such as `0-2` or `3,5` in a group.
+    `group:STRENGTH;GROUP;GROUP…` with columns such as `0-2` or `3,5` in a group, `structure:STRENGTH;FUNCTION` with a set
+    function such as `intervals`, `cover;0-2;2,3` or `top;3` (`set_function_from_text`).
 
     >>> penalty_from_text("l2:0.1")
     SquaredL2Penalty(strength=0.1)

@@ -1,6 +1,6 @@
 """Set functions from plain data and from the short text of a command line."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hullabaloo.errors import InvalidParameter
@@ -8,11 +8,27 @@ from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinality
 from hullabaloo.geometry.submodular.cardinality import Cardinality
 from hullabaloo.geometry.submodular.concave_cardinality import ConcaveCardinality
+from hullabaloo.geometry.submodular.group_cover import GroupCover
+from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
 SET_FUNCTIONS: dict[str, type[SetFunction]] = {
     "cardinality": Cardinality,
     "bounded-cardinality": BoundedCardinality,
     "concave-cardinality": ConcaveCardinality,
+    "group-cover": GroupCover,
+    "tree-cover": TreeCover,
+    "intervals": Intervals,
+}
+
+_WORDS: dict[str, Callable[[str], SetFunction]] = {
+    "cardinality": lambda rest: Cardinality(*rest),
+    "top": lambda rest: BoundedCardinality(int(rest)),
+    "sorted": lambda rest: ConcaveCardinality(tuple(float(part) for part in rest.split(","))),
+    "intervals": lambda rest: Intervals(int(rest) if rest else None),
+    "cover": lambda rest: GroupCover(tuple(tuple(columns_from_text(group)) for group in rest.split(";"))),
+    "tree": lambda rest: GroupCover.tree([int(part) for part in rest.split(",")]),
+    "grid": lambda rest: GroupCover.grid(*(int(part) for part in rest.split(","))),
 }
 
 
@@ -33,17 +49,36 @@ def set_function_from_dict(data: Mapping[str, Any]) -> SetFunction:
 
 
 def set_function_from_text(text: str) -> SetFunction:
-    """The set function of a command line: `cardinality`, `top;BOUND`, `sorted;WEIGHT,WEIGHT…`."""
+    """The set function of a command line.
+
+    `cardinality`, `top;BOUND` (min(|A|, bound)), `sorted;WEIGHT,WEIGHT…` (a weight for each column, falling),
+    `intervals`, `cover;GROUP;GROUP…` with columns such as `0-2` or `3,5` in a group, `tree;PARENT,PARENT…` (the column
+    above each, −1 at the top), `grid;ROWS,COLUMNS` or `grid;ROWS,COLUMNS,WINDOW`.
+
+    >>> set_function_from_text("top;3")
+    BoundedCardinality(bound=3)
+    """
     word, _, rest = text.strip().partition(";")
+    if word not in _WORDS:
+        raise InvalidParameter(
+            f"{text!r} names no set function, as {word!r} is none of {', '.join(_WORDS)}; write intervals, "
+            "cover;0-2;2,3, top;3 or grid;8,8."
+        )
     try:
-        if word == "cardinality" and not rest:
-            return Cardinality()
-        if word == "top":
-            return BoundedCardinality(int(rest))
-        if word == "sorted":
-            return ConcaveCardinality(tuple(float(part) for part in rest.split(",")))
+        return _WORDS[word](rest)
     except InvalidParameter:
         raise
-    except ValueError as error:
-        raise InvalidParameter(f"{text!r} names no set function, as {rest!r} cannot be read.") from error
-    raise InvalidParameter(f"{text!r} names no set function; write cardinality, top;3 or sorted;3,2,1.")
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"{text!r} names no set function, as {rest!r} cannot be read; write intervals, cover;0-2;2,3, top;3, "
+            "sorted;3,2,1, tree;-1,0,0 or grid;8,8."
+        ) from error
+
+
+def columns_from_text(text: str) -> list[int]:
+    """The columns of `0-2,5`; `ValueError` when it cannot be read."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        found += range(int(first), int(last) + 1) if dash else [int(first)]
+    return found
