@@ -72,6 +72,8 @@ def model(**changes: Any) -> hb.LinearRegression:
     domain = hb.Domain(features=FEATURES, target=(-10, 10), records=changes.pop("records", None))
     if changes.get("solver") in ("mirror_descent", "frank_wolfe"):
         changes["constraint"] = hb.L1Ball(1.0)
+    if changes.get("solver") == "dual_frank_wolfe":
+        changes["penalty"] = hb.L1Penalty(0.01)
     return hb.LinearRegression(**{"budget": BUDGET, "domain": domain, **changes})
 
 

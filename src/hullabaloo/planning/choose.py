@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
-from hullabaloo.geometry import NoPenalty
+from hullabaloo.geometry import NoPenalty, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
@@ -31,6 +31,9 @@ SET_FORMULA = "frank_wolfe"
 """Where formulas decide, tables are wide: of many columns few matter more often than not, and the greedy selection is taken at up to
 `SPARSE_FAVOUR` times the others' prediction, if cells are declared: its scores are as noisy as a cell may be large. Frank–Wolfe's formula, made
 for a known radius, counts as many times less."""
+
+STRUCTURED = "dual_frank_wolfe"
+"""The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
 CELLS_DECLARED = 3.0
 """Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
@@ -63,9 +66,15 @@ def choose(
 
 def solvers_for(problem: Problem) -> Mapping[str, Solver]:
     """The solvers by name, each taking one target after the other where the loss is of one prediction."""
+    known = {name: solver for name, solver in SOLVERS.items() if name != STRUCTURED or of_structure(problem)}
     if not separate(problem):
-        return SOLVERS
-    return {name: SeparateTargetsSolver(solver) for name, solver in SOLVERS.items()}
+        return known
+    return {name: SeparateTargetsSolver(solver) for name, solver in known.items()}
+
+
+def of_structure(problem: Problem) -> bool:
+    """Whether the penalty is the norm of a set function."""
+    return isinstance(problem.penalty, SubmodularPenalty)
 
 
 def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:

@@ -9,6 +9,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.solvers import (
     AdaptiveGradientSolver,
     CoordinateDescentSolver,
+    DualFrankWolfeSolver,
     FrankWolfeSolver,
     GradientSolver,
     GreedyCoordinateDescentSolver,
@@ -34,6 +35,7 @@ SOLVERS: Mapping[str, Solver] = MappingProxyType(
             GreedyCoordinateDescentSolver(),
             MirrorDescentSolver(),
             FrankWolfeSolver(),
+            DualFrankWolfeSolver(),
             ObjectivePerturbationSolver(),
             OutputPerturbationSolver(),
         )

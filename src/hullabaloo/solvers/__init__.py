@@ -3,6 +3,7 @@
 from hullabaloo.solvers.adaptive_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
 from hullabaloo.solvers.coordinate_descent import CoordinateDescentSolver
+from hullabaloo.solvers.dual_frank_wolfe import DualFrankWolfeSolver
 from hullabaloo.solvers.explained import Explained, explained
 from hullabaloo.solvers.frank_wolfe import FrankWolfeSolver
 from hullabaloo.solvers.gradient import GradientSolver
@@ -19,6 +20,7 @@ __all__ = [
     "AdaptiveGradientSolver",
     "Answers",
     "CoordinateDescentSolver",
+    "DualFrankWolfeSolver",
     "Explained",
     "FrankWolfeSolver",
     "GradientSolver",
