@@ -16,6 +16,7 @@ _EXPORTS = {
     "Categorical": "data",
     "ConcaveCardinality": "geometry",
     "CoordinateDescentSolver": "solvers",
+    "DualFrankWolfeSolver": "solvers",
     "CustomSetFunction": "geometry",
     "Domain": "data",
     "ElasticBall": "geometry",
@@ -81,6 +82,7 @@ __all__ = [
     "CoordinateDescentSolver",
     "CustomSetFunction",
     "Domain",
+    "DualFrankWolfeSolver",
     "ElasticBall",
     "ElasticNet",
     "ElasticNetPenalty",
@@ -197,6 +199,7 @@ if TYPE_CHECKING:
     from hullabaloo.privacy import Budget
     from hullabaloo.solvers import (
         CoordinateDescentSolver,
+        DualFrankWolfeSolver,
         GreedyCoordinateDescentSolver,
         GreedySelectionSolver,
         PreconditionedGradientSolver,
