@@ -13,8 +13,9 @@ from hullabaloo.geometry.submodular.ball_projection import project_ball
 from hullabaloo.geometry.submodular.ball_width import ball_width
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.checks import set_function
-from hullabaloo.geometry.submodular.norm import closure, dual_omega, omega, singletons
+from hullabaloo.geometry.submodular.norm import dual_omega, omega
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
+from hullabaloo.geometry.submodular.singletons import closure, singletons
 from hullabaloo.geometry.width import Width
 
 

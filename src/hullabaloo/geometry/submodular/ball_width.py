@@ -7,7 +7,8 @@ import numpy as np
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinality
 from hullabaloo.geometry.submodular.cardinality import Cardinality
-from hullabaloo.geometry.submodular.norm import dual_omega, singletons
+from hullabaloo.geometry.submodular.norm import dual_omega
+from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 

@@ -16,7 +16,7 @@ def cover_prox(a, charge, start, column, longest):  # type: ignore[no-untyped-de
     columns that lack flow, with all that could give them some (a minimum cut), lie above t in the solution and the
     others below: two pieces, the groups that meet the first going with it (Groenevelt 1991; Mairal, Jenatton,
     Obozinski, Bach 2010). Flows are whole multiples of a unit, the finest that sums over the longest group allow, so a
-    flow never leaks; they only decide the pieces. Levels are sums in double-double of the piece's own numbers.
+    flow never leaks; they only decide the pieces. Levels are sums, rounding kept, of the piece's own numbers.
     A flow that served a piece is the start for both of its parts. Every split makes the pieces smaller: at most p cuts.
     """
     p, m, edges = a.size, charge.size, column.size
@@ -85,8 +85,7 @@ def _level(a, charge, columns, groups, scratch):  # type: ignore[no-untyped-def]
     for k in range(columns.size):
         scratch[k] = a[columns[k]]
     _, _, high, low, count = water_level(scratch, columns.size, hi)
-    high, low = added(high, low, -lo)
-    return high / count
+    return (high + (low - lo)) / count
 
 
 @njit(cache=True, nogil=True)

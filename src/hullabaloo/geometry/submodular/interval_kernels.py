@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit
 
-from hullabaloo.geometry.submodular.laminar_kernels import laminar_prox
 from hullabaloo.geometry.submodular.water_kernels import added
 
 
@@ -25,18 +24,25 @@ def interval_gains(order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _best_stretch(a, level, charge, first, last):  # type: ignore[no-untyped-def]
-    """The stretch l..r in first..last of largest Σ ((a − level)₊ − charge), its running sums in double-double."""
-    best, best_low = -np.inf, 0.0
-    left, right = first, first
-    hi, lo, begin = 0.0, 0.0, first
-    for j in range(first, last + 1):
-        if hi <= 0.0:
-            hi, lo, begin = 0.0, 0.0, j
-        hi, lo = added(hi, lo, max(a[j] - level, 0.0))
-        hi, lo = added(hi, lo, -charge)
-        if hi > best or (hi == best and lo > best_low):
-            best, best_low, left, right = hi, lo, begin, j
+def _best_stretch(a, level, charge, live, count):  # type: ignore[no-untyped-def]
+    """The first and last of the `count` live columns that bound the stretch of largest Σ (a − level)₊ − charge·length.
+
+    Sums keep their rounding (Neumaier 1974).
+    """
+    best = -np.inf
+    left = right = begin = 0
+    total = lost = 0.0
+    for k in range(count):
+        x = charge * (live[k] - live[k - 1] - 1) if k > 0 else 0.0
+        if total + lost <= x:
+            total, lost, begin, x = 0.0, 0.0, k, 0.0
+        x = (a[live[k]] - level - charge) - x
+        new = total + x
+        part = new - total
+        lost += (total - (new - part)) + (x - part)
+        total = new
+        if total + lost > best:
+            best, left, right = total + lost, begin, k
     return left, right
 
 
@@ -44,32 +50,99 @@ def _best_stretch(a, level, charge, first, last):  # type: ignore[no-untyped-def
 def _highest_block(a, charge):  # type: ignore[no-untyped-def]
     """Give (level, l, r) of the largest value of the prox; level ≤ 0 when it is 0 everywhere.
 
-    The level is max over A ≠ ∅ of (Σ_A a − charge·F(A))/|A|. Of all A between l and r that for {j : a_j > level} is best, so
-    that Dinkelbach's step (1967) from a level is a stretch of largest sum; levels rise to the largest in finitely many
-    steps, and stretches shrink, as minimisers of submodular functions do when every column loses.
+    The level is max over A ≠ ∅ of (Σ_A a − charge·F(A))/|A|. Of all A between l and r {j : a_j > level} is best, so
+    that Dinkelbach's step (1967) from a level is a stretch of largest sum. Levels rise to the largest in finitely many
+    steps. Columns that are not above a level, or outside of its stretch, are out of the later ones: minimisers of a
+    submodular function shrink when every column loses. So a step costs what the last one left.
     """
-    p = a.size
-    level, left, right = 0.0, 0, p - 1
+    level = 0.0
+    live = np.flatnonzero(a)
+    count = live.size
+    left, right = live[0], live[count - 1]
     while True:
-        l, r = _best_stretch(a, level, charge, left, right)
-        hi, lo = added(-charge * (p - 1), 0.0, -charge * (r - l + 1))
-        count = 0
-        for j in range(l, r + 1):
-            if a[j] > level:
-                hi, lo = added(hi, lo, a[j])
-                count += 1
-        if count == 0 or hi / count <= level:
+        first, last = _best_stretch(a, level, charge, live, count)
+        hi, lo = added(-charge * (a.size - 1), 0.0, -charge * (live[last] - live[first] + 1))
+        for k in range(first, last + 1):
+            hi, lo = added(hi, lo, a[live[k]])
+        higher = (hi + lo) / (last - first + 1)
+        if higher <= level:
             return level, left, right
-        level, left, right = hi / count, l, r
+        level, left, right = higher, live[first], live[last]
+        count = 0
+        for k in range(first, last + 1):
+            if a[live[k]] > level:
+                live[count] = live[k]
+                count += 1
+        if count == 0:
+            return level, left, right
+
+
+@njit(cache=True, nogil=True)
+def _sifted(heap, spot, value, size):  # type: ignore[no-untyped-def]
+    """Let the entry at `spot` sink to its place in a binary heap of `size` blocks, the largest value first."""
+    moved = heap[spot]
+    while True:
+        k = 2 * spot + 1
+        if k >= size:
+            break
+        if k + 1 < size and value[heap[k + 1]] > value[heap[k]]:
+            k += 1
+        if value[heap[k]] <= value[moved]:
+            break
+        heap[spot] = heap[k]
+        spot = k
+    heap[spot] = moved
 
 
 @njit(cache=True, nogil=True)
 def _chain(a, charge):  # type: ignore[no-untyped-def]
-    """The prox for the groups {0..i}, i = 0, …, p − 1, each charged the same."""
+    """The prox for the groups {0..i}, i = 0, …, p − 1, each charged the same: `laminar_prox` with one heap all along."""
     p = a.size
-    up = np.arange(1, p + 1)
-    up[-1:] = -1
-    return laminar_prox(a, up, np.full(p, charge), np.arange(p + 1), np.arange(p))
+    value, total, lost = a.copy(), a.copy(), np.zeros(p)
+    count = np.ones(p, np.int64)
+    heap = np.empty(p, np.int64)
+    size = 0
+    level = np.zeros(p)
+    for i in range(p):
+        if a[i] > 0.0:
+            k = size
+            size += 1
+            while k > 0 and value[heap[(k - 1) // 2]] < a[i]:
+                heap[k] = heap[(k - 1) // 2]
+                k = (k - 1) // 2
+            heap[k] = i
+        if size == 0:
+            continue
+        top = heap[0]  # the block that the largest ones join
+        hi, lo = added(total[top], lost[top], -charge)
+        columns = count[top]
+        t = (hi + lo) / columns
+        while True:
+            largest = 0  # of those next to the top
+            for k in range(1, min(size, 3)):
+                if value[heap[k]] > t and (largest == 0 or value[heap[k]] > value[heap[largest]]):
+                    largest = k
+            if largest == 0:
+                break
+            other = heap[largest]
+            hi, lo = added(hi, lo, total[other])
+            lo += lost[other]
+            columns += count[other]
+            t = (hi + lo) / columns
+            size -= 1
+            heap[largest] = heap[size]
+            if largest < size:
+                _sifted(heap, largest, value, size)
+        if t > 0.0:
+            value[top], total[top], lost[top], count[top] = t, hi, lo, columns
+            level[i] = t
+        else:  # nothing is left above 0
+            size = 0
+    least = np.inf
+    for i in range(p - 1, -1, -1):
+        least = min(least, level[i])
+        level[i] = min(a[i], least)
+    return level
 
 
 @njit(cache=True, nogil=True)
@@ -102,4 +175,4 @@ def interval_norm(size):  # type: ignore[no-untyped-def]
         total, lost = added(total, lost, before)
         total, lost = added(total, lost, after)
     total, lost = added(total, lost, max(before, size[p - 1]))
-    return total
+    return total + lost

@@ -53,7 +53,7 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
     none of its children are column[start[i]:start[i + 1]]. The prox of the sum is the composition of the proxes of the
     nodes, innermost first (Jenatton, Mairal, Obozinski, Bach 2011, Theorem 1), and each of these lowers the largest
     values below its node to one level. So values below a node are a heap of blocks, a block being columns that a level
-    has made equal: it keeps its number of columns and Σ a − Σ charges in double-double, so that a level does not
+    has made equal: it keeps its number of columns and Σ a − Σ charges with what rounding took off, so that a level does not
     inherit the rounding of the levels before it. A node pops blocks while they stand above its level and pushes one:
     O(p log p) for nodes and columns p, whatever the depth.
     """
@@ -92,9 +92,9 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
             block, t, hi, lo, size = root, np.inf, -charge[i], 0.0, 0
             while root >= 0 and (size == 0 or value[root] > t):
                 hi, lo = added(hi, lo, total[root])
-                hi, lo = added(hi, lo, lost[root])
+                lo += lost[root]
                 size += count[root]
-                t = hi / size
+                t = (hi + lo) / size
                 root = _without_top(root, value, child, sibling)
             if block < 0 or t <= 0.0:
                 level[i] = 0.0

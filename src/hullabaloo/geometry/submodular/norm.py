@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hullabaloo.geometry.checks import Vector, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
+from hullabaloo.geometry.submodular.singletons import singletons
 
 _DINKELBACH = 100
 
@@ -101,24 +102,12 @@ def project_polyhedron(function: SetFunction, v: Vector, radius: float) -> Vecto
     v = vector(v, dimension=function.dimension)
     size = np.abs(v)
     order = falling_order(size)
-    cap = radius * largest_singleton(function, v.size)
+    cap = radius * float(singletons(function, v.size).max())
     rising = size[order[::-1]]
     gaps = np.minimum(np.diff(rising, prepend=0.0), cap)
     near = np.empty(v.size)
     near[order[::-1]] = np.cumsum(gaps)
     return np.copysign(near - prox(function, near, radius), v) + 0.0
-
-
-def singletons(function: SetFunction, p: int) -> Vector:
-    """F({j}) for every column; (p,)."""
-    if isinstance(function, HasCardinalityForm):
-        return np.full(p, function.steps(p)[0])
-    return np.array([function.value(np.arange(p) == j) for j in range(p)])
-
-
-def largest_singleton(function: SetFunction, p: int) -> float:
-    """max_j F({j})."""
-    return float(singletons(function, p).max())
 
 
 def _best_prefix(size: Vector, order: NDArray[np.int64], gains: Vector) -> tuple[NDArray[np.bool_], float]:
@@ -127,19 +116,3 @@ def _best_prefix(size: Vector, order: NDArray[np.int64], gains: Vector) -> tuple
     members = np.zeros(size.size, dtype=bool)
     members[order[: best + 1]] = True
     return members, float(ratios[best])
-
-
-def closure(function: SetFunction, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The set with every column that costs nothing more."""
-    order = np.concatenate([np.flatnonzero(members), np.flatnonzero(~members)])
-    count = int(np.count_nonzero(members))
-    if isinstance(function, HasCardinalityForm):
-        free = count < members.size and function.steps(members.size)[count] == 0.0
-        return np.ones_like(members) if free else members
-    outside = order[count:]
-    kept = members.copy()
-    base = function.value(members)
-    for j in outside:
-        kept[j] = True
-        kept[j] = function.value(kept) == base
-    return kept

@@ -10,14 +10,9 @@ from hullabaloo.geometry.base import ConvexSet, HasGauge, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, positive_number
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.checks import set_function
-from hullabaloo.geometry.submodular.norm import (
-    HasCardinalityForm,
-    dual_omega,
-    greedy_vertex,
-    omega,
-    project_polyhedron,
-    singletons,
-)
+from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega, project_polyhedron
+from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
+from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.geometry.width import Width
 
 

@@ -1,4 +1,4 @@
-"""Compiled kernels that all covers share: double-double sums, and the level above which values hold a given amount."""
+"""Compiled kernels that all covers share: sums that keep their rounding, and the level above which values hold a given amount."""
 
 import numpy as np
 from numba import njit
@@ -6,12 +6,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True, inline="always")
 def added(hi, lo, x):  # type: ignore[no-untyped-def]
-    """(hi + lo) + x as a new unevaluated pair, good to about 2^-104 (two-sum, Knuth 1969)."""
+    """(hi + lo) + x as a new pair: hi the running sum in floats, lo all that was rounded off (two-sum, Knuth 1969)."""
     total = hi + x
     part = total - hi
-    lo += (hi - (total - part)) + (x - part)
-    new = total + lo
-    return new, lo - (new - total)
+    return total, lo + ((hi - (total - part)) + (x - part))
 
 
 @njit(cache=True, nogil=True)
@@ -21,7 +19,7 @@ def water_level(values, count, charge):  # type: ignore[no-untyped-def]
     The k ≥ 1 values above `bound` are those above t, but for rounding; they stand first in `values` on return. hi + lo is their
     sum less the charge, and t = (hi + lo)/k, below 0 when all values together are less than the charge. Every set S
     gives a lower bound (Σ_S x − charge)/|S| of t, and what is not above it is dropped (Michelot 1986); the sum of what
-    stays is taken in double-double, so that t is good to a few units of its last digit.
+    stays keeps its rounding, so that t is good to a few units of its last digit.
     """
     largest = 0.0
     total = -charge
@@ -50,4 +48,4 @@ def water_level(values, count, charge):  # type: ignore[no-untyped-def]
     hi, lo = -charge, 0.0
     for i in range(k):
         hi, lo = added(hi, lo, values[i])
-    return hi / k, bound, hi, lo, k
+    return (hi + lo) / k, bound, hi, lo, k

@@ -8,7 +8,7 @@ import numpy as np
 from hullabaloo.geometry.checks import dimension_number
 from hullabaloo.geometry.expected import expected_sorted_sum, near_quadrature
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.norm import singletons
+from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.geometry.width import Width, expected_norm
 
 _EVERY_SET = 12
