@@ -47,10 +47,13 @@ from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinalit
 from hullabaloo.geometry.submodular.cardinality import Cardinality
 from hullabaloo.geometry.submodular.concave_cardinality import ConcaveCardinality
 from hullabaloo.geometry.submodular.custom import CustomSetFunction
+from hullabaloo.geometry.submodular.group_cover import GroupCover
+from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega
 from hullabaloo.geometry.submodular.penalty import SubmodularPenalty
 from hullabaloo.geometry.submodular.polyhedron import SubmodularPolyhedron
 from hullabaloo.geometry.submodular.serialise import set_function_from_dict, set_function_from_text
+from hullabaloo.geometry.submodular.tree_cover import TreeCover
 from hullabaloo.geometry.width import Width
 
 __all__ = [
@@ -64,6 +67,7 @@ __all__ = [
     "ElasticNetPenalty",
     "Face",
     "GroupBall",
+    "GroupCover",
     "GroupPenalty",
     "HasElasticForm",
     "HasFaces",
@@ -71,6 +75,7 @@ __all__ = [
     "HasMirrorMap",
     "HasProximalForm",
     "HasVertices",
+    "Intervals",
     "L1Ball",
     "L1Penalty",
     "L2Ball",
@@ -91,6 +96,7 @@ __all__ = [
     "SubmodularBall",
     "SubmodularPenalty",
     "SubmodularPolyhedron",
+    "TreeCover",
     "VerticesWithIntercept",
     "Width",
     "WithIntercept",

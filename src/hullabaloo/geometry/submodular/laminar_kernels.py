@@ -46,7 +46,7 @@ def _without_top(root, value, child, sibling):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915 - one pass over nodes
+def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - one pass over nodes
     """argmin over u ≥ 0 of Σ_i charge_i max over the columns below node i of u + ½‖u − a‖², for 0 ≤ a ≤ 1.
 
     Nodes are numbered children first, up[i] is the node around node i or −1; the columns that belong to node i and to
