@@ -315,8 +315,7 @@ def test_prices_speak_of_what_the_loss_measures(name: str) -> None:
     assert rich.epsilon == pytest.approx(1.0, rel=1e-3)
     assert "expected to keep" in rich.expectation
     words = {
-        "LogisticRegression": "the shares of the classes alone",
-        "LinearSVC": "the shares of the classes alone",
+        **dict.fromkeys(examples.CLASSIFIERS, "the shares of the classes alone"),
         "QuantileRegressor": "the quantile of all records",
         "PoissonRegressor": "counts vary with the features",
     }

@@ -71,7 +71,7 @@ def released_moments(model: "PrivateLinearModel") -> NoisyMoments:
         raise NotReleased(
             f"A {type(model).__name__} cannot be computed from second moments, which is all that further models at no cost are "
             "computed from: its loss is not the squared one. Fit it again, within the budget; LinearRegression, Ridge, Lasso, "
-            "ElasticNet and GroupLasso with solver='moments' can be refitted."
+            "ElasticNet, GroupLasso and StructuredSparseRegression with solver='moments' can be refitted."
         )
     if moments is None:
         raise NotReleased(
