@@ -26,6 +26,7 @@ from hullabaloo.curator import curator as room
 from hullabaloo.curator.descent import Predictions
 from hullabaloo.curator.minimisation import Family
 from hullabaloo.curator.partial import PartialQuery
+from hullabaloo.curator.repeated import Repeated
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import StepQuery
 from hullabaloo.privacy import delta_of
@@ -55,6 +56,7 @@ class Fit:
     realised: float
     classes: bool = False
     constraint: Any = None
+    penalty: Any = None
     budget: Any = GDP
     runs: int = 400
 
@@ -64,7 +66,7 @@ class Fit:
         made = hb.LogisticRegression if self.classes else hb.LinearRegression
         return made(
             budget=self.budget, domain=domain, solver=self.solver, neighbours=self.neighbours,
-            constraint=self.constraint, fit_intercept=self.columns is ONES,
+            constraint=self.constraint, penalty=self.penalty, fit_intercept=self.columns is ONES,
         )  # fmt: skip
 
     def frames(self) -> list[pd.DataFrame]:
@@ -85,6 +87,12 @@ GAUSSIAN = {
     "mirror descent": Fit("mirror_descent", "replace-one", PLAIN, REPLACED, 0.999, constraint=hb.L2Ball(0.5)),
     "output perturbation": Fit("output_perturbation", "replace-one", PLAIN, REPLACED, 0.99),
     "output perturbation, removed": Fit("output_perturbation", "add-or-remove", PLAIN, LONE, 0.99),
+    "dual Frank–Wolfe": Fit(
+        hb.DualFrankWolfeSolver(steps=4), "replace-one", PLAIN, REPLACED, 0.99, penalty=hb.L1Penalty(0.5)
+    ),
+    "dual Frank–Wolfe, removed": Fit(
+        hb.DualFrankWolfeSolver(steps=9), "add-or-remove", PLAIN, LONE, 0.99, penalty=hb.L1Penalty(0.5), runs=200
+    ),
     "adaptive gradient": Fit("adaptive_gradient", "replace-one", ONES, REPLACED, 0.94),
     "adaptive gradient, removed": Fit("adaptive_gradient", "add-or-remove", ONES, REMOVED, 0.999),
     "coordinate descent": Fit(hb.CoordinateDescentSolver(rounds=2), "replace-one", PLAIN, REPLACED, 0.97),
@@ -184,7 +192,7 @@ def exact(case: Fit, which: int, asked: Asked, quoted: dict[str, Any]) -> np.nda
     name, given, named, answer = asked
     total, norm = np.zeros(answer.shape), math.sqrt(2.0) if case.columns is ONES else 1.0
     if name == "minimizer":
-        return np.full(1, least(case, which, quoted))
+        return np.full(1, least(case, which, quoted, float(given[0][0]) if given else 0.0))
     for record, y in case.records(which):
         x = named["view"](record)
         if name == "means":
@@ -219,13 +227,13 @@ def scale_of(case: Fit, named: dict[str, Any]) -> np.ndarray:
     return np.array([1.0, named["lift"]])[case.columns]
 
 
-def least(case: Fit, which: int, quoted: dict[str, Any]) -> float:
-    """The minimiser of one coefficient, for the mean over the declared number of records."""
+def least(case: Fit, which: int, quoted: dict[str, Any], linear: float) -> float:
+    """The minimiser of one coefficient, for the mean over the declared number of records and a linear term."""
     n, clip = quoted["records"], quoted["clip"]
 
     def rise(t: float) -> float:
         data = sum(np.clip(case.slope(float(x[0] * t), y), -clip, clip) * x[0] for x, y in case.records(which))
-        return float(data / n + quoted["ridge"] * t)
+        return float(data / n + quoted["ridge"] * t + linear)
 
     return float(brentq(rise, -1e3, 1e3, xtol=1e-14))
 
@@ -443,6 +451,17 @@ def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descent, "gaussian", lambda x, sigma, **rest: np.full(x.size, plain(x[:1], sigma, **rest)[0]))
 
 
+def last_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of a table answers the question before."""
+    plain, asked = Repeated.minimiser, [np.zeros(1)]
+
+    def minimiser(kept: Repeated, slope: np.ndarray) -> np.ndarray:
+        asked.append(slope)
+        return plain(kept, asked[-2])
+
+    monkeypatch.setattr(Repeated, "minimiser", minimiser)
+
+
 def unclipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise as for C_j, contributions as for 8 C_j."""
     plain = Predictions.descend
@@ -490,6 +509,10 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         ("preconditioned gradient", halved(SpreadQuery, "record_sensitivity")),
         ("output perturbation", quieter(minimizer)),
         ("output perturbation", halved(Family, "lipschitz")),
+        ("dual Frank–Wolfe", quieter(minimizer)),
+        ("dual Frank–Wolfe", halved(Family, "lipschitz")),
+        ("dual Frank–Wolfe, removed", noise_reused),
+        ("dual Frank–Wolfe, removed", last_term),
     ],
 )
 def test_bugs_in_gaussian_answers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hullabaloo.curator import Curator
 from hullabaloo.curator.minimizer import kept_work
 from hullabaloo.data.source import Rows
-from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, InvalidParameter
+from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
     BoundedCardinality,
     Cardinality,
@@ -350,7 +350,7 @@ def test_what_it_cannot_do_is_refused_in_sentences() -> None:
             SOLVER.plan(refused, menu(data, refused), PRIVATE)
     with pytest.raises(CalibrationError, match="calibration='exact'"):
         SOLVER.plan(fine, menu(data, fine), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
-    with pytest.raises(BudgetError):
+    with pytest.raises(CalibrationError, match="pure"):
         SOLVER.plan(fine, menu(data, fine), Allowance(Budget(1.0, 0.0)))
 
 
