@@ -39,6 +39,8 @@ from hullabaloo.geometry import (
     with_free_intercept,
     with_intercept,
 )
+from hullabaloo.geometry.submodular.group_cover import GroupCover
+from hullabaloo.geometry.submodular.intervals import Intervals
 
 DIMENSIONS = (1, 2, 7, 1000)
 
@@ -67,13 +69,20 @@ def _hulls(p: int) -> list[ConvexSet]:
 
 
 def set_functions(p: int) -> list[SetFunction]:
-    """A set function of every family, for p columns."""
+    """A set function of every family for p columns; of many columns, a few."""
+    tree = GroupCover.tree([(j + 1) // 2 - 1 for j in range(p)])
+    if p > 100:
+        return [ConcaveCardinality.power(p, 0.5), Intervals(), tree]
     return [
         Cardinality(),
         BoundedCardinality(),
         BoundedCardinality(3),
         ConcaveCardinality.power(p, 0.5),
-        ConcaveCardinality(tuple(np.arange(p, 0, -1) / p)),
+        Intervals(),
+        tree,
+        GroupCover(partition(p)),
+        GroupCover.grid(p // _across(p), _across(p)),
+        GroupCover([sorted({j, (3 * j + 1) % p, j // 2}) for j in range(p)], [1.0 + j % 3 for j in range(p)]),
     ]
 
 

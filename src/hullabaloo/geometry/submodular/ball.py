@@ -1,6 +1,5 @@
 """The ball {Ω(θ) ≤ radius} of the norm of a set function: structured sparsity as a constraint."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,8 +12,8 @@ from hullabaloo.geometry.submodular.ball_projection import project_ball
 from hullabaloo.geometry.submodular.ball_width import ball_width
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.checks import set_function
+from hullabaloo.geometry.submodular.extremes import longest_of_ball
 from hullabaloo.geometry.submodular.norm import dual_omega, omega
-from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.singletons import closure, singletons
 from hullabaloo.geometry.width import Width
 
@@ -71,16 +70,14 @@ class SubmodularBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def max_norm(self, q: float, p: int) -> float:
         """radius·Ω*(1) for q = 1, radius/min F({j}) for infinity, both attained.
 
-        For q = 2: radius·max_k √k/g(k), attained, where F(A) = g(|A|); else the bound √(max ‖θ‖₁·max ‖θ‖_∞).
+        For q = 2 radius·max_A √|A|/F(A), or a bound of it (`longest_of_ball`).
         """
         p = dimension_number(p, self.dimension)
-        if norm_exponent(q) == math.inf:
-            return self.radius / float(singletons(self.function, p).min())
+        if norm_exponent(q) == 2.0:
+            return self.radius * longest_of_ball(self.function, p)
         if q == 1.0:
             return self.radius * dual_omega(self.function, np.ones(p)).value
-        if isinstance(self.function, HasCardinalityForm):
-            return self.radius * float((np.sqrt(np.arange(1.0, p + 1.0)) / np.cumsum(self.function.steps(p))).max())
-        return math.sqrt(self.max_norm(1, p) * self.max_norm(math.inf, p))
+        return self.radius / float(singletons(self.function, p).min())
 
     def gaussian_width(self, p: int) -> Width:
         """radius·E Ω*(g): exact for the cardinality and for min(|A|, 1), else between proved bounds."""

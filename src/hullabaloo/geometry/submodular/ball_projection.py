@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, vector
 from hullabaloo.geometry.submodular.base import SetFunction
@@ -10,7 +11,7 @@ from hullabaloo.geometry.submodular.norm import falling_order, omega, prox
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 
 _LIMIT = 100
-_SAME = 2.0**-50
+_SAME = 2.0**-48
 
 
 def project_ball(function: SetFunction, theta: Vector, radius: float) -> Vector:
@@ -19,7 +20,7 @@ def project_ball(function: SetFunction, theta: Vector, radius: float) -> Vector:
     **Guarantee.** In an order of the coordinates in which the answer falls, Ω is linear, and the answer is the falling
     vector of that bounded cost nearest to |θ|, which `falling_projection` finds to the last digits. For F of the
     cardinality the order is that of |θ|. Else the order is that of the prox of τΩ, τ the multiplier found along the
-    order before; when the answer repeats, that prox has norm `radius`, so that τ is the root and the prox the answer.
+    order before; when the prox repeats the answer, it has norm `radius`, so that τ is the root and the prox the answer.
     Ω of the prox falls in τ, and a τ outside the bracket so far is replaced by its middle.
     """
     theta = vector(theta, dimension=function.dimension)
@@ -39,7 +40,8 @@ def project_ball(function: SetFunction, theta: Vector, radius: float) -> Vector:
             if cost > 0.0:
                 before = u
                 u, tau = _along(function, size, falling_order(fitted), radius)
-                if np.abs(u - before).max() <= _SAME * u.max():
+                still = np.abs(u - before).max() <= _SAME * u.max()
+                if still and np.abs(u - fitted).max() <= _SAME * size.max():
                     break
             if not low < tau < high:
                 tau = 0.5 * (low + high) if high < math.inf else 2.0 * low
@@ -48,7 +50,7 @@ def project_ball(function: SetFunction, theta: Vector, radius: float) -> Vector:
     return np.copysign(u, theta) + 0.0
 
 
-def _along(function: SetFunction, size: Vector, order: Vector, radius: float) -> tuple[Vector, float]:
+def _along(function: SetFunction, size: Vector, order: NDArray[np.int64], radius: float) -> tuple[Vector, float]:
     from hullabaloo.geometry.submodular.isotonic_kernels import falling_projection
 
     u = np.empty(size.size)

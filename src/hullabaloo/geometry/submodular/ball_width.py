@@ -7,6 +7,7 @@ import numpy as np
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinality
 from hullabaloo.geometry.submodular.cardinality import Cardinality
+from hullabaloo.geometry.submodular.extremes import longest_of_ball
 from hullabaloo.geometry.submodular.norm import dual_omega
 from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
@@ -16,7 +17,7 @@ def ball_width(function: SetFunction, p: int) -> Width:
     """E Ω*(g) for g standard normal in R^p: exact where Ω is the l1 or the l∞ norm, else between bounds; value = high.
 
     Below: Ω*(g) ≥ ‖g‖_∞/max F({j}) and ≥ ‖g‖₁/F(V). Above: the ball lies in those of the norms l1, l2 and l∞ that
-    hold it, Ω*(g) ≤ ‖g‖_∞·Ω*(1) and ≤ ‖g‖₁/min F({j}), and ≤ ‖g‖₂·√(Ω*(1)/min F({j})).
+    hold it, Ω*(g) ≤ ‖g‖_∞·Ω*(1) and ≤ ‖g‖₁/min F({j}), and ≤ ‖g‖₂·max ‖w‖₂.
     """
     flat, full = expected_largest_magnitude(p), p * math.sqrt(2.0 / math.pi)
     if isinstance(function, Cardinality):
@@ -27,5 +28,5 @@ def ball_width(function: SetFunction, p: int) -> Width:
     l1 = dual_omega(function, np.ones(p)).value
     linf = 1.0 / float(alone.min())
     low = max(flat / float(alone.max()), full / function.value(np.ones(p, dtype=bool)))
-    high = min(flat * l1, full * linf, expected_norm(p) * math.sqrt(l1 * linf))
+    high = min(flat * l1, full * linf, expected_norm(p) * longest_of_ball(function, p))
     return Width(max(low, high), low, max(low, high), "bounds by norms")

@@ -42,7 +42,7 @@ class BoundedCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
 
     def value(self, members: NDArray[np.bool_]) -> float:
         """min(|A|, bound)."""
-        return float(min(np.count_nonzero(members), self.bound))
+        return float(min(int(np.count_nonzero(members)), self.bound))
 
     def gains(self, order: NDArray[np.int64]) -> Vector:
         """`bound` ones, then zeros."""

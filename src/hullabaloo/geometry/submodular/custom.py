@@ -73,7 +73,7 @@ class CustomSetFunction(SetFunction):
         return np.maximum(0.0, np.diff(values, prepend=0.0))
 
     def gaussian_width(self, p: int) -> Width:
-        """Exact for p ≤ 12, else between bounds."""
+        """Exact for p ≤ 10, else between bounds."""
         return polyhedron_width(self, p)
 
     def to_dict(self) -> dict[str, Any]:

@@ -157,10 +157,10 @@ def _root(
 @njit(cache=True, nogil=True)
 def _falls(level: NDArray[np.float64]) -> bool:
     """Whether the levels fall and are at least 0."""
+    falls = True
     for block in range(level.size):
-        if level[block] < 0.0 or (block > 0 and level[block] > level[block - 1]):
-            return False
-    return True
+        falls = falls and level[block] >= 0.0 and (block == 0 or level[block] <= level[block - 1])
+    return falls
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, vector
 from hullabaloo.geometry.submodular.base import SetFunction
@@ -116,13 +117,13 @@ class _Points:
         return found
 
 
-def _vertex(function: SetFunction, order: Vector) -> Vector:
+def _vertex(function: SetFunction, order: NDArray[np.int64]) -> Vector:
     vertex = np.empty(order.size)
     vertex[order] = function.gains(order)
     return vertex
 
 
-def _fit(t: Vector, order: Vector, gains: Vector, weight: float) -> Vector:
+def _fit(t: Vector, order: NDArray[np.int64], gains: Vector, weight: float) -> Vector:
     from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit
 
     w = np.empty(t.size)

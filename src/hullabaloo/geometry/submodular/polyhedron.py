@@ -1,6 +1,5 @@
 """The symmetric submodular polyhedron {s : ‖s_A‖₁ ≤ radius·F(A)}, whose support function is radius·Ω."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,8 +9,8 @@ from hullabaloo.geometry.base import ConvexSet, HasGauge, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, positive_number
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.checks import set_function
+from hullabaloo.geometry.submodular.extremes import longest_of_polyhedron
 from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega, project_polyhedron
-from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.geometry.width import Width
 
@@ -64,18 +63,14 @@ class SubmodularPolyhedron(ConvexSet, Projectable, HasGauge):
     def max_norm(self, q: float, p: int) -> float:
         """radius·F(V) for q = 1 and radius·max F({j}) for infinity, both attained.
 
-        For q = 2 all vertices have the same norm, that of the gains, where F is of the cardinality; else the bound
-        radius·√Σ F({j})², as |s_j| ≤ F({j}), or √(F(V)·max F({j})) where that is smaller.
+        For q = 2 the longest greedy vertex, or a bound of it (`longest_of_polyhedron`).
         """
         p = dimension_number(p, self.dimension)
-        if norm_exponent(q) == 2.0 and isinstance(self.function, HasCardinalityForm):
-            return self.radius * float(np.linalg.norm(self.function.steps(p)))
-        alone = singletons(self.function, p)
-        largest = float(alone.max())
-        if q == math.inf:
-            return self.radius * largest
-        whole = self.function.value(np.ones(p, dtype=bool))
-        return self.radius * (whole if q == 1.0 else min(float(np.linalg.norm(alone)), math.sqrt(whole * largest)))
+        if norm_exponent(q) == 2.0:
+            return self.radius * longest_of_polyhedron(self.function, p)
+        if q == 1.0:
+            return self.radius * self.function.value(np.ones(p, dtype=bool))
+        return self.radius * float(singletons(self.function, p).max())
 
     def gaussian_width(self, p: int) -> Width:
         """radius·E Ω(g)."""

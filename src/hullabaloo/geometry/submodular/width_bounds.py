@@ -1,6 +1,5 @@
 """The Gaussian width of |P|(F) for any set function, E Ω(g)."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,14 +7,13 @@ import numpy as np
 from hullabaloo.geometry.checks import dimension_number
 from hullabaloo.geometry.expected import expected_sorted_sum, near_quadrature
 from hullabaloo.geometry.submodular.base import SetFunction
+from hullabaloo.geometry.submodular.extremes import EVERY_SET, every_value
 from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.geometry.width import Width, expected_norm
 
-_EVERY_SET = 12
-
 
 def polyhedron_width(function: SetFunction, p: int) -> Width:
-    """E Ω(g) for g standard normal in R^p: exact for p ≤ 12, else between bounds; value = high.
+    """E Ω(g) for g standard normal in R^p: exact for p ≤ 10, else between bounds; value = high.
 
     The order of |g| is independent of its sorted magnitudes, and every order equally likely, so that E Ω(g) is that of
     ḡ(|A|), ḡ(k) the mean of F over the sets of k columns. Below: E Ω(g) ≥ Ω(E|g|) = F(V)√(2/π) (Jensen). Above: F(A)
@@ -23,12 +21,10 @@ def polyhedron_width(function: SetFunction, p: int) -> Width:
     in the l2 ball of √Σ F({j})².
     """
     p = dimension_number(p, function.dimension)
-    if p <= _EVERY_SET:
-        means = [
-            np.mean([function.value(np.isin(np.arange(p), a)) for a in itertools.combinations(range(p), k)])
-            for k in range(1, p + 1)
-        ]
-        return near_quadrature(expected_sorted_sum(np.diff(means, prepend=0.0)))
+    if p <= EVERY_SET:
+        sizes = np.array([m.bit_count() for m in range(1 << p)])
+        means = np.bincount(sizes, every_value(function, p)) / np.bincount(sizes)
+        return near_quadrature(expected_sorted_sum(np.diff(means)))
     alone = singletons(function, p)
     whole = function.value(np.ones(p, dtype=bool))
     typical = math.sqrt(2.0 / math.pi)
