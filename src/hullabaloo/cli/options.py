@@ -45,6 +45,7 @@ class Solver(StrEnum):
     GREEDY_COORDINATE_DESCENT = "greedy-coordinate-descent"
     MIRROR_DESCENT = "mirror-descent"
     FRANK_WOLFE = "frank-wolfe"
+    DUAL_FRANK_WOLFE = "dual-frank-wolfe"
     OBJECTIVE_PERTURBATION = "objective-perturbation"
     OUTPUT_PERTURBATION = "output-perturbation"
 

@@ -46,8 +46,8 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
         penalty: a convex penalty on the unit domain, such as `hb.L1Penalty(0.01)`; excludes `constraint`.
         solver: "auto", which chooses from public facts before any data is read; or "moments" (squared loss), "gradient",
             "adaptive_gradient", "preconditioned_gradient", "coordinate_descent" and "greedy_coordinate_descent" (penalties and boxes),
-            "greedy_selection" (few of many columns), "mirror_descent" and "frank_wolfe" (sets only), "objective_perturbation",
-            "output_perturbation"; or a solver with options of your own, such as `hb.GreedySelectionSolver(selected=8)`.
+            "greedy_selection" (few of many columns), "mirror_descent" and "frank_wolfe" (sets only), "dual_frank_wolfe" (structured
+            penalties), "objective_perturbation", "output_perturbation"; or a solver with options of your own, such as `hb.GreedySelectionSolver(selected=8)`.
         neighbours: "replace-one" (default; the number of rows is public) or "add-or-remove" (it is hidden).
         fit_intercept: whether a constant column is added; the intercept is never penalised.
         ledger: `hb.Ledger(url)` or its URL; None leaves the fit unrecorded, and the statement says so first.

@@ -18,7 +18,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.geometry.submodular.group_cover import GroupCover
 from hullabaloo.geometry.submodular.intervals import Intervals
-from hullabaloo.geometry.submodular.norm import singletons
+from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.linear_model.feature_grid import FeatureGrid
 from hullabaloo.linear_model.feature_tree import FeatureTree
 from hullabaloo.linear_model.features import Features, Name
