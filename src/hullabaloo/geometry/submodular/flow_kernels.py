@@ -94,11 +94,11 @@ def _demands(a, charge, level, unit, columns, groups, graph, state):  # type: ig
     start, column, owner, of_group, of_column, begin, group_end, column_end = graph
     flow, aim, need, slack, capacity = state
     for g in groups:
-        reach = 0
+        reach = np.int64(0)
         for k in range(start[g], group_end[g]):
             reach += np.int64(np.round(a[column[of_group[k]]] * unit))
-        if charge[g] * unit < reach:
-            reach = np.int64(np.round(charge[g] * unit))
+        limit = charge[g] * unit
+        reach = np.int64(np.round(limit)) if limit < reach else reach
         slack[g] += reach - capacity[g]
         capacity[g] = reach
     for j in columns:

@@ -7,7 +7,7 @@ import numpy as np
 from hullabaloo.errors import InvalidParameter
 
 
-def grid_groups(rows: int, columns: int, window: int | None) -> list[list[int]]:
+def grid_groups(rows: int, columns: int, window: int | None) -> tuple[tuple[int, ...], ...]:
     """All window×window squares of a grid whose pixels are numbered row by row; without a window its half-planes.
 
     Those are the first 1, …, rows − 1 rows, the last 1, …, rows − 1 rows, columns likewise, and once the whole.
@@ -21,10 +21,10 @@ def grid_groups(rows: int, columns: int, window: int | None) -> list[list[int]]:
                 f"A window of {k}×{k} does not fit into a grid of {rows}×{columns}; give a smaller one."
             )
         squares = np.lib.stride_tricks.sliding_window_view(pixels, (k, k))
-        return [list(square) for square in squares.reshape(-1, k * k).tolist()]
+        return tuple(map(tuple, squares.reshape(-1, k * k).tolist()))
     sides = [pixels[:i] for i in range(1, rows)] + [pixels[i:] for i in range(1, rows)]
     sides += [pixels[:, :j] for j in range(1, columns)] + [pixels[:, j:] for j in range(1, columns)]
-    return [side.ravel().tolist() for side in [*sides, pixels]]
+    return tuple(tuple(side.ravel().tolist()) for side in [*sides, pixels])
 
 
 def _side(number: object, what: str) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from numbers import Integral
+from reprlib import Repr
 from typing import Any, final
 
 import numpy as np
@@ -24,6 +25,8 @@ from hullabaloo.geometry.submodular.grid import grid_groups
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 from hullabaloo.geometry.width import Width
 
+_SHORT = Repr()
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class GroupCover(SetFunction, HasProximalForm):
 
     **Guarantee.** `prox` is within 2^-48 of ‖v‖ of the exact one. Groups that are nested or disjoint, which is found
     out here: composition of the proxes of the groups, innermost first (`laminar_prox`; proof: Jenatton, Mairal,
-    Obozinski, Bach 2011, Theorem 1), levels being ratios of double-double sums. Groups that cross: divide and conquer
+    Obozinski, Bach 2011, Theorem 1), levels being ratios of sums that keep their rounding. Groups that cross: divide and conquer
     over minimum cuts (`cover_prox`; proof for exact numbers: Groenevelt 1991, Mairal et al. 2010). Cuts are of flows in
     whole multiples of a unit η = 2^-61·2^⌈log₂(|G|+1)⌉ of max|v|, |G| the longest group; a cut that this rounding turns breaks
     s(A) ≤ F(A) by some δ = O(η(|A| + groups)). Since s = v − u is tight on the level sets of u, and level sets of u and of the exact u* differ
@@ -79,6 +82,11 @@ class GroupCover(SetFunction, HasProximalForm):
         object.__setattr__(self, "holders", lists.turned(p))
         object.__setattr__(self, "charges", np.array(weights))
         object.__setattr__(self, "forest", _forest(lists, np.array(weights), p))
+
+    def __repr__(self) -> str:
+        """Short, however many groups there are."""
+        weights = "" if set(self.weights or ()) == {1.0} else f", weights={_SHORT.repr(self.weights)}"
+        return f"GroupCover(groups={_SHORT.repr(self.groups)}{weights})"
 
     @classmethod
     def tree(cls, parents: Sequence[int], weights: Sequence[float] | None = None) -> TreeCover:

@@ -1,4 +1,4 @@
-"""Contiguous supports: a model cost the stretch from its first column to its last."""
+"""Contiguous supports: a model costs the stretch from its first column to its last."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -22,15 +22,17 @@ class Intervals(SetFunction, HasProximalForm):
     For columns with an order: wavelengths of a spectrum, positions on a chromosome, hours. `p` is the number of
     columns, a whole number of at least 1, or None to serve every number; else `InvalidParameter`.
 
-    The length alone is not submodular: {0} ∪ {2} is longer than the two together. The constant p − 1 is the least that
-    makes it so, for F is then the cover by the p − 1 prefixes {0..i}, i < p − 1, the p − 1 suffixes {i..p−1}, i > 0,
-    and the whole, each of weight 1: A meets the prefixes with i ≥ min A, p − 1 − min A of them, the suffixes with
-    i ≤ max A, max A of them, and the whole. Hence Ω(w) = Σ_{i<p−1} max_{j≤i} |w_j| + Σ_{i>0} max_{j≥i} |w_j| + max|w|.
+    The length alone is not submodular: {0} ∪ {2} is longer than the two together. A constant of p − 2 for A ≠ ∅ makes it
+    so, and one of p − 1 a cover with the whole in it: by the p − 1 prefixes {0..i}, i < p − 1, the p − 1 suffixes
+    {i..p−1}, i > 0, and the whole, each of weight 1. For A meets the prefixes with i ≥ min A, p − 1 − min A of them,
+    the suffixes with i ≤ max A, max A of them, and the whole.
+    Hence Ω(w) = Σ_{i<p−1} max_{j≤i} |w_j| + Σ_{i>0} max_{j≥i} |w_j| + max|w|.
     One block of length m and height h has Ω = (p − 1 + m)·h: strengths and radii are to be read on that scale.
 
-    **Guarantee.** `prox` is within 2^-48 of ‖v‖ of the exact one. Proof: level sets of the solution are minimisers of
-    a submodular function (Bach 2013, Proposition 8.3) and those that contain the highest block have a larger stretch than it, to the left and to the right
-    independently; `interval_prox`. O(p log p) and one pass over p for each step of Dinkelbach, seldom more than ten.
+    **Guarantee.** `prox` is within 2^-48 of ‖v‖ of the exact one. Proof: {u > t} minimises weight·F(A) − Σ_A (|v_j| − t)
+    (Bach 2013, Proposition 8.3), sets that grow as t falls. Once A spans l..r, more columns in there cost nothing, and
+    F grows by how far A reaches beyond l and beyond r, two chains of their own; so only the highest level needs a
+    search (`interval_prox`). Levels are ratios of sums that keep their rounding. O(p log p), and a few passes to search.
 
     >>> Intervals().value(np.array([False, True, False, True, False]))
     7.0

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
+from reprlib import Repr
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +14,8 @@ from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cover_parts import Forest, Indices, Lists, group_weights, largest_magnitudes
 from hullabaloo.geometry.width import Width
+
+_SHORT = Repr()
 
 
 @final
@@ -63,6 +66,11 @@ class TreeCover(SetFunction, HasProximalForm):
         object.__setattr__(self, "rank", rank)
         object.__setattr__(self, "forest", Forest(place[above[rank]], charges[rank], Lists(np.arange(p + 1), rank)))
 
+    def __repr__(self) -> str:
+        """Short, however many columns there are."""
+        weights = "" if set(self.weights or ()) == {1.0} else f", weights={_SHORT.repr(self.weights)}"
+        return f"TreeCover(parents={_SHORT.repr(self.parents)}{weights})"
+
     @property
     def dimension(self) -> int | None:
         """The number of columns."""
@@ -104,7 +112,7 @@ def _parents(parents: object) -> tuple[int, ...]:
         )
     p = len(given)
     for j, parent in enumerate(given):
-        if isinstance(parent, bool) or not isinstance(parent, Integral) or not -1 <= parent < p:
+        if isinstance(parent, bool) or not isinstance(parent, Integral) or not -1 <= int(parent) < p:
             raise InvalidParameter(
                 f"The parent of column {j} must be a column from 0 to {p - 1}, or −1 at the top, but it is {parent!r}; "
                 "give whole numbers, one for each column."
