@@ -37,7 +37,7 @@ class Intervals(SetFunction, HasProximalForm):
     >>> Intervals().value(np.array([False, True, False, True, False]))
     7.0
     >>> Intervals().prox(np.array([0.0, 3.0, 4.0, 0.0, -0.5]), 0.5)
-    array([0.  , 2.  , 2.  , 0.  , 0.  ])
+    array([0., 2., 2., 0., 0.])
     """
 
     p: int | None = None
