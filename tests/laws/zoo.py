@@ -17,7 +17,9 @@ from hullabaloo.geometry import (
     ElasticBall,
     ElasticNetPenalty,
     GroupBall,
+    GroupCover,
     GroupPenalty,
+    Intervals,
     L1Ball,
     L1Penalty,
     L2Ball,
@@ -39,8 +41,6 @@ from hullabaloo.geometry import (
     with_free_intercept,
     with_intercept,
 )
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
 
 DIMENSIONS = (1, 2, 7, 1000)
 

@@ -55,7 +55,7 @@ class CustomSetFunction(SetFunction):
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", type(self.function).__name__)
-        return f"CustomSetFunction(function={name}, p={self.p})"
+        return f"CustomSetFunction({name}, p={self.p})"
 
     @property
     def dimension(self) -> int | None:

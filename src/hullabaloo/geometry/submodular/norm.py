@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.geometry.checks import Vector, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.singletons import singletons
@@ -35,7 +35,7 @@ def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
 
     Edmonds (1970). One sort and p gains.
     """
-    w = vector(w, dimension=function.dimension)
+    w = _columns(function, w)
     order = falling_order(np.abs(w))
     s = np.empty(w.size)
     s[order] = function.gains(order)
@@ -44,7 +44,7 @@ def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
 
 def omega(function: SetFunction, w: Vector) -> float:
     """Ω(w) = Σ_k |w|_(k) (F(S_k) − F(S_{k−1})), S_k the k largest |w_j|; infinity where it leaves the floats."""
-    size = np.abs(vector(w, dimension=function.dimension))
+    size = np.abs(_columns(function, w))
     if isinstance(function, HasCardinalityForm):
         falling = np.sort(size)[::-1]
         gains = function.steps(size.size)
@@ -61,7 +61,7 @@ def dual_omega(function: SetFunction, s: Vector) -> DualNorm:
     Dinkelbach (1967): from the best set so far, of ratio λ, to the A that minimises λF(A) − ‖s_A‖₁, which is where
     the prox of λΩ at |s| is above 0 (Bach 2013, Proposition 8.3); each set has a larger ratio than the one before, until none has.
     """
-    size = np.abs(vector(s, dimension=function.dimension))
+    size = np.abs(_columns(function, s))
     scale = float(size.max())
     if scale == 0.0:
         return DualNorm(0.0, np.arange(size.size) == 0)
@@ -86,6 +86,7 @@ def prox(function: SetFunction, v: Vector, weight: float) -> Vector:
 
     By the function's own form where it has one (`HasProximalForm`, to the last digits), else by the minimum-norm point.
     """
+    v = _columns(function, v)
     if isinstance(function, HasProximalForm):
         return function.prox(v, weight)
     from hullabaloo.geometry.submodular.minimum_norm_point import minimum_norm_prox
@@ -99,7 +100,7 @@ def project_polyhedron(function: SetFunction, v: Vector, radius: float) -> Vecto
     Magnitudes further apart than radius·max F({j}) do not meet in the prox, so that larger gaps in the sorted |v| are
     shortened to that before: huge vectors lose no digits.
     """
-    v = vector(v, dimension=function.dimension)
+    v = _columns(function, v)
     size = np.abs(v)
     order = falling_order(size)
     cap = radius * float(singletons(function, v.size).max())
@@ -108,6 +109,12 @@ def project_polyhedron(function: SetFunction, v: Vector, radius: float) -> Vecto
     near = np.empty(v.size)
     near[order[::-1]] = np.cumsum(gaps)
     return np.copysign(near - prox(function, near, radius), v) + 0.0
+
+
+def _columns(function: SetFunction, v: Vector) -> Vector:
+    v = vector(v)
+    dimension_number(v.size, function.dimension)
+    return v
 
 
 def _best_prefix(size: Vector, order: NDArray[np.int64], gains: Vector) -> tuple[NDArray[np.bool_], float]:

@@ -29,7 +29,7 @@ def polyhedron_width(function: SetFunction, p: int) -> Width:
     whole = function.value(np.ones(p, dtype=bool))
     typical = math.sqrt(2.0 / math.pi)
     envelope = np.minimum(whole, np.cumsum(np.sort(alone)[::-1]))
-    low = whole * typical
+    low = whole * typical * (1.0 - 1e-14)
     high = min(
         float(alone.sum()) * typical,
         expected_sorted_sum(np.diff(envelope, prepend=0.0)) * (1.0 + 1e-10),
