@@ -68,7 +68,9 @@ class Repeated:
         the distance (or, as in `minimise`, the nearest double of such a point). Proof: an answer leaves here with a gradient
         whose size and rounding (`Pieces.error`) are together at most `distance·λ/2`, or by the evidence of `evidence.py`, or from
         `minimise`; the first two bound the distance by strong monotonicity, in all cases from this table and this linear term
-        alone. Nothing is raised because of the data.
+        alone. What is kept is a function of the table and of earlier linear terms, which follow from earlier answers: given
+        those, two neighbours' answers are as far apart as the query's sensitivity says, which adaptive composition asks for.
+        Nothing is raised because of the data.
         """
         with np.errstate(all="ignore"):  # a warning would depend on the data
             try:
@@ -125,7 +127,7 @@ class Repeated:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pieces:
     """The gradient of the sum form around a reference point, from sums over the records whose piece of φ' is known; PRIVATE.
 

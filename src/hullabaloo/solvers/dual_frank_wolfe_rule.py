@@ -28,10 +28,10 @@ from hullabaloo.geometry import (
     L1Penalty,
     NoPenalty,
     Penalty,
-    SubmodularBall,
     SubmodularPenalty,
     SubmodularPolyhedron,
 )
+from hullabaloo.geometry.width import expected_largest_magnitude
 from hullabaloo.losses import Loss, Pinball, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Problem
@@ -41,8 +41,10 @@ Array = npt.NDArray[np.float64]
 
 STEPS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """The numbers of answers that a plan chooses from; fewer served worse on simulated tables (docs/algorithms.md) at every budget."""
-EXACT_STEPS = 1000
-"""Steps without noise."""
+EXACT_STEPS, EXACT_SEARCHES = 1000, 100
+"""Steps without noise: where all answers come out of one factorisation, and where each is a search over the table."""
+FACTORISED = 1500
+"""Columns up to which the curator factorises."""
 USUAL_CURVATURE, USUAL_ERROR = 0.01, 0.125
 """What tables show of the two terms of the bound, which is that of the worst table: as for primal Frank–Wolfe."""
 USUAL_NOISE = 0.01
@@ -57,7 +59,8 @@ class Polyhedron:
         penalty: λΩ.
         largest: S = max over K of ‖s‖₂.
         width: w(K) = E max over K of ⟨s, g⟩, g standard normal.
-        threshold: λ-free: E Ω*(g), the multiple of σ at which the prox of Ω takes pure noise for 0.
+        threshold: a lower bound of E Ω*(g), the multiple of σ at which the prox of Ω takes pure noise for 0: `Ω*(g) ≥ ‖g‖_∞/max F({j})`
+            and `≥ ‖g‖₁/F(V)`; for the cardinality it is exact.
     """
 
     penalty: SubmodularPenalty
@@ -76,7 +79,9 @@ class Polyhedron:
         if penalty.strength == 0.0 or p == 0:
             return cls(penalty, 0.0, 0.0, 0.0)
         body = SubmodularPolyhedron(penalty.function, penalty.strength)
-        threshold = SubmodularBall(penalty.function, 1.0).gaussian_width(p).low
+        whole = penalty.function.value(np.ones(p, dtype=bool))
+        alone = body.max_norm(math.inf, p) / penalty.strength
+        threshold = max(expected_largest_magnitude(p) / alone, p * math.sqrt(2.0 / math.pi) / whole)
         return cls(penalty, body.max_norm(2.0, p) * (1.0 + 1e-12), body.gaussian_width(p).value, threshold)
 
     def curvature(self, ridge: float) -> float:
@@ -168,11 +173,14 @@ def best_rule(
     """
     ridges = np.geomspace(1e-6, 1e3, 91) * problem.norm_l2**2 if ridge is None else np.array([ridge])
     clips = np.array([_clip(problem, about, value, mu, unclipped) for value in ridges.tolist()])
-    counts = (steps,) if steps is not None else (EXACT_STEPS,) if math.isinf(mu) else STEPS
+    factorised = isinstance(problem.loss, Squared) and problem.dimension <= FACTORISED
+    exact = EXACT_STEPS if factorised else EXACT_SEARCHES
+    counts = (steps,) if steps is not None else (exact,) if math.isinf(mu) else STEPS
+    parts = Parts.of(problem, about, ridges, clips, mu)
     best: Rule | None = None
     for count in counts:
         for peak in sorted({max(1, count >> k) for k in range(4)}):
-            risks = predicted(problem, about, ridges, clips, mu, count, peak)
+            risks = parts.risk(count, peak)
             at = int(np.argmin(risks))
             if best is None or risks[at] < best.risk:
                 best = Rule(count, peak, float(ridges[at]), float(clips[at]), float(risks[at]))
@@ -180,23 +188,44 @@ def best_rule(
     return best
 
 
-def predicted(
-    problem: Problem, about: Polyhedron, ridges: Array, clips: Array, mu: float, steps: int, peak: int
-) -> Array:
-    """Excess risk on the reference table: what the ridge misses, and usual shares of the averaged noise and of the bound above.
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Excess risk on the reference table for several ridges: what the ridge misses, and usual shares of noise and of the bound above.
 
-    The last is at most S‖θ‖, θ the reference table's best model: what the penalty could be worth.
+    Attributes:
+        noise: the risk of one answer's noise at the price of all.
+        bias: what the ridge misses.
+        curvature: C.
+        chosen: what a vertex loses to that noise.
+        most: S‖θ‖, θ the reference table's best model: what the penalty could be worth.
     """
-    gamma, (values, theta2), bend = weights(steps, peak), reference_terms(problem), curvature_at(problem)
-    sigma = np.zeros(ridges.size) if math.isinf(mu) else _moved(problem) * clips / (ridges * mu)
-    noise = 0.5 * USUAL_NOISE * bend * sigma**2 * steps * float(gamma @ gamma) * float(values.sum())
-    missed = ridges[:, None] / (bend * values + ridges[:, None])
-    bias = 0.5 * bend * (missed**2 @ (values * theta2))
-    early = USUAL_CURVATURE * about.curvature(1.0) / ridges * float(np.sum(gamma / np.arange(1.0, steps + 1.0)))
-    chosen = USUAL_ERROR * math.sqrt(steps) * sigma * about.width
-    most = about.largest * math.sqrt(float(theta2.sum()))
-    total: Array = noise + bias + np.minimum(early + chosen, most)
-    return total
+
+    noise: Array
+    bias: Array
+    curvature: Array
+    chosen: Array
+    most: float
+
+    @classmethod
+    def of(cls, problem: Problem, about: Polyhedron, ridges: Array, clips: Array, mu: float) -> "Parts":
+        """From public facts."""
+        (values, theta2), bend = reference_terms(problem), curvature_at(problem)
+        sigma = np.zeros(ridges.size) if math.isinf(mu) else _moved(problem) * clips / (ridges * mu)
+        missed = ridges[:, None] / (bend * values + ridges[:, None])
+        return cls(
+            noise=0.5 * USUAL_NOISE * bend * sigma**2 * float(values.sum()),
+            bias=0.5 * bend * (missed**2 @ (values * theta2)),
+            curvature=USUAL_CURVATURE * about.curvature(1.0) / ridges,
+            chosen=USUAL_ERROR * sigma * about.width,
+            most=about.largest * math.sqrt(float(theta2.sum())),
+        )
+
+    def risk(self, steps: int, peak: int) -> Array:
+        """The sum, for so many answers and weights of that peak."""
+        gamma = weights(steps, peak)
+        early = self.curvature * float(np.sum(gamma / np.arange(1.0, steps + 1.0)))
+        total: Array = self.noise * (steps * float(gamma @ gamma)) + self.bias
+        return total + np.minimum(early + math.sqrt(steps) * self.chosen, self.most)
 
 
 def _moved(problem: Problem) -> float:
