@@ -25,10 +25,10 @@ from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.geometry.submodular.norm import (
     dual_omega,
     greedy_vertex,
-    largest_singleton,
     omega,
     project_polyhedron,
 )
+from hullabaloo.geometry.submodular.singletons import singletons
 
 N, P, RIDGE = 80, 7, 0.05
 FUNCTIONS = [
@@ -44,7 +44,7 @@ FUNCTIONS = [
 
 def strength_for(function: SetFunction) -> float:
     """|s_j| ≤ λF({j}) ≤ 0.1 on K."""
-    return 0.1 / largest_singleton(function, P)
+    return 0.1 / float(singletons(function, P).max())
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
     SubmodularPolyhedron,
 )
+from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.geometry.width import expected_largest_magnitude
 from hullabaloo.losses import Loss, Pinball, Squared
 from hullabaloo.privacy import Neighbours
@@ -58,7 +59,8 @@ class Polyhedron:
     Attributes:
         penalty: λΩ.
         largest: S = max over K of ‖s‖₂.
-        width: w(K) = E max over K of ⟨s, g⟩, g standard normal.
+        width: a lower bound of w(K) = E max over K of ⟨s, g⟩ = λ E Ω(g), g standard normal: `Ω(g) ≥ min F({j}) ‖g‖_∞`, and `E Ω(g) ≥
+            Ω(E|g|) = F(V)√(2/π)`, which is exact for the cardinality; for predictions alone.
         threshold: a lower bound of E Ω*(g), the multiple of σ at which the prox of Ω takes pure noise for 0: `Ω*(g) ≥ ‖g‖_∞/max F({j})`
             and `≥ ‖g‖₁/F(V)`; for the cardinality it is exact.
     """
@@ -78,11 +80,11 @@ class Polyhedron:
         penalty, p = structured(problem), problem.dimension - problem.intercept
         if penalty.strength == 0.0 or p == 0:
             return cls(penalty, 0.0, 0.0, 0.0)
-        body = SubmodularPolyhedron(penalty.function, penalty.strength)
-        whole = penalty.function.value(np.ones(p, dtype=bool))
-        alone = body.max_norm(math.inf, p) / penalty.strength
-        threshold = max(expected_largest_magnitude(p) / alone, p * math.sqrt(2.0 / math.pi) / whole)
-        return cls(penalty, body.max_norm(2.0, p) * (1.0 + 1e-12), body.gaussian_width(p).value, threshold)
+        alone, whole = singletons(penalty.function, p), penalty.function.value(np.ones(p, dtype=bool))
+        highest, typical = expected_largest_magnitude(p), math.sqrt(2.0 / math.pi)
+        largest = SubmodularPolyhedron(penalty.function, penalty.strength).max_norm(2.0, p) * (1.0 + 1e-12)
+        width = penalty.strength * max(whole * typical, float(alone.min()) * highest)
+        return cls(penalty, largest, width, max(highest / float(alone.max()), p * typical / whole))
 
     def curvature(self, ridge: float) -> float:
         """C = (2S)²/ν."""
