@@ -181,6 +181,29 @@ def test_grids_of_many_pixels_satisfy_the_optimality_conditions(rows: int, windo
         assert_optimal(cover, v, weight, np.array(sets))
 
 
+@pytest.mark.parametrize(("p", "longest", "count"), [(300, 8, 150), (1000, 40, 300), (2000, 1500, 30)])
+def test_crossing_groups_in_another_order_and_on_another_scale_give_the_same_digits(
+    p: int, longest: int, count: int
+) -> None:
+    """Other cuts among equals, other roundings; too many columns for all subsets."""
+    rng = np.random.default_rng(8)
+    for _ in range(4):
+        groups = [rng.choice(p, int(rng.integers(2, longest + 1)), replace=False) for _ in range(count)]
+        groups += [np.array([j]) for j in np.setdiff1d(np.arange(p), np.concatenate(groups))]
+        weights = [np.ones(len(groups)), np.exp(4.0 * rng.normal(size=len(groups)))][rng.integers(2)]
+        columns, turn = rng.permutation(p), rng.permutation(len(groups))
+        place = np.argsort(columns)
+        cover, other = GroupCover(groups, weights), GroupCover([place[groups[g]] for g in turn], weights[turn])
+        assert cover.forest is None
+        v = vectors(p, rng)
+        v = v / (np.abs(v).max() or 1.0)
+        for weight in 10.0 ** rng.uniform(-5.0, 0.0, 3):
+            u = cover.prox(v, weight)
+            slack = PRECISION * np.linalg.norm(v)
+            assert np.linalg.norm(other.prox(v[columns], weight) - u[columns]) <= slack
+            assert np.linalg.norm(cover.prox(3.0 * v, 3.0 * weight) / 3.0 - u) <= slack
+
+
 def test_nothing_and_too_much() -> None:
     for function in NAMED.values():
         p = function.dimension or 0

@@ -7,40 +7,40 @@ from hullabaloo.geometry.submodular.water_kernels import added, water_level
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _melded(a, b, value, child, sibling):  # type: ignore[no-untyped-def]
+def _melded(a, b, block, link):  # type: ignore[no-untyped-def]
     """One heap of two, each given by its root or −1."""
     if a < 0:
         return b
     if b < 0:
         return a
-    if value[a] < value[b]:
+    if block[a, 0] < block[b, 0]:
         a, b = b, a
-    sibling[b] = child[a]
-    child[a] = b
+    link[b, 1] = link[a, 0]
+    link[a, 0] = b
     return a
 
 
 @njit(cache=True, nogil=True)
-def _without_top(root, value, child, sibling):  # type: ignore[no-untyped-def]
+def _without_top(root, block, link):  # type: ignore[no-untyped-def]
     """The heap less its root: children melded in pairs, then the pairs from the last to the first."""
     pairs = -1
-    here = child[root]
+    here = link[root, 0]
     while here >= 0:
-        other = sibling[here]
+        other = link[here, 1]
         if other < 0:
-            sibling[here] = pairs
+            link[here, 1] = pairs
             pairs = here
             break
-        following = sibling[other]
-        pair = _melded(here, other, value, child, sibling)
-        sibling[pair] = pairs
+        following = link[other, 1]
+        pair = _melded(here, other, block, link)
+        link[pair, 1] = pairs
         pairs = pair
         here = following
     heap = -1
     while pairs >= 0:
-        following = sibling[pairs]
-        sibling[pairs] = -1
-        heap = _melded(heap, pairs, value, child, sibling)
+        following = link[pairs, 1]
+        link[pairs, 1] = -1
+        heap = _melded(heap, pairs, block, link)
         pairs = following
     return heap
 
@@ -58,11 +58,10 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
     O(p log p) for nodes and columns p, whatever the depth.
     """
     p, m = a.size, up.size
-    value = a.copy()
-    total, lost = a.copy(), np.zeros(p)  # high and low parts of the sums
-    count = np.ones(p, np.int64)
-    child = np.full(p, -1, np.int64)
-    sibling = np.full(p, -1, np.int64)
+    block = np.zeros((p, 4))  # value, sum, what rounding took off the sum, number of columns
+    block[:, 0] = block[:, 1] = a
+    block[:, 3] = 1.0
+    link = np.full((p, 2), -1, np.int64)  # first child and next sibling in a heap
     heap = np.full(m, -1, np.int64)
     level = np.empty(m)
     scratch = np.empty(p)
@@ -78,33 +77,33 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
             level[i] = max(t, 0.0)
             if outer < 0 or t <= 0.0:
                 continue
-            block = -1
+            kept = -1
             for k in range(first, last):
                 j = column[k]
                 if a[j] > bound:
-                    block = j
+                    kept = j
                 elif a[j] > 0.0:
-                    root = _melded(root, j, value, child, sibling)
+                    root = _melded(root, j, block, link)
         else:
             for k in range(first, last):
                 if a[column[k]] > 0.0:
-                    root = _melded(root, column[k], value, child, sibling)
-            block, t, hi, lo, size = root, np.inf, -charge[i], 0.0, 0
-            while root >= 0 and (size == 0 or value[root] > t):
-                hi, lo = added(hi, lo, total[root])
-                lo += lost[root]
-                size += count[root]
+                    root = _melded(root, column[k], block, link)
+            kept, t, hi, lo, size = root, np.inf, -charge[i], 0.0, 0
+            while root >= 0 and (size == 0 or block[root, 0] > t):
+                hi, lo = added(hi, lo, block[root, 1])
+                lo += block[root, 2]
+                size += block[root, 3]
                 t = (hi + lo) / size
-                root = _without_top(root, value, child, sibling)
-            if block < 0 or t <= 0.0:
+                root = _without_top(root, block, link)
+            if kept < 0 or t <= 0.0:
                 level[i] = 0.0
                 continue
             level[i] = t
             if outer < 0:
                 continue
-        value[block], total[block], lost[block], count[block] = t, hi, lo, size
-        child[block] = sibling[block] = -1
-        heap[outer] = _melded(heap[outer], _melded(root, block, value, child, sibling), value, child, sibling)
+        block[kept, 0], block[kept, 1], block[kept, 2], block[kept, 3] = t, hi, lo, size
+        link[kept, 0] = link[kept, 1] = -1
+        heap[outer] = _melded(heap[outer], _melded(root, kept, block, link), block, link)
     out = np.empty(p)
     for i in range(m - 1, -1, -1):
         if up[i] >= 0:
