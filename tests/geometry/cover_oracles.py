@@ -102,6 +102,8 @@ def vectors(p: int, rng: np.random.Generator) -> np.ndarray:
         v = np.where(rng.random(p) < 0.5, 0.0, v)
     elif kind == 4:
         v = np.full(p, 1.0)
+    elif kind == 5:
+        v = np.round(2.0 * v) / 2.0 * (1.0 + 2.0**-51 * rng.integers(-8, 9, p))  # ties but for the last digits
     scale = 2.0 ** rng.choice([0, 0, 0, -900, 900])
     return v * scale
 

@@ -1,6 +1,7 @@
 """Covers by groups: nested, crossing, on trees and grids, against all subsets in rational arithmetic."""
 
 import math
+import pickle
 import time
 from fractions import Fraction
 
@@ -149,7 +150,7 @@ def test_minimum_cuts_and_heaps_agree_on_trees(p: int, kind: str) -> None:
         a = np.where(a > 0.0, a / a.max(), 0.0) if a.any() else a + 1.0
         for weight in 10.0 ** rng.uniform(-4.0, -0.5, 4):
             entries = np.concatenate([np.array(group) for group in groups])
-            by_cuts = cover_prox(a, weight * np.array(weights), start, entries, p)
+            by_cuts = cover_prox(a, weight * np.array(weights), start, entries)
             assert np.linalg.norm(by_cuts - tree.prox(a, weight)) <= PRECISION * np.linalg.norm(a)
             assert tree.prox(a, weight) == pytest.approx(GroupCover(groups, weights).prox(a, weight), abs=PRECISION)
 
@@ -304,6 +305,11 @@ def test_covers_are_plain_data() -> None:
         again = set_function_from_dict(function.to_dict())
         assert again == function
         assert hash(again) == hash(function)
+        copy = pickle.loads(pickle.dumps(function))
+        assert copy == function
+        assert list(copy.gains(np.arange(function.dimension or 0))) == list(
+            function.gains(np.arange(function.dimension or 0))
+        )
     assert GroupCover([[1, 0], [2]]) == GroupCover([np.array([0, 1]), [2]], np.ones(2))
     assert GroupCover([[0, 1]]) != GroupCover([[0, 1]], [2.0])
     assert GroupCover([[0, 1]]).to_dict() == {"kind": "group-cover", "groups": [[0, 1]], "weights": [1.0]}

@@ -7,7 +7,7 @@ from hullabaloo.geometry.submodular.water_kernels import added, water_level
 
 
 @njit(cache=True, nogil=True)
-def cover_prox(a, charge, start, column, longest):  # type: ignore[no-untyped-def]
+def cover_prox(a, charge, start, column):  # type: ignore[no-untyped-def]
     """argmin over u ≥ 0 of Σ_g charge_g max_{j∈g} u_j + ½‖u − a‖², for 0 ≤ a ≤ 1; group g is column[start[g]:start[g + 1]].
 
     Optimal is u = a − s where each group pays its charge to the largest u in it. A piece is a set of columns with
@@ -15,16 +15,18 @@ def cover_prox(a, charge, start, column, longest):  # type: ignore[no-untyped-de
     a maximum flow from groups (charge) to columns (a − t)₊ tells whether they can. If so the piece is done; else the
     columns that lack flow, with all that could give them some (a minimum cut), lie above t in the solution and the
     others below: two pieces, the groups that meet the first going with it (Groenevelt 1991; Mairal, Jenatton,
-    Obozinski, Bach 2010). Flows are whole multiples of a unit, the finest that sums over the longest group allow, so a
-    flow never leaks; they only decide the pieces. Levels are sums, rounding kept, of the piece's own numbers.
+    Obozinski, Bach 2010). Flows are whole multiples of a unit, 2^-61 of the largest sum of a over a group, so a flow
+    never leaks; they only decide the pieces. Levels are sums, rounding kept, of the piece's own numbers.
     A flow that served a piece is the start for both of its parts. Every split makes the pieces smaller: at most p cuts.
     """
     p, m, edges = a.size, charge.size, column.size
-    unit = 2.0 ** (61.0 - np.ceil(np.log2(longest + 1.0)))  # flow units in 1
     owner = np.empty(edges, np.int64)
     of_group = np.arange(edges)
+    most = 0.0
     for g in range(m):
         owner[start[g] : start[g + 1]] = g
+        most = max(most, a[column[start[g] : start[g + 1]]].sum())
+    unit = 2.0 ** (61.0 - np.ceil(np.log2(most)))  # flow units in 1
     begin = np.zeros(p + 1, np.int64)
     for e in range(edges):
         begin[column[e] + 1] += 1

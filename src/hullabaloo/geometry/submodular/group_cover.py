@@ -44,10 +44,10 @@ class GroupCover(SetFunction, HasProximalForm):
     out here: composition of the proxes of the groups, innermost first (`laminar_prox`; proof: Jenatton, Mairal,
     Obozinski, Bach 2011, Theorem 1), levels being ratios of sums that keep their rounding. Groups that cross: divide and conquer
     over minimum cuts (`cover_prox`; proof for exact numbers: Groenevelt 1991, Mairal et al. 2010). Cuts are of flows in
-    whole multiples of a unit η = 2^-61·2^⌈log₂(|G|+1)⌉ of max|v|, |G| the longest group; a cut that this rounding turns breaks
-    s(A) ≤ F(A) by some δ = O(η(|A| + groups)). Since s = v − u is tight on the level sets of u, and level sets of u and of the exact u* differ
-    only at levels within 2‖u − u*‖_∞ of one of the k levels, ‖u − u*‖² ≤ ⟨s, u*⟩ − Ω(u*) ≤ 2kδ‖u − u*‖: the error is
-    at most 2kδ. That it stays below 2^-48 is tested, against rational arithmetic, not proved.
+    whole multiples of η = 2^-61 of the largest ‖v_G‖₁, so that s = v − u obeys s(A) ≤ weight·F(A) + δ for all A, with
+    δ = O(η(p + groups)). Since s is tight on the level sets of u, and those of the exact u* are others only at levels
+    within ‖u − u*‖_∞ of one of the k values of u, ‖u − u*‖² ≤ ⟨s, u*⟩ − weight·Ω(u*) ≤ 2kδ‖u − u*‖: the error is at
+    most 2kδ. That it stays below 2^-48 of ‖v‖ is tested against rational arithmetic, not proved.
 
     >>> GroupCover([[0, 1], [1, 2]]).value(np.array([False, True, False]))
     2.0
@@ -138,10 +138,7 @@ class GroupCover(SetFunction, HasProximalForm):
         from hullabaloo.geometry.submodular.flow_kernels import cover_prox
 
         start, entry = self.lists.start, self.lists.entry
-        longest = int(np.diff(start).max())
-        return signed_prox(
-            v, weight, self.charges, lambda size, charge: cover_prox(size, charge, start, entry, longest)
-        )
+        return signed_prox(v, weight, self.charges, lambda size, charge: cover_prox(size, charge, start, entry))
 
     def gaussian_width(self, p: int) -> Width:
         """Σ_G d_G E max over |G| standard normals of |g_j|."""
