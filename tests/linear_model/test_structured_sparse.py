@@ -5,8 +5,9 @@ import math
 import pickle
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from sklearn.model_selection import GridSearchCV
 import hullabaloo as hb
 from hullabaloo.data import Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
-from hullabaloo.geometry.submodular.group_cover import GroupCover
 from hullabaloo.linear_model.features import Features
 from hullabaloo.linear_model.structure import set_function
 from hullabaloo.linear_model.structure_words import function_in_words, structure_in_words
@@ -278,6 +278,56 @@ def test_a_set_of_a_function_is_saved_on_every_estimator(tmp_path: Path) -> None
                 back.fit(frame)
 
 
+NAMED = [
+    hb.Cardinality(),
+    hb.BoundedCardinality(2),
+    hb.ConcaveCardinality([2.0, 1.0, 1.0, 0.5]),
+    hb.GroupCover([[0, 1], [1, 2, 3]], [1.0, 2.0]),
+    hb.GroupCover.tree([-1, 0, 0, 1]),
+    hb.Intervals(),
+]
+
+
+@final
+@dataclass(frozen=True)
+class Doubled(hb.SetFunction):
+    """A family of a user's own, which writes nothing down."""
+
+    @property
+    def dimension(self) -> int | None:
+        return None
+
+    def value(self, members: Any) -> float:
+        return 2.0 * float(np.count_nonzero(members))
+
+    def gains(self, order: Any) -> Any:
+        return np.full(order.size, 2.0)
+
+    def gaussian_width(self, p: int) -> Any:
+        return hb.Cardinality().gaussian_width(p).scaled(2.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("function", [*NAMED, Doubled()], ids=lambda one: type(one).__name__)
+def test_set_functions_are_structures_and_come_back(tmp_path: Path, function: hb.SetFunction) -> None:
+    frame = table(2000)
+    model = hb.StructuredSparseRegression(structure=function, budget=BUDGET, domain=DOMAIN, solver="gradient").fit(
+        frame
+    )
+    model.save(tmp_path / "model.json")
+    back = hb.load(tmp_path / "model.json")
+    assert back.coef_.tobytes() == model.coef_.tobytes()
+    if isinstance(function, Doubled):
+        assert "Doubled" in back.summary().note
+        with pytest.raises(InvalidParameter, match="'Doubled' of a program"):
+            back.price(n=100)
+    else:
+        assert back.get_params()["structure"] == function
+        assert str(back.summary()) == str(model.summary())
+
+
 def test_a_release_of_moments_serves_other_structures() -> None:
     frame = table(20_000)
     model = hb.StructuredSparseRegression(
@@ -353,7 +403,7 @@ def test_many_groups_are_few_words() -> None:
     groups = [[f"a feature with quite a long name {j}", "another"] for j in range(500)]
     assert len(structure_in_words(groups)) < 220
     assert structure_in_words({"first": [0], "second": [1]}) == "2 groups of features (first, second)"
-    assert len(function_in_words(GroupCover([[j, j + 1] for j in range(500)]))) < 120
+    assert len(function_in_words(hb.GroupCover([[j, j + 1] for j in range(500)]))) < 120
     many = hb.FeatureTree({j: j - 1 for j in range(1, 500)})
     assert repr(many) == "FeatureTree({1: 0, 2: 1, 3: 2, 4: 3, 5: 4, 6: 5, and 493 more})"
     assert "499 features" in structure_in_words(many)

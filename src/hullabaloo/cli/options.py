@@ -127,7 +127,8 @@ Set = Annotated[
         metavar="SET",
         rich_help_panel=_MODEL,
         help="Constraint, on columns scaled to at most 1: l1:2, l2:1, lp:1.5,1, box:-1,1, simplex, elastic:0.5,1, "
-        "nuclear:1,3 (3 targets), 'group:1;0-2;3,5;4' (encoded columns) or 'polytope:0,0;1,0;0,1' (vertices).",
+        "nuclear:1,3 (3 targets), 'group:1;0-2;3,5;4' (encoded columns), 'structure:1;intervals' (a set function of them) or "
+        "'polytope:0,0;1,0;0,1' (vertices).",
     ),
 ]
 Penalty = Annotated[
@@ -136,8 +137,8 @@ Penalty = Annotated[
         "--penalty",
         metavar="PENALTY",
         rich_help_panel=_MODEL,
-        help="Penalty, instead of a set: l1:0.01, l2:0.1, elastic:0.1,0.5, nuclear:0.1,3 (3 targets) or "
-        "'group:0.1;0-2;3,5;4' (encoded columns).",
+        help="Penalty, instead of a set: l1:0.01, l2:0.1, elastic:0.1,0.5, nuclear:0.1,3 (3 targets), "
+        "'group:0.1;0-2;3,5;4' (encoded columns) or 'structure:0.1;intervals' (a set function of them).",
     ),
 ]
 SolverName = Annotated[

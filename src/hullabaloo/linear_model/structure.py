@@ -10,14 +10,14 @@ from hullabaloo.geometry import (
     Cardinality,
     ConvexSet,
     CustomSetFunction,
+    GroupCover,
+    Intervals,
     NoPenalty,
     Penalty,
     SetFunction,
     SubmodularBall,
     SubmodularPenalty,
 )
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.geometry.submodular.singletons import singletons
 from hullabaloo.linear_model.feature_grid import FeatureGrid
 from hullabaloo.linear_model.feature_tree import FeatureTree

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from hullabaloo.geometry import CustomSetFunction, SetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover
+from hullabaloo.geometry import CustomSetFunction, GroupCover, SetFunction
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 from hullabaloo.linear_model.feature_grid import FeatureGrid
 from hullabaloo.linear_model.feature_tree import FeatureTree
