@@ -1,13 +1,15 @@
 """The pictures of the documentation, drawn from the recorded results of the benchmarks."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.colors import LinearSegmentedColormap
 
-from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, SMALL, heading, new_figure
+from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PAPER, SMALL, heading, new_figure
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = {
@@ -16,6 +18,7 @@ METHODS = {
     "DP-SGD": (ORANGE, "s", "-", True),
     "full gradient": (INK, "^", ":", False),
 }
+RISKS = (0.01, 0.03, 0.1, 0.3)
 STYLES = ((BLUE, "o", "-"), (ORANGE, "s", "-"), (INK, "^", "-"), (MUTED, "", ":"))
 
 
@@ -113,6 +116,144 @@ def coordinate_descent_paper(results: dict[str, Any]) -> dict[str, Any]:
     return {"coordinate-descent": figure}
 
 
+def structured_sparsity(results: dict[str, Any]) -> dict[str, Any]:
+    """Patterns planted and found, weeks of two real tables, and risk by ε."""
+    patterns = results["patterns"]
+    return {
+        "structured-patterns": _patterns(patterns["planted"]),
+        "structured-weeks": _weeks(patterns["weeks"]),
+        "structured-risk": _risks(results["planted"]),
+    }
+
+
+def _patterns(rows: Sequence[dict[str, Any]]) -> Any:
+    """A row for each pattern: the truth, what l1 found and what the structured norm found."""
+    figure, first = new_figure(7.2, 8.6)
+    first.remove()
+    panels = figure.subplots(len(rows), 3, height_ratios=[1.0, 1.0, 1.15, 1.5])
+    for line, row in zip(panels, rows, strict=True):
+        found = [("true", row["truth"]), *row["found"].items()]
+        limit = max(abs(value) for value in row["truth"])
+        for axes, (name, theta) in zip(line, found, strict=True):
+            draw = _stems if row["shape"][0] == 1 else _top if row["pattern"] == "tree" else _cells
+            draw(axes, theta, limit, row["shape"], [value != 0.0 for value in row["truth"]])
+            axes.set_title(f"{row['pattern']}: {name}", fontsize=SMALL, loc="left", color=INK)
+    heading(
+        panels[0][0],
+        "What l1 and a structured norm find at ε = 1",
+        "12 000 records, δ = 1/n², penalties of the strength of the noise. Blue: in the planted support; orange: not.",
+    )
+    return figure
+
+
+def _stems(axes: Any, theta: Sequence[float], limit: float, shape: Sequence[int], true: Sequence[bool]) -> None:
+    """Coefficients in their order, as sticks."""
+    _plain(axes)
+    axes.set_yticks([])
+    axes.axhline(0.0, color=MUTED, linewidth=0.6)
+    for colour, side in ((BLUE, True), (ORANGE, False)):
+        at = [j for j, value in enumerate(theta) if value != 0.0 and true[j] is side]
+        axes.vlines(at, 0.0, [theta[j] for j in at], color=colour, linewidth=1.5)
+    axes.set_xlim(-1.0, len(theta))
+    axes.set_ylim(-1.25 * limit, 1.25 * limit)
+    axes.set_xticks([0, len(theta) // 2, len(theta)])
+    axes.tick_params(labelsize=SMALL - 3)
+
+
+def _top(axes: Any, theta: Sequence[float], limit: float, shape: Sequence[int], true: Sequence[bool]) -> None:
+    """A binary tree, root above; the diameter says how large a coefficient is."""
+    axes.axis("off")
+    depth = [(j + 1).bit_length() - 1 for j in range(len(theta))]
+    across = [(j + 1.5 - 2 ** depth[j]) / 2 ** depth[j] for j in range(len(theta))]
+    edges = [(j, (j - 1) // 2) for j in range(1, len(theta))]
+    x = [place for j, up in edges for place in (across[up], across[j], None)]
+    y = [place for j, up in edges for place in (-depth[up], -depth[j], None)]
+    axes.plot(x, y, color=GRID, linewidth=0.6, zorder=1)
+    levels = [math.ceil(5.0 * min(abs(value) / limit, 1.0)) for value in theta]
+    for colour, side in ((BLUE, True), (ORANGE, False)):
+        for level in range(1, 6):
+            at = [j for j in range(len(theta)) if levels[j] == level and true[j] is side]
+            axes.plot([across[j] for j in at], [-depth[j] for j in at], "o", color=colour, markersize=level, zorder=2)
+
+
+def _cells(axes: Any, theta: Sequence[float], limit: float, shape: Sequence[int], true: Sequence[bool]) -> None:
+    """Pixels; a frame around the planted patch."""
+    rows, columns = shape
+    _image(axes, theta, limit, shape, "equal")
+    inside = [divmod(j, columns) for j in range(rows * columns) if true[j]]
+    low, left = min(i for i, _ in inside), min(j for _, j in inside)
+    high, right = max(i for i, _ in inside) + 1, max(j for _, j in inside) + 1
+    axes.plot(
+        [left - 0.5, right - 0.5, right - 0.5, left - 0.5, left - 0.5],
+        [low - 0.5, low - 0.5, high - 0.5, high - 0.5, low - 0.5],
+        color=INK,
+        linewidth=1.0,
+    )
+
+
+def _image(axes: Any, theta: Sequence[float], limit: float, shape: Sequence[int], aspect: str) -> None:
+    """Blue above 0, orange below, paper at 0."""
+    rows, columns = shape
+    shades = LinearSegmentedColormap.from_list("signed", [ORANGE, PAPER, BLUE])
+    table = [theta[i * columns : (i + 1) * columns] for i in range(rows)]
+    axes.imshow(table, cmap=shades, vmin=-limit, vmax=limit, aspect=aspect, interpolation="nearest")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_color(GRID)
+
+
+def _weeks(rows: Sequence[dict[str, Any]]) -> Any:
+    """The coefficients of the cells of a week: without privacy, by l1, by windows."""
+    figure, first = new_figure(3.9, 8.6)
+    first.remove()
+    panels = figure.subplots(len(rows), 3)
+    for line, row in zip(panels, rows, strict=True):
+        limit = max(abs(value) for value in row["truth"])
+        for axes, (name, theta) in zip(line, [("non-private", row["truth"]), *row["found"].items()], strict=True):
+            _image(axes, theta, limit, row["shape"], "auto")
+            axes.set_title(f"{row['table']}: {name}", fontsize=SMALL - 1, loc="left", color=INK)
+            axes.set_xlabel("hour", fontsize=SMALL - 2, color=MUTED)
+        line[0].set_ylabel("day", fontsize=SMALL - 2, color=MUTED)
+    heading(
+        panels[0][0],
+        "Two real weeks at ε = 0.5",
+        "A coefficient for each day and time of day. Blue: above the mean; orange: below.",
+    )
+    return figure
+
+
+def _risks(lines: Sequence[dict[str, Any]]) -> Any:
+    """Risk by ε, a panel for each pattern: l1 and each structure, every norm by its best rule."""
+    figure, first = new_figure(5.4, 8.6)
+    first.remove()
+    names = list(dict.fromkeys(line["pattern"] for line in lines))
+    panels = figure.subplots(-(-len(names) // 2), 2, sharey=True).ravel()
+    for axes, name in zip(panels, names, strict=False):
+        _plain(axes)
+        part = [line for line in lines if line["pattern"] == name and line["rule"] == "best rule"]
+        said = list(dict.fromkeys(line["structure"] for line in part))
+        curves = {"l1": [line["l1 risk"] for line in part if line["structure"] == said[0]]}
+        curves |= {one: [line["risk"] for line in part if line["structure"] == one] for one in said}
+        x = list(dict.fromkeys(line["epsilon"] for line in part))
+        for (label, y), (colour, marker, style) in zip(
+            curves.items(), (STYLES[1], STYLES[0], (INK, "^", "--")), strict=False
+        ):
+            axes.plot(x, y, color=colour, marker=marker, linestyle=style, markersize=4, linewidth=1.5, label=label)
+        _logarithmic(axes, "ε")
+        axes.set_xticks(x, [f"{one:g}" for one in x])
+        axes.set_yticks(RISKS, [f"{one:g}" for one in RISKS])
+        axes.minorticks_off()
+        axes.legend(fontsize=SMALL - 2, frameon=False)
+        axes.set_title(name, fontsize=SMALL, loc="left", color=INK)
+    heading(
+        panels[0],
+        "Excess risk by ε",
+        "Of the null model's; each norm by the best of the four rules, in hindsight.",
+    )
+    return figure
+
+
 def _plain(axes: Any) -> None:
     axes.set_facecolor("none")
     for side in ("top", "right", "left"):
@@ -178,7 +319,11 @@ def _save(figure: Any, name: str, source_hash: str) -> Path:
     return path
 
 
-PICTURES = {"theory": theory, "coordinate_descent_paper": coordinate_descent_paper}
+PICTURES = {
+    "theory": theory,
+    "coordinate_descent_paper": coordinate_descent_paper,
+    "structured_sparsity": structured_sparsity,
+}
 
 
 if __name__ == "__main__":

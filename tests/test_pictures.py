@@ -17,6 +17,7 @@ SPEC.loader.exec_module(pictures)
 DRAWN = {
     "theory": ["theory-records", "theory-columns", "theory-width"],
     "coordinate_descent_paper": ["coordinate-descent"],
+    "structured_sparsity": ["structured-patterns", "structured-weeks", "structured-risk"],
 }
 PAIRS = [(benchmark, name) for benchmark, names in DRAWN.items() for name in names]
 
