@@ -75,7 +75,7 @@ def run(draws: int = DRAWS, auto: int = AUTO_DRAWS, real: int = REAL_DRAWS) -> d
         shown = [pool.submit(pattern, number) for number in range(len(designs()))]
         weeks = [pool.submit(week, number) for number, one in enumerate(REAL) if one.shape is not None]
         lines = [line for one in planted for line in one.result()]
-        found = {"planted": lines, "real": [line for one in later for line in one.result()]}
+        found = {"widths": widths(), "planted": lines, "real": [line for one in later for line in one.result()]}
         return {
             **goal(lines),
             **found,
@@ -233,6 +233,29 @@ def goal(lines: list[dict[str, Any]]) -> dict[str, Any]:
             line["ratio"] < 1.0 for line in lines if line["rule"] == AUTO
         ),
     }
+
+
+def widths() -> list[dict[str, Any]]:
+    """How loud noise is in each norm's dual, times the norm of what was planted: what Theorem 1 says the penalty's noise costs."""
+    found = []
+    for design in designs():
+        p, planted = design.support.size, design.support.astype(float)
+        l1 = width(Cardinality(), p)
+        for said, function in design.structures.items():
+            one = width(function, p)
+            found.append(
+                {
+                    "pattern": design.name,
+                    "columns": p,
+                    "in the support": int(planted.sum()),
+                    "structure": said,
+                    "Ω of the pattern": omega(function, planted),
+                    "E Ω*(g)": one,
+                    "l1: E max|g|": l1,
+                    "Ω E Ω*, over l1's": float(omega(function, planted) * one / (planted.sum() * l1)),
+                }
+            )
+    return found
 
 
 @cache

@@ -58,10 +58,11 @@ class Design:
     support: Array
     structures: dict[str, SetFunction]
     shape: tuple[int, int]
+    records: int = 12_000
 
-    def table(self, seed: int, n: int = 12_000, held: int = 2_000) -> Structured:
-        """n training records; signs and rows are drawn afresh."""
-        rng, p = np.random.default_rng(seed), self.support.size
+    def table(self, seed: int, held: int = 2_000) -> Structured:
+        """A training table; signs and rows are drawn afresh."""
+        rng, p, n = np.random.default_rng(seed), self.support.size, self.records
         truth = self.support * rng.choice([-1.0, 1.0], p)
         X = rng.uniform(-1.0, 1.0, (n + held, p))
         spread = math.sqrt(self.support.sum() / 3.0)
@@ -74,7 +75,7 @@ class Design:
 def designs() -> list[Design]:
     """A block of a line, whole groups, the top of a tree, a rectangle of pixels."""
     line, place = np.arange(100), np.arange(127)
-    windows = GroupCover([list(range(j, j + WINDOW)) for j in range(100 - WINDOW + 1)])
+    windows = patches(1, 100, 1, WINDOW)
     groups = GroupCover([list(range(j, j + 10)) for j in range(0, 100, 10)])
     tree = GroupCover.tree([-1, *((place[1:] - 1) // 2).tolist()])
     pixels = np.zeros((12, 12), dtype=bool)
@@ -91,10 +92,18 @@ def designs() -> list[Design]:
         Design(
             "rectangle",
             pixels.ravel(),
-            {"windows of 2×2": GroupCover.grid(12, 12, window=2), "rectangles": GroupCover.grid(12, 12)},
+            {"windows of 2×2": patches(12, 12, 2, 2), "rectangles": GroupCover.grid(12, 12)},
             (12, 12),
+            40_000,
         ),
     ]
+
+
+def patches(rows: int, columns: int, high: int, wide: int) -> GroupCover:
+    """All windows of a size that meet the grid, cut off at its border: each column is in as many, none is cheaper than others."""
+    pixels = np.arange(rows * columns).reshape(rows, columns)
+    places = ((i, j) for i in range(1 - high, rows) for j in range(1 - wide, columns))
+    return GroupCover([pixels[max(i, 0) : i + high, max(j, 0) : j + wide].ravel().tolist() for i, j in places])
 
 
 @dataclass(frozen=True)
@@ -160,7 +169,7 @@ def _week(day: Array, hour: Array, hours: int, y: Array) -> tuple[Structured, Se
     best[-1] = y[kept].mean()
     cells = X[kept, :-1]
     best[:-1] = cells.T @ (y[kept] - best[-1]) / np.maximum(cells.sum(axis=0), 1.0)
-    return table, GroupCover.grid(7, hours, window=2), best
+    return table, patches(7, hours, 2, 2), best
 
 
 def _facts(p: int, norm_l1: float, norm_l2: float, intercept: bool) -> RowFacts:

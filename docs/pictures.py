@@ -141,7 +141,8 @@ def _patterns(rows: Sequence[dict[str, Any]]) -> Any:
     heading(
         panels[0][0],
         "What l1 and a structured norm find at ε = 1",
-        "12 000 records, δ = 1/n², penalties of the strength of the noise. Blue: in the planted support; orange: not.",
+        "12 000 records, δ = 1/n², penalties as strong as the noise. Sticks and dots: blue in the planted support,\n"
+        "orange outside of it. Pixels: blue above 0, orange below; framed: the planted rectangle.",
     )
     return figure
 
