@@ -62,6 +62,8 @@ RADIUS = {"true radius": 1.0, "true radius × 0.8": 0.8}
 AUTO, BEST = "true radius, auto", "best rule"
 NOISE = {"noise × 0.3": 0.3, "noise × 1": 1.0}
 CERTAIN = 1e-3
+RISKS = ("pattern", "structure", "epsilon", "l1 risk", "risk", "ratio", "better in", "p_value", "lower")
+SUPPORTS = ("pattern", "structure", "epsilon", "l1 F1", "F1", "l1 exact", "exact", "l1 risk", "risk")
 Array = np.ndarray
 Fit = tuple[Problem, Solver, Plan]
 
@@ -75,12 +77,18 @@ def run(draws: int = DRAWS, auto: int = AUTO_DRAWS, real: int = REAL_DRAWS) -> d
         shown = [pool.submit(pattern, number) for number in range(len(designs()))]
         weeks = [pool.submit(week, number) for number, one in enumerate(REAL) if one.shape is not None]
         lines = [line for one in planted for line in one.result()]
-        found = {"widths": widths(), "planted": lines, "real": [line for one in later for line in one.result()]}
-        return {
-            **goal(lines),
-            **found,
-            "patterns": {"planted": [p.result() for p in shown], "weeks": [w.result() for w in weeks]},
-        }
+        weekly = [line for one in later for line in one.result()]
+        patterns = {"planted": [one.result() for one in shown], "weeks": [one.result() for one in weeks]}
+    return {
+        **goal(lines),
+        "widths": widths(),
+        "risk by the best rule": [_only(line, *RISKS) for line in lines if line["rule"] == BEST],
+        "support by noise × 1": [_only(line, *SUPPORTS) for line in lines if line["rule"] == "noise × 1"],
+        "real tables by the best rule": best_shares(weekly),
+        "planted": lines,
+        "real": weekly,
+        "patterns": patterns,
+    }
 
 
 def planted_lines(number: int, epsilon: float, draws: int, auto: int) -> list[dict[str, Any]]:
@@ -222,6 +230,16 @@ def paired(gains: Array) -> float:
     return float(ttest_1samp(gains, 0.0, alternative="greater").pvalue) if gains.size > 1 else 1.0
 
 
+def best_shares(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The best rule of each norm for every real table and ε, in hindsight."""
+    found = []
+    for key in dict.fromkeys((line["table"], line["structure"], line["epsilon"]) for line in lines):
+        part = [line for line in lines if (line["table"], line["structure"], line["epsilon"]) == key]
+        shares = {said: max(line[said] for line in part) for said in ("l1 share", "share")}
+        found.append({"table": key[0], "structure": key[1], "epsilon": key[2], **shares})
+    return found
+
+
 def goal(lines: list[dict[str, Any]]) -> dict[str, Any]:
     """In how many rows the structured model's risk is lower, by the test; rows of few draws by their means alone."""
     tested = [line for line in lines if line["rule"] != AUTO]
@@ -294,6 +312,10 @@ def _constant(table: Structured) -> Array:
     theta, mean = np.zeros(table.facts.width), float(table.rows.Y.mean())
     theta[-1] = mean if table.loss.name == "squared" else math.log((1.0 + mean) / (1.0 - mean))
     return theta
+
+
+def _only(line: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: line[key] for key in keys}
 
 
 def _mean(rows: list[tuple[float, float, bool]], place: int) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 LONG = 20  # tables of more rows are folded away
+DRAWN = "patterns"  # what pictures alone show
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -28,8 +29,9 @@ def _tables(results: Any, heading: str = "") -> str:
     """Any results as tables: single values together, groups of the same values side by side, lists of records as they are."""
     if isinstance(results, list):
         return _records(results, heading)
-    values = {key: value for key, value in results.items() if not isinstance(value, dict | list)}
-    groups = {key: value for key, value in results.items() if isinstance(value, dict | list)}
+    shown = {key: value for key, value in results.items() if key != DRAWN}
+    values = {key: value for key, value in shown.items() if not isinstance(value, dict | list)}
+    groups = {key: value for key, value in shown.items() if isinstance(value, dict | list)}
     text = _records([{"measured": _words(key), "value": value} for key, value in values.items()], heading)
     flat = {key: value for key, value in groups.items() if isinstance(value, dict) and _flat(value)}
     if len(flat) > 1 and len({tuple(value) for value in flat.values()}) == 1:

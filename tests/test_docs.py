@@ -76,3 +76,7 @@ def test_a_table_is_made_of_any_results() -> None:
     assert "| speed ms | 1.23 |" in text
     assert "| a | yes |" in text
     assert "| x | 1 | 2 |" in text
+
+
+def test_what_only_pictures_show_is_in_no_table() -> None:
+    assert tables._tables({"patterns": [{"truth": [0.0, 1.0]}], "n": 3}) == tables._tables({"n": 3})
