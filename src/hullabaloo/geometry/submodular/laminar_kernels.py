@@ -45,6 +45,21 @@ def _without_top(root, block, link):  # type: ignore[no-untyped-def]
     return heap
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _joined(a, b, block, link):  # type: ignore[no-untyped-def]
+    """One heap of two whose roots have at most one child each, and so has the new root: the second largest is in sight."""
+    if a < 0:
+        return b
+    if b < 0:
+        return a
+    if block[a, 0] < block[b, 0]:
+        a, b = b, a
+    second = _melded(link[a, 0], b, block, link)
+    link[second, 1] = -1
+    link[a, 0] = second
+    return a
+
+
 @njit(cache=True, nogil=True)
 def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - one pass over nodes
     """argmin over u ≥ 0 of Σ_i charge_i max over the columns below node i of u + ½‖u − a‖², for 0 ≤ a ≤ 1.
@@ -54,8 +69,9 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
     nodes, innermost first (Jenatton, Mairal, Obozinski, Bach 2011, Theorem 1), and each of these lowers the largest
     values below its node to one level. So values below a node are a heap of blocks, a block being columns that a level
     has made equal: it keeps its number of columns and Σ a − Σ charges with what rounding took off, so that a level does not
-    inherit the rounding of the levels before it. A node pops blocks while they stand above its level and pushes one:
-    O(p log p) for nodes and columns p, whatever the depth.
+    inherit the rounding of the levels before it. A node lowers the highest block,
+    which takes in the next ones while they stand above its level: O(p log p) for nodes and columns p, whatever the
+    depth, as blocks are only ever taken in once.
     """
     p, m = a.size, up.size
     block = np.zeros((p, 4))  # value, sum, what rounding took off the sum, number of columns
@@ -63,47 +79,45 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
     block[:, 3] = 1.0
     link = np.full((p, 2), -1, np.int64)  # first child and next sibling in a heap
     heap = np.full(m, -1, np.int64)
-    level = np.empty(m)
+    level = np.zeros(m)
     scratch = np.empty(p)
     for i in range(m):
         root = heap[i]
         first, last = start[i], start[i + 1]
-        outer = up[i]
         if root < 0 and last > first:
-            n = last - first
-            for k in range(n):
-                scratch[k] = a[column[first + k]]
-            t, bound, hi, lo, size = water_level(scratch, n, charge[i])
-            level[i] = max(t, 0.0)
-            if outer < 0 or t <= 0.0:
-                continue
-            kept = -1
+            for k in range(first, last):
+                scratch[k - first] = a[column[k]]
+            t, bound, hi, lo, size = water_level(scratch, last - first, charge[i])
+            below = -1
             for k in range(first, last):
                 j = column[k]
                 if a[j] > bound:
-                    kept = j
+                    root = j
                 elif a[j] > 0.0:
-                    root = _melded(root, j, block, link)
+                    below = _melded(below, j, block, link)
         else:
             for k in range(first, last):
                 if a[column[k]] > 0.0:
-                    root = _melded(root, column[k], block, link)
-            kept, t, hi, lo, size = root, np.inf, -charge[i], 0.0, 0
-            while root >= 0 and (size == 0 or block[root, 0] > t):
-                hi, lo = added(hi, lo, block[root, 1])
-                lo += block[root, 2]
-                size += block[root, 3]
+                    root = _joined(root, column[k], block, link)
+            if root < 0:
+                continue
+            hi, lo = added(block[root, 1], block[root, 2], -charge[i])
+            size = block[root, 3]
+            t = (hi + lo) / size
+            below = link[root, 0]
+            while below >= 0 and block[below, 0] > t:
+                hi, lo = added(hi, lo, block[below, 1])
+                lo += block[below, 2]
+                size += block[below, 3]
                 t = (hi + lo) / size
-                root = _without_top(root, block, link)
-            if kept < 0 or t <= 0.0:
-                level[i] = 0.0
-                continue
-            level[i] = t
-            if outer < 0:
-                continue
-        block[kept, 0], block[kept, 1], block[kept, 2], block[kept, 3] = t, hi, lo, size
-        link[kept, 0] = link[kept, 1] = -1
-        heap[outer] = _melded(heap[outer], _melded(root, kept, block, link), block, link)
+                below = _without_top(below, block, link)
+        if t <= 0.0:  # then nothing below the node is above 0
+            continue
+        level[i] = t
+        block[root, 0], block[root, 1], block[root, 2], block[root, 3] = t, hi, lo, size
+        link[root, 0] = below
+        if up[i] >= 0:
+            heap[up[i]] = _joined(heap[up[i]], root, block, link)
     out = np.empty(p)
     for i in range(m - 1, -1, -1):
         if up[i] >= 0:
