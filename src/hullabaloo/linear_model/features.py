@@ -1,7 +1,7 @@
 """The features that a user speaks of, each with the encoded columns that it became."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from hullabaloo.data import Encoding
 from hullabaloo.data.reference import columns_of
@@ -24,6 +24,10 @@ class Features:
     blocks: tuple[tuple[int, ...], ...]
     declared: int
     places: tuple[int, ...]
+    numbers: Mapping[Name, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", {key: number for number, key in enumerate(self.keys)})
 
     @staticmethod
     def of(encoding: Encoding) -> "Features":
@@ -34,7 +38,8 @@ class Features:
             numbers = tuple(range(width))
             return Features(names if names is not None else numbers, tuple((j,) for j in numbers), width, numbers)
         assert names is not None
-        made = [(name, tuple(sorted(columns_of_feature(encoding, name)))) for name in names]
+        made = [(n.feature, (n.column, n.indicator) if n.indicator >= 0 else (n.column,)) for n in layout.numeric]
+        made += [(g.feature, (*g.columns, g.missing) if g.missing >= 0 else g.columns) for g in layout.onehot]
         kept = sorted(((name, block) for name, block in made if block), key=lambda pair: pair[1])
         crossed = [("*".join(products.features), products.columns) for products in layout.products]
         both = [*kept, *((name, block) for name, block in crossed if block)]
@@ -61,8 +66,8 @@ class Features:
         Raises:
             InvalidParameter: there is no such feature.
         """
-        if isinstance(feature, str) and feature in self.keys:
-            return self.keys.index(feature)
+        if isinstance(feature, str) and feature in self.numbers:
+            return self.numbers[feature]
         place = feature if isinstance(feature, int) and not isinstance(feature, bool) else -1
         if 0 <= place < len(self.places) and self.places[place] >= 0:
             return self.places[place]
