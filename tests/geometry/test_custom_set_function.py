@@ -57,7 +57,7 @@ def test_a_fault_of_one_pair_is_found_on_few_columns_and_may_be_missed_on_many()
     def function(a):
         return float(len(a)) + 0.5 * (a == {2, 5})
 
-    with pytest.raises(InvalidParameter, match="submodular|falls"):
+    with pytest.raises(InvalidParameter, match=r"submodular|falls"):
         CustomSetFunction(function, 8)
     assert CustomSetFunction(function, 40).p == 40  # a sample of sets cannot show it
 
@@ -109,5 +109,5 @@ def test_equality_hash_print_and_pickle_are_those_of_callable_and_p():
 def test_a_callable_cannot_be_written_down_and_the_remedy_is_named():
     function = CustomSetFunction(root, 5)
     for held in (function, SubmodularBall(function, 1.0), SubmodularPenalty(function, 1.0)):
-        with pytest.raises(CapabilityError, match="cannot be written down.* named set function"):
+        with pytest.raises(CapabilityError, match=r"cannot be written down.* named set function"):
             held.to_dict()

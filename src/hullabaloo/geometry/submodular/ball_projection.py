@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, vector
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.norm import falling_order, omega, prox
+from hullabaloo.geometry.submodular.norm import falling_order, omega, prox_near
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 
 _LIMIT = 100
@@ -29,9 +29,9 @@ def project_ball(function: SetFunction, theta: Vector, radius: float) -> Vector:
     size = np.abs(theta)
     u, tau = _along(function, size, falling_order(size), radius)
     if not isinstance(function, HasCardinalityForm):
-        low, high = 0.0, math.inf
+        low, high, near = 0.0, math.inf, None
         for _ in range(_LIMIT):
-            fitted = prox(function, size, tau)
+            fitted, near = prox_near(function, size, tau, near)
             cost = omega(function, fitted)
             if cost > radius:
                 low = tau

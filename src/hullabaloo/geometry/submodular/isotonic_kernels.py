@@ -40,6 +40,44 @@ def falling_fit(
 
 
 @njit(cache=True, nogil=True)
+def sorted_fit(
+    v: NDArray[np.float64], order: NDArray[np.int64], gains: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """`falling_fit` to |v| along an order in which it falls, with the signs of v and in its places: one pass less."""
+    p = v.size
+    high, low = np.empty(p), np.empty(p)
+    end = np.empty(p + 1, dtype=np.int32)
+    end[0] = 0
+    top = 0
+    s, e, n = np.inf, 0.0, 1  # the last block, in registers
+    for k in range(p):
+        x, f = _plus(abs(v[order[k]]), 0.0, -weight * gains[k])
+        m = 1
+        while k > 0:
+            if (s > x) if m == n else (s * m > x * n):
+                high[top], low[top] = s, e
+                end[top + 1] = end[top] + n
+                top += 1
+                break
+            x, f = _plus(x, f + e, s)
+            m += n
+            if top == 0:
+                break
+            top -= 1
+            s, e, n = high[top], low[top], end[top + 1] - end[top]
+        s, e, n = x, f, m
+    high[top], low[top], end[top + 1] = s, e, p
+    u = np.zeros(p)
+    for block in range(top + 1):
+        mean = (high[block] + low[block]) / (end[block + 1] - end[block])
+        if mean <= 0.0:
+            break
+        for k in range(end[block], end[block + 1]):
+            u[order[k]] = -mean if v[order[k]] < 0.0 else mean
+    return u
+
+
+@njit(cache=True, nogil=True)
 def falling_projection(
     t: NDArray[np.float64], gains: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.float64], float]:
@@ -191,7 +229,7 @@ def _pooled(
     return high, low, length, top + 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _plus(s: float, e: float, x: float) -> tuple[float, float]:
     """s + x, and e with what the sum lost (Knuth)."""
     h = s + x

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.geometry.checks import Vector, vector
+from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.submodular.base import SetFunction
 
-_ROUNDING = 2.0**-52
+_GAP = 2.0**-42
 _NEGLIGIBLE = 1e-12
 
 
@@ -23,53 +23,47 @@ class Corral:
     weights: Vector
 
 
-def minimum_norm_prox(function: SetFunction, v: Vector, weight: float) -> Vector:
-    """argmin over u of weight·Ω(u) + ½‖u − v‖², a new array."""
-    v = vector(v, dimension=function.dimension)
-    fitted, _ = minimum_norm_fit(function, np.abs(v), weight)
-    return np.copysign(np.maximum(0.0, fitted), v) + 0.0
-
-
-def minimum_norm_fit(
+def minimum_norm_prox(
     function: SetFunction, t: Vector, weight: float, start: Corral | None = None
 ) -> tuple[Vector, Corral]:
-    """The minimiser w of weight·f(w) + ½‖w − t‖², f the Lovász extension, and the corral that led to it.
+    """argmin over u of weight·Ω(u) + ½‖u − t‖² for t ≥ 0, and the corral that led to it.
 
-    w = −x, x the point of least norm in weight·B(F) − t (Bach 2013, Proposition 8.1). Wolfe's algorithm: the greedy
-    vertex q that minimises ⟨q, x⟩ joins the corral, whose point of least norm is the next x; vertices that this point
-    does not need leave. It stops when no vertex is better, ⟨x, x − q⟩ ≤ 2^-52·(‖x‖² + ‖q‖²), when the fit along the
-    order of x equals −x, when rounding ends the progress, or after 20·p + 200 vertices at the latest.
+    u = max(0, −x), x the point of least norm in weight·B(F) − t (Bach 2013, Proposition 8.1). Wolfe's algorithm: the
+    greedy vertex q that minimises ⟨q, x⟩ joins the corral, whose point of least norm is the next x; vertices that this
+    point does not need leave. Every x gives a candidate: along its order f is linear, and u the exact isotonic
+    regression of t − weight·gains. The search ends when the duality gap of u and x is at most 2^-42·‖t‖², when
+    rounding ends the progress, or after 20·p + 200 vertices at the latest.
 
-    **Guarantee.** The answer is the exact isotonic regression of t − weight·gains along the order of the last x: when
-    the order of x is one of w (true as soon as ‖x + w‖_∞ is below half the least difference of levels of w), the
-    answer is w to the last digits, since f is linear on the cone of the order and w lies in it. In any case
-    ½‖answer − w‖² ≤ ½(‖x‖² − ‖answer‖²), the duality gap, as the objective is 1-strongly convex.
+    **Guarantee.** ‖u − exact‖² ≤ ‖max(0, −x)‖² − ‖u‖², twice the gap, as the objective is 1-strongly convex. Proof:
+    for s in weight·B(F) the dual value is ½‖t‖² − ½‖max(0, t − s)‖², with t − s = −x; that of the objective at u is
+    ½‖t‖² − ½‖u‖², since ⟨u, t − weight·gains − u⟩ = 0 for an isotonic regression. And as soon as x is in an order of
+    the exact point, u is that point to the last digits, because it lies in the cone where f is linear: on few columns
+    that is tested on rational numbers. A stop before shows in levels closer than the gap tells apart.
     """
-    scale = float(np.abs(t).max(initial=0.0)) or 1.0
+    from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit
+
+    scale = float(t.max(initial=0.0)) or 1.0
     aim, weight = t / scale, weight / scale
     if start is None:
-        start = Corral(_vertex(function, np.argsort(-aim, kind="stable"))[None], np.ones(1))
+        start = Corral(_along(np.argsort(-aim, kind="stable"), function)[None], np.ones(1))
     corral = _Points(weight * start.vertices - aim, start.weights)
     raw = list(start.vertices)
     x = corral.shrink(raw)
     best = np.inf
     for _ in range(20 * aim.size + 200):
         order = np.argsort(x, kind="stable")
-        gains = function.gains(order)
-        fitted = _fit(aim, order, gains, weight)
-        vertex = np.empty(aim.size)
-        vertex[order] = gains
-        q = weight * vertex - aim
+        vertex = _along(order, function)
+        u = np.empty(aim.size)
+        u[order] = falling_fit(aim[order], vertex[order], weight)
+        above = np.maximum(0.0, -x)
         norm = float(x @ x)
-        close = float(np.abs(x + fitted).max()) <= 4.0 * _ROUNDING * (1.0 + weight)
-        optimal = float(x @ (x - q)) <= _ROUNDING * (norm + float(q @ q))
-        if close or optimal or norm >= best:
+        if float((above - u) @ (above + u)) <= 2.0 * _GAP * float(aim @ aim) or norm >= best:
             break
         best = norm
-        corral.add(q)
+        corral.add(weight * vertex - aim)
         raw.append(vertex)
         x = corral.shrink(raw)
-    return fitted * scale, Corral(np.array(raw), corral.weights)
+    return u * scale, Corral(np.array(raw), corral.weights)
 
 
 class _Points:
@@ -117,15 +111,7 @@ class _Points:
         return found
 
 
-def _vertex(function: SetFunction, order: NDArray[np.int64]) -> Vector:
+def _along(order: NDArray[np.int64], function: SetFunction) -> Vector:
     vertex = np.empty(order.size)
     vertex[order] = function.gains(order)
     return vertex
-
-
-def _fit(t: Vector, order: NDArray[np.int64], gains: Vector, weight: float) -> Vector:
-    from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit
-
-    w = np.empty(t.size)
-    w[order] = falling_fit(t[order], gains, weight, -np.inf)
-    return w

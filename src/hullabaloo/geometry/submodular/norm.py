@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.minimum_norm_point import Corral, minimum_norm_prox
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.singletons import singletons
 
@@ -69,8 +70,10 @@ def dual_omega(function: SetFunction, s: Vector) -> DualNorm:
     order = falling_order(size)
     members, ratio = _best_prefix(size, order, function.gains(order))
     if not isinstance(function, HasCardinalityForm):
+        near = None
         for _ in range(_DINKELBACH):
-            inside = prox(function, size, ratio) > 0.0
+            u, near = prox_near(function, size, ratio, near)
+            inside = u > 0.0
             if not inside.any():
                 break
             better = float(size[inside].sum()) / function.value(inside)
@@ -89,9 +92,15 @@ def prox(function: SetFunction, v: Vector, weight: float) -> Vector:
     v = _columns(function, v)
     if isinstance(function, HasProximalForm):
         return function.prox(v, weight)
-    from hullabaloo.geometry.submodular.minimum_norm_point import minimum_norm_prox
+    u, _ = minimum_norm_prox(function, np.abs(v), weight)
+    return np.copysign(u, v) + 0.0
 
-    return minimum_norm_prox(function, v, weight)
+
+def prox_near(function: SetFunction, t: Vector, weight: float, start: Corral | None) -> tuple[Vector, Corral | None]:
+    """The prox at t ≥ 0, searched for from where a similar one was found; None where nothing is searched for."""
+    if isinstance(function, HasProximalForm):
+        return function.prox(t, weight), None
+    return minimum_norm_prox(function, t, weight, start)
 
 
 def project_polyhedron(function: SetFunction, v: Vector, radius: float) -> Vector:

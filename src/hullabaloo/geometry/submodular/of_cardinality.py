@@ -25,14 +25,15 @@ def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
     Signs and order of v are those of u, so that |u| in this order is the nearest falling vector, at least 0, to
     |v| − weight·steps (Bogdan et al. 2015, Proposition 2.2).
     """
-    from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit
+    from hullabaloo.geometry.submodular.isotonic_kernels import sorted_fit
 
-    v = vector(v)
-    size = np.abs(v)
-    order = np.argsort(-size)
-    u = np.empty(v.size)
-    u[order] = falling_fit(size[order], steps, weight)
-    return np.copysign(u, v) + 0.0
+    v = np.ascontiguousarray(vector(v))
+    below = -np.abs(v)
+    order = np.argsort(below)
+    if below[order[0]] < -1e280:  # sums would overflow
+        return sorted_prox(v * 2.0**-64, steps, weight * 2.0**-64) * 2.0**64
+    u: Vector = sorted_fit(v, order, steps, weight)
+    return u
 
 
 def sorted_width(steps: Vector) -> Width:
