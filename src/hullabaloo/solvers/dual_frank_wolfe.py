@@ -37,7 +37,7 @@ class DualFrankWolfeSolver(Solver):
     `s_{t+1} = (1 − μ_t)s_t + μ_t s̃_t`, `s̃_t = argmax over K of ⟨s, w̃_t⟩`, `μ_t = 2/(t+2)`, s_0 = 0; s acts on the slopes alone, the ridge
     on the intercept too. The result is `prox_{ηλΩ}(w̄ + η s̄)`, w̄ and s̄ the means of the w̃_t and s_t with the public weights γ_t of
     `dual_frank_wolfe_rule.py`. As −s_t is the gradient of L at w(s_t), this is a proximal gradient step whose gradient is known without
-    asking: coefficients within noise are set to 0, and where s̄ says that the penalty holds with its full weight, as it does on the support,
+    asking: what Ω can tell from noise is set to 0, and where s̄ says that the penalty holds with its full weight, as it does on the support,
     nothing is shrunk twice. η is such that `ηλ` is `THRESHOLD` times the multiple of the known noise of w̄ at which pure noise becomes 0, and
     at least one over the smoothness of L.
 
@@ -108,7 +108,7 @@ class DualFrankWolfeSolver(Solver):
         return Plan(self.name, (quote,), MappingProxyType(settings), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Walk; the number and kind of questions is the plan's."""
+        """Walk; the number and kind of questions is the plan's. The trace's gaps are those that the answers show, noise included."""
         penalty, settings = structured(problem), plan.settings
         gamma = weights(settings["steps"], settings["peak"])
         walk = _Walk(penalty, problem.dimension - problem.intercept, gamma, curator)
