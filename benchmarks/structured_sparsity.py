@@ -56,7 +56,7 @@ SOURCES = [
     "src/hullabaloo/solvers",
 ]
 EPSILONS = (0.5, 1.0, 3.0)
-DRAWS, AUTO_DRAWS, REAL_DRAWS = 20, 3, 4
+DRAWS, AUTO_DRAWS, REAL_DRAWS = 20, 3, 3
 FIXED = "objective_perturbation"
 RADIUS = {"true radius": 1.0, "true radius × 0.8": 0.8}
 AUTO, BEST = "true radius, auto", "best rule"

@@ -94,7 +94,7 @@ def designs() -> list[Design]:
             pixels.ravel(),
             {"windows of 2×2": patches(12, 12, 2, 2), "rectangles": GroupCover.grid(12, 12)},
             (12, 12),
-            40_000,
+            24_000,
         ),
     ]
 
