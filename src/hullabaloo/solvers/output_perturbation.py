@@ -3,7 +3,8 @@
 `argmin f + (λ/2)‖θ‖² + ψ` over C, `+ N(0, (Δ/μ)² I)`, `Δ = 2G/(nλ)` (Chaudhuri, Monteleoni & Sarwate 2011; with sparsity-inducing ψ paper
 001, section 4.1). The noise is the same in every direction whatever the curvature, so objective perturbation is nearly always
 better; this one takes Gaussian budgets and filters, losses of several predictions, and, without noise, gives the exact optimum.
-The ridge is the one of the least predicted risk on the reference table.
+The ridge is the one of the least predicted risk on the reference table. What the noise costs at most under a norm of a set function is in
+`output_bounds.py`.
 """
 
 import math
