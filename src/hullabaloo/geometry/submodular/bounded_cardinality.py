@@ -50,7 +50,9 @@ class BoundedCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
 
     def steps(self, p: int) -> Vector:
         """`bound` ones, then zeros."""
-        return np.where(np.arange(dimension_number(p)) < self.bound, 1.0, 0.0)
+        steps = np.zeros(dimension_number(p))
+        steps[: self.bound] = 1.0
+        return steps
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """By a sort and an isotonic regression."""

@@ -41,40 +41,56 @@ def falling_fit(
 
 @njit(cache=True, nogil=True)
 def sorted_fit(
-    v: NDArray[np.float64], order: NDArray[np.int64], gains: NDArray[np.float64], weight: float
+    v: NDArray[np.float64],
+    order: NDArray[np.int64],
+    gains: NDArray[np.float64],
+    weight: float,
+    sums: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """`falling_fit` to |v| along an order in which it falls, with the signs of v and in its places: one pass less."""
-    p = v.size
-    high, low = np.empty(p), np.empty(p)
-    end = np.empty(p + 1, dtype=np.int32)
-    end[0] = 0
-    top = 0
-    s, e, n = np.inf, 0.0, 1  # the last block, in registers
-    for k in range(p):
-        x, f = _plus(abs(v[order[k]]), 0.0, -weight * gains[k])
+    """`falling_fit` to |v| along an order in which it falls, with the signs of v and in its places; `sums` is scratch.
+
+    Little memory, as new pages cost more than the arithmetic: a block's sum is at its first place of `sums`, the second
+    double at its second, its length at its first and last of `length`.
+    """
+    length = np.empty(v.size, dtype=np.int32)
+    for k in range(v.size):
+        x, e = abs(v[order[k]]) - weight * gains[k], 0.0
         m = 1
-        while k > 0:
-            if (s > x) if m == n else (s * m > x * n):
-                high[top], low[top] = s, e
-                end[top + 1] = end[top] + n
-                top += 1
+        while m <= k:
+            n = length[k - m]
+            s = sums[k - m - n + 1]
+            if (s > x) if n == m else (s * m > x * n):
                 break
-            x, f = _plus(x, f + e, s)
+            if n > 1:
+                e += sums[k - m - n + 2]
+            x, e = _plus(x, e, s)
             m += n
-            if top == 0:
-                break
-            top -= 1
-            s, e, n = high[top], low[top], end[top + 1] - end[top]
-        s, e, n = x, f, m
-    high[top], low[top], end[top + 1] = s, e, p
-    u = np.zeros(p)
-    for block in range(top + 1):
-        mean = (high[block] + low[block]) / (end[block + 1] - end[block])
+        sums[k - m + 1] = x
+        if m > 1:
+            sums[k - m + 2] = e
+        length[k - m + 1] = length[k] = m
+    u = np.zeros(v.size)
+    k = 0
+    while k < v.size:
+        n = length[k]
+        mean = sums[k] if n == 1 else (sums[k] + sums[k + 1]) / n
         if mean <= 0.0:
             break
-        for k in range(end[block], end[block + 1]):
-            u[order[k]] = -mean if v[order[k]] < 0.0 else mean
+        for i in range(k, k + n):
+            u[order[i]] = -mean if v[order[i]] < 0.0 else mean
+        k += n
     return u
+
+
+@njit(cache=True, nogil=True)
+def signed_in_places(
+    v: NDArray[np.float64], order: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """values[k] at order[k], with the sign of v there, + for 0."""
+    out = np.empty(v.size)
+    for k in range(v.size):
+        out[order[k]] = -values[k] if v[order[k]] < 0.0 else values[k]
+    return out
 
 
 @njit(cache=True, nogil=True)

@@ -36,11 +36,12 @@ def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
 
     Edmonds (1970). One sort and p gains.
     """
-    w = _columns(function, w)
+    from hullabaloo.geometry.submodular.isotonic_kernels import signed_in_places
+
+    w = np.ascontiguousarray(_columns(function, w))
     order = falling_order(np.abs(w))
-    s = np.empty(w.size)
-    s[order] = function.gains(order)
-    return np.where(w < 0.0, -s, s)
+    s: Vector = signed_in_places(w, order, function.gains(order))
+    return s
 
 
 def omega(function: SetFunction, w: Vector) -> float:

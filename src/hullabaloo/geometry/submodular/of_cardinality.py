@@ -28,11 +28,12 @@ def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
     from hullabaloo.geometry.submodular.isotonic_kernels import sorted_fit
 
     v = np.ascontiguousarray(vector(v))
-    below = -np.abs(v)
+    below = np.abs(v)
+    np.negative(below, out=below)
     order = np.argsort(below)
     if below[order[0]] < -1e280:  # sums would overflow
         return sorted_prox(v * 2.0**-64, steps, weight * 2.0**-64) * 2.0**64
-    u: Vector = sorted_fit(v, order, steps, weight)
+    u: Vector = sorted_fit(v, order, steps, weight, below)
     return u
 
 
