@@ -13,11 +13,12 @@ from hullabaloo.solvers.output_bounds import penalised_rise, perturbed_rise, pro
 from hullabaloo.solvers.restoring import faint_reach, structure_of
 
 _PROOF = "`solvers/output_bounds.py`"
+_PAPER = "Kumar, Deisenroth 2019"
 
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """A plan loses no more in expectation, whatever the table.
+    """A plan loses no more in expectation, whatever the table, but for how near the minimiser is found: 1e-4 of what a record can move it by.
 
     Attributes:
         solver: whose plan.
@@ -63,13 +64,13 @@ def _output(problem: Problem, plan: Plan) -> UpperBound:
         bend = problem.max_weight * problem.loss.constants(math.inf, 1.0, clip).smoothness
         noise = penalised_rise(sigma, lipschitz=lipschitz, smoothness=bend, norm=norm, strength=strength, width=width)
         holds = f"noise {sigma:.2g} on each coefficient, a penalty of strength {strength:.3g} whose polyhedron has Gaussian width {width:.3g}"
-        source = f"Paper 001, Theorem 1, its constants in {_PROOF}"
+        source = f"{_PAPER}, Theorem 1, its constants in {_PROOF}"
     else:
         assert problem.feasible is not None
         width = problem.feasible.gaussian_width(p).high
         noise = projected_rise(sigma, lipschitz=lipschitz, norm=norm, width=width, coordinates=p)
         holds = f"noise {sigma:.2g} on each coefficient, projected onto a set of Gaussian width {width:.3g}"
-        source = f"As paper 001, Theorem 1, for a set; proof in {_PROOF}"
+        source = f"As {_PAPER}, Theorem 1, for a set; proof in {_PROOF}"
     value = noise + ridge_rise(ridge, size)
     return UpperBound("output_perturbation", value, noise, width, size, holds, source)
 
@@ -83,7 +84,7 @@ def _objective(problem: Problem, plan: Plan, body: ConvexSet) -> UpperBound:
     holds = (
         f"linear noise {sigma / n:.2g} on each coordinate of the mean slope, over a set of Gaussian width {width:.3g}"
     )
-    source = f"Paper 001, section 4.3, the Lipschitz case, its constants in {_PROOF}"
+    source = f"{_PAPER}, section 4.3, the Lipschitz case, its constants in {_PROOF}"
     return UpperBound("objective_perturbation", noise + ridge_rise(ridge / n, size), noise, width, size, holds, source)
 
 

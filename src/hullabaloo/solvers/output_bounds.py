@@ -1,4 +1,6 @@
-"""What the perturbed minimisers lose at most, by Gaussian width: Theorem 1 of paper 001 with its constants, and what follows like it.
+"""What the perturbed minimisers lose at most, by Gaussian width: Theorem 1 of paper 001 with constants, and what follows.
+
+Paper 001: Kumar & Deisenroth 2019, Differentially Private Empirical Risk Minimization with Sparsity-Inducing Norms.
 
 Losses φ are convex in ⟨x, θ⟩, L-Lipschitz and β-smooth there (β may be ∞), weights and clip included; ‖x‖₂ ≤ B; f is the mean loss, g a
 standard normal vector. All bounds are of expectations over the noise, for every table of the domain, of the objective with the
