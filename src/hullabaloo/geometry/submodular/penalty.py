@@ -18,7 +18,7 @@ class SubmodularPenalty(Penalty):
     strength ≥ 0 and finite, `function` a `SetFunction`, else `InvalidParameter`.
 
     >>> from hullabaloo.geometry import BoundedCardinality
-    >>> SubmodularPenalty(BoundedCardinality(2), 0.5).value(np.array([3.0, -1.0, 2.0]))
+    >>> SubmodularPenalty(BoundedCardinality(2), 0.5).value([3.0, -1.0, 2.0])
     2.5
     """
 
