@@ -83,7 +83,10 @@ def run(draws: int = DRAWS, auto: int = AUTO_DRAWS, real: int = REAL_DRAWS) -> d
         **goal(lines),
         "widths": widths(),
         "risk by the best rule": [_only(line, *RISKS) for line in lines if line["rule"] == BEST],
-        "support by noise × 1": [_only(line, *SUPPORTS) for line in lines if line["rule"] == "noise × 1"],
+        **{
+            f"support by {rule}": [_only(line, *SUPPORTS) for line in lines if line["rule"] == rule]
+            for rule in ("noise × 1", "true radius × 0.8")
+        },
         "real tables by the best rule": best_shares(weekly),
         "planted": lines,
         "real": weekly,
