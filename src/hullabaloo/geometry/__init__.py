@@ -42,7 +42,7 @@ from hullabaloo.geometry.serialise import penalty_from_dict, penalty_from_text, 
 from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
 from hullabaloo.geometry.submodular.ball import SubmodularBall
-from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinality
 from hullabaloo.geometry.submodular.cardinality import Cardinality
 from hullabaloo.geometry.submodular.concave_cardinality import ConcaveCardinality
@@ -72,6 +72,7 @@ __all__ = [
     "HasElasticForm",
     "HasFaces",
     "HasGauge",
+    "HasGreedyForm",
     "HasMirrorMap",
     "HasProximalForm",
     "HasVertices",

@@ -43,6 +43,19 @@ class SetFunction(ABC):
         """Plain data from which `set_function_from_dict` makes an equal function; under "kind" its name."""
 
 
+class HasGreedyForm(ABC):
+    """Where the gains go is known without a walk through the columns in falling order, mostly without a sort."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def greedy(self, sizes: Vector) -> Vector:
+        """The s ≥ 0 of |P|(F) with ⟨s, sizes⟩ = Ω(sizes) that `gains` gives in the falling order of sizes; a new array.
+
+        `sizes` (p,), at least 0; of equal ones the smaller column comes first.
+        """
+
+
 class HasProximalForm(ABC):
     """The prox of Ω is known in closed form, or by a finite algorithm, to the last digits."""
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number
-from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm, sorted_prox, sorted_width
 from hullabaloo.geometry.width import Width
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
+class BoundedCardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
     """F(A) = min(|A|, bound): Ω(w) is the sum of the `bound` largest |w_j|, the largest alone for bound 1.
 
     `bound` a whole number of at least 1, else `InvalidParameter`. Any number of columns.
@@ -47,6 +47,15 @@ class BoundedCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
     def gains(self, order: NDArray[np.int64]) -> Vector:
         """`bound` ones, then zeros."""
         return self.steps(order.size)
+
+    def greedy(self, sizes: Vector) -> Vector:
+        """1 at the `bound` largest, found by a partition."""
+        if self.bound >= sizes.size:
+            return np.ones(sizes.size)
+        least = np.partition(sizes, -self.bound)[-self.bound]
+        s: Vector = (sizes > least).astype(np.float64)
+        s[np.flatnonzero(sizes == least)[: self.bound - np.count_nonzero(s)]] = 1.0
+        return s
 
     def steps(self, p: int) -> Vector:
         """`bound` ones, then zeros."""

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.penalty import soft_threshold
-from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.width import Width, closed_form
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cardinality(SetFunction, HasProximalForm, HasCardinalityForm):
+class Cardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
     """F(A) = |A|: Ω(w) = ‖w‖₁, Ω*(s) = max|s_j|, |P| the cube of side 2. Any number of columns.
 
     >>> Cardinality().value(np.array([True, False, True]))
@@ -34,6 +34,10 @@ class Cardinality(SetFunction, HasProximalForm, HasCardinalityForm):
     def gains(self, order: NDArray[np.int64]) -> Vector:
         """Ones."""
         return np.ones(order.size)
+
+    def greedy(self, sizes: Vector) -> Vector:
+        """Ones."""
+        return np.ones(sizes.size)
 
     def steps(self, p: int) -> Vector:
         """Ones."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
-from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cover_parts import (
     Forest,
     Lists,
@@ -30,7 +30,7 @@ _SHORT = Repr()
 
 @final
 @dataclass(frozen=True, slots=True)
-class GroupCover(SetFunction, HasProximalForm):
+class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
     """F(A) = Σ_G d_G 1[A ∩ G ≠ ∅] for groups G of columns, which may overlap: Ω(w) = Σ_G d_G max_{j∈G} |w_j|.
 
     The columns at 0 are a union of groups, so that supports are what unions of groups leave (Jenatton, Audibert, Bach
@@ -129,6 +129,13 @@ class GroupCover(SetFunction, HasProximalForm):
 
         gains: Vector = cover_gains(order, self.holders.start, self.holders.entry, self.charges)
         return gains
+
+    def greedy(self, sizes: Vector) -> Vector:
+        """The weight of each group at its largest column, O(p + Σ|G|)."""
+        from hullabaloo.geometry.submodular.greedy_kernels import cover_greedy
+
+        s: Vector = cover_greedy(sizes, self.lists.start, self.lists.entry, self.charges)
+        return s
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Σ d_G max|u_G|: magnitudes lowered group by group, or by minimum cuts."""

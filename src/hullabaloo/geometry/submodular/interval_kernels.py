@@ -1,4 +1,4 @@
-"""Compiled norm and prox of intervals."""
+"""Compiled gains and prox of intervals."""
 
 import numpy as np
 from numba import njit
@@ -161,18 +161,3 @@ def interval_prox(a, charge):  # type: ignore[no-untyped-def]
     out[:left] = _chain(a[:left].copy(), charge)
     out[right + 1 :] = _chain(a[right + 1 :][::-1].copy(), charge)[::-1]
     return np.minimum(out, level)
-
-
-@njit(cache=True, nogil=True)
-def interval_norm(size):  # type: ignore[no-untyped-def]
-    """Σ of the largest so far, from both ends, each but over everything, and once the largest of all."""
-    p = size.size
-    total = lost = 0.0
-    before = after = 0.0
-    for j in range(p - 1):
-        before = max(before, size[j])
-        after = max(after, size[p - 1 - j])
-        total, lost = added(total, lost, before)
-        total, lost = added(total, lost, after)
-    total, lost = added(total, lost, max(before, size[p - 1]))
-    return total + lost

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
-from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cover_parts import largest_magnitudes, signed_prox
 from hullabaloo.geometry.width import Width
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Intervals(SetFunction, HasProximalForm):
+class Intervals(SetFunction, HasGreedyForm, HasProximalForm):
     """F(A) = p − 1 + (max A − min A + 1) for A ≠ ∅: supports are stretches of neighbouring columns.
 
     For columns with an order: wavelengths of a spectrum, positions on a chromosome, hours. `p` is the number of
@@ -69,11 +69,12 @@ class Intervals(SetFunction, HasProximalForm):
         gains: Vector = interval_gains(order)
         return gains
 
-    def norm(self, w: Vector) -> float:
-        """Ω(w) without a sort, O(p)."""
-        from hullabaloo.geometry.submodular.interval_kernels import interval_norm
+    def greedy(self, sizes: Vector) -> Vector:
+        """1 for the largest column of each prefix, each suffix and the whole, O(p)."""
+        from hullabaloo.geometry.submodular.greedy_kernels import interval_greedy
 
-        return float(interval_norm(np.abs(vector(w, dimension=self.p))))
+        s: Vector = interval_greedy(sizes)
+        return s
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω: the highest block, then its extension to the left and to the right."""

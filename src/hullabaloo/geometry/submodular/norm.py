@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
-from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.minimum_norm_point import Corral, minimum_norm_prox
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.singletons import singletons
@@ -34,14 +34,19 @@ def falling_order(size: Vector) -> NDArray[np.int64]:
 def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
     """The vertex s of |P|(F) with ⟨s, w⟩ = Ω(w): along |w| falling, the gains of F, with the signs of w (+ for 0).
 
-    Edmonds (1970). One sort and p gains.
+    Edmonds (1970). By the function's own form where it has one (`HasGreedyForm`), else one sort and p gains.
     """
-    from hullabaloo.geometry.submodular.isotonic_kernels import signed_in_places
+    from hullabaloo.geometry.submodular.isotonic_kernels import signed_in_places, untangle
 
     w = np.ascontiguousarray(_columns(function, w))
-    order = falling_order(np.abs(w))
-    s: Vector = signed_in_places(w, order, function.gains(order))
-    return s
+    if isinstance(function, HasGreedyForm):
+        s = function.greedy(np.abs(w))
+        return np.copysign(s, w + 0.0, out=s)
+    below = -np.abs(w)  # in place: new pages cost more than the arithmetic
+    order = np.argsort(below)
+    untangle(order, below)
+    vertex: Vector = signed_in_places(w, order, function.gains(order))
+    return vertex
 
 
 def omega(function: SetFunction, w: Vector) -> float:
@@ -50,6 +55,8 @@ def omega(function: SetFunction, w: Vector) -> float:
     if isinstance(function, HasCardinalityForm):
         falling = np.sort(size)[::-1]
         gains = function.steps(size.size)
+    elif isinstance(function, HasGreedyForm):
+        falling, gains = size, function.greedy(size)
     else:
         order = falling_order(size)
         falling, gains = size[order], function.gains(order)

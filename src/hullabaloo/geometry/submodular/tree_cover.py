@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
-from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cover_parts import Forest, Indices, Lists, group_weights, largest_magnitudes
 from hullabaloo.geometry.width import Width
 
@@ -20,7 +20,7 @@ _SHORT = Repr()
 
 @final
 @dataclass(frozen=True, slots=True)
-class TreeCover(SetFunction, HasProximalForm):
+class TreeCover(SetFunction, HasGreedyForm, HasProximalForm):
     """F(A) = Σ d_j over all columns j at or above a column of A: Ω(w) = Σ_j d_j max |w| over j and its descendants.
 
     The `GroupCover` whose group j is column j and all that descends from it, in memory p whatever the depth. Supports
@@ -86,6 +86,13 @@ class TreeCover(SetFunction, HasProximalForm):
 
         gains: Vector = forest_gains(order, self.above, self.charges)
         return gains
+
+    def greedy(self, sizes: Vector) -> Vector:
+        """Each weight at the largest column there or below, O(p) whatever the depth."""
+        from hullabaloo.geometry.submodular.greedy_kernels import forest_greedy
+
+        s: Vector = forest_greedy(sizes, self.rank, self.forest.up, self.forest.weight)
+        return s
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω, subtree by subtree from the leaves."""
