@@ -272,7 +272,7 @@ def widths() -> list[dict[str, Any]]:
                     "structure": said,
                     "Ω of the pattern": omega(function, planted),
                     "E Ω*(g)": one,
-                    "l1: E max|g|": l1,
+                    "E Ω*(g) of l1": l1,
                     "Ω E Ω*, over l1's": float(omega(function, planted) * one / (planted.sum() * l1)),
                 }
             )
