@@ -396,9 +396,9 @@ def test_an_l2_penalty_may_stay_beside_a_set():
 @pytest.mark.parametrize(
     ("gram", "cross", "what"),
     [
-        (np.eye(3), np.ones(2), "shapes"),
-        (np.ones((2, 3)), np.ones(2), "shapes"),
-        (np.eye(2), np.ones((2, 0)), "shapes"),
+        (np.eye(3), np.ones(2), "shape"),
+        (np.ones((2, 3)), np.ones(2), "shape"),
+        (np.eye(2), np.ones((2, 0)), "shape"),
         (np.diag([1.0, np.nan]), np.ones(2), "NaN"),
         (np.eye(2), np.array([1.0, np.inf]), "NaN"),
         (np.array([[1.0, 0.5], [0.0, 1.0]]), np.ones(2), "symmetric"),

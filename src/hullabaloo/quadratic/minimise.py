@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -105,43 +106,72 @@ def minimise_quadratic(
         >>> minimise_quadratic([[2.0, 0.0], [0.0, 1.0]], [2.0, 3.0]).theta
         array([1., 3.])
     """
-    a, b = _checked(gram, cross)
-    feasible, penalty = plainer(feasible), plainer(penalty or NoPenalty())
-    a, weight = _with_squares(a, penalty)
-    _require_convex(a)
-    if feasible is not None:
-        require(feasible, [Projectable], "The quadratic solver")
-        if weight is None or weight.any():
-            raise CapabilityError(
-                f"A quadratic was given both {feasible!r} and {penalty!r}, and no exact method for the two together "
-                "is here; keep one of them (an l2 penalty may stay beside a set)."
-            )
-    problem = _Problem(a, feasible, penalty, weight, tolerance, max_iterations)
-    largest, shape = _largest_eigenvalue(a), problem.shape()
-    solve_column = _solver(problem)
-    columns = b[:, None] if b.ndim == 1 else b
-    starts = np.zeros_like(columns) if start is None else np.asarray(start, dtype=np.float64).reshape(columns.shape)
-    solved, residual, worst = [], 0.0, Status.EXACT
-    order = list(Status)
-    for j in range(columns.shape[1]):
-        cross_j = columns[:, j].copy()
-        column = solve_column(cross_j, starts[:, j].copy())
-        quadratic = Quadratic(a, cross_j, largest)
-        size = float(np.linalg.norm(cross_j))
-        absolute = shape.stationarity(quadratic, column.theta)
-        scale = size + quadratic.largest * float(np.linalg.norm(column.theta))
-        residual = max(residual, absolute / scale if scale > 0.0 else 0.0)
-        status = column.status
-        if feasible is None and absolute > 1e-5 * (size + (0.0 if weight is None else float(np.linalg.norm(weight)))):
-            status = Status.UNBOUNDED
-        worst = max(worst, status, key=order.index)
-        solved.append(column)
-    return QuadraticSolution(
-        theta=np.stack([column.theta for column in solved], axis=1).reshape(b.shape),
-        residual=residual,
-        iterations=sum(column.iterations for column in solved),
-        status=worst,
+    solver = QuadraticSolver(
+        gram, feasible=feasible, penalty=penalty, tolerance=tolerance, max_iterations=max_iterations
     )
+    return solver.minimise(cross, start)
+
+
+@final
+class QuadraticSolver:
+    """`minimise_quadratic` of one A, ψ and C for one b after another: what depends on A alone is done once.
+
+    Arguments and errors as there.
+    """
+
+    __slots__ = ("_largest", "_problem", "_shape", "_solve")
+
+    def __init__(
+        self,
+        gram: npt.ArrayLike,
+        *,
+        feasible: ConvexSet | Projectable | None = None,
+        penalty: Penalty | None = None,
+        tolerance: float = 1e-12,
+        max_iterations: int = 100_000,
+    ) -> None:
+        feasible, penalty = plainer(feasible), plainer(penalty or NoPenalty())
+        a, weight = _with_squares(_matrix(gram), penalty)
+        _require_convex(a)
+        if feasible is not None:
+            require(feasible, [Projectable], "The quadratic solver")
+            if weight is None or weight.any():
+                raise CapabilityError(
+                    f"A quadratic was given both {feasible!r} and {penalty!r}, and no exact method for the two together "
+                    "is here; keep one of them (an l2 penalty may stay beside a set)."
+                )
+        self._problem = _Problem(a, feasible, penalty, weight, tolerance, max_iterations)
+        self._largest, self._shape = _largest_eigenvalue(a), self._problem.shape()
+        self._solve = _solver(self._problem)
+
+    def minimise(self, cross: npt.ArrayLike, start: npt.ArrayLike | None = None) -> QuadraticSolution:
+        """The minimiser for b = `cross`, shape (p,) or (p, k)."""
+        a, weight = self._problem.gram, self._problem.weight
+        b = _vectors(cross, len(a))
+        columns = b[:, None] if b.ndim == 1 else b
+        starts = np.zeros_like(columns) if start is None else np.asarray(start, dtype=np.float64).reshape(columns.shape)
+        solved, residual, worst = [], 0.0, Status.EXACT
+        order = list(Status)
+        for j in range(columns.shape[1]):
+            cross_j = columns[:, j].copy()
+            column = self._solve(cross_j, starts[:, j].copy())
+            quadratic = Quadratic(a, cross_j, self._largest)
+            size = float(np.linalg.norm(cross_j))
+            absolute = self._shape.stationarity(quadratic, column.theta)
+            scale = size + quadratic.largest * float(np.linalg.norm(column.theta))
+            residual = max(residual, absolute / scale if scale > 0.0 else 0.0)
+            status = column.status
+            edge = 1e-5 * (size + (0.0 if weight is None else float(np.linalg.norm(weight))))
+            if self._problem.feasible is None and absolute > edge:
+                status = Status.UNBOUNDED
+            worst = max(worst, status, key=order.index)
+            solved.append(column)
+        return QuadraticSolution(
+            theta=np.stack([column.theta for column in solved], axis=1).reshape(b.shape),
+            residual=residual,
+            iterations=sum(column.iterations for column in solved),
+            status=worst,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,24 +196,35 @@ class _Problem:
         return WithPenalty(self.penalty) if self.weight is None else WithWeights(self.weight)
 
 
-def _checked(gram: npt.ArrayLike, cross: npt.ArrayLike) -> tuple[Array, Array]:
-    a, b = np.asarray(gram, dtype=np.float64), np.asarray(cross, dtype=np.float64)
-    if a.ndim != 2 or a.shape[0] != a.shape[1] or b.ndim not in (1, 2) or len(b) != len(a) or b.size == 0:
+def _matrix(gram: npt.ArrayLike) -> Array:
+    a = np.asarray(gram, dtype=np.float64)
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise InvalidParameter(
-            f"A quadratic needs a square matrix and vectors of its size, but their shapes are {a.shape} and {b.shape}; "
-            "pass the moments of the same columns."
+            f"A quadratic needs a square matrix, but its shape is {a.shape}; pass the moments of the same columns."
         )
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+    if not np.isfinite(a).all():
         raise InvalidParameter("A quadratic was given a NaN or an infinity, so it has no minimiser; check its source.")
-    size = float(np.abs(a).max())
-    if float(np.abs(a - a.T).max()) > 1e-9 * size:
+    size = float(np.abs(a).max(initial=0.0))
+    if float(np.abs(a - a.T).max(initial=0.0)) > 1e-9 * size:
         raise InvalidParameter("The matrix of a quadratic must be symmetric, but it is not; pass (A + Aᵀ)/2.")
-    return np.ascontiguousarray(0.5 * (a + a.T)), b
+    return np.ascontiguousarray(0.5 * (a + a.T))
+
+
+def _vectors(cross: npt.ArrayLike, p: int) -> Array:
+    b = np.asarray(cross, dtype=np.float64)
+    if b.ndim not in (1, 2) or len(b) != p or b.size == 0:
+        raise InvalidParameter(
+            f"A quadratic of a ({p}, {p}) matrix needs vectors of its size, but their shape is {b.shape}; pass the moments of the "
+            "same columns."
+        )
+    if not np.isfinite(b).all():
+        raise InvalidParameter("A quadratic was given a NaN or an infinity, so it has no minimiser; check its source.")
+    return b
 
 
 def _require_convex(a: Array) -> None:
     """Refuse a matrix that is indefinite even with the penalty's squares, which count: they are part of the problem."""
-    size = float(np.abs(a).max())
+    size = float(np.abs(a).max(initial=0.0))
     if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:
         raise InvalidParameter(
             "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified "

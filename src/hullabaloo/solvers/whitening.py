@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.quadratic import minimise_quadratic
+from hullabaloo.quadratic import QuadraticSolver
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.course import Course
 
@@ -121,6 +121,7 @@ class Walk:
         step = min(largest, travel * (1.0 - memory) / steps)
         middle = min(1.0 / (path.smoothness * path.room), SETTLE * (1.0 - memory) / (steps * path.smoothness))
         metric = view.metric / step if self._held else np.zeros((0, 0))
+        nearest = self._quadratic(metric) if self._held else None
         point, speed, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
         first, gradient = int(steps * burn), np.zeros_like(start)
         for t in range(steps):
@@ -128,8 +129,8 @@ class Walk:
             gradient += g / steps
             speed[:q] = memory * speed[:q] - step * g[:q]
             after = point[:q] + speed[:q]
-            if self._held:
-                after = self._proximal(metric, after)
+            if nearest is not None:
+                after = self._proximal(nearest, metric, after)
                 speed[:q] = after - point[:q]
             if self.problem.intercept:
                 low, high = self.problem.loss.intercept_bounds
@@ -157,14 +158,14 @@ class Walk:
     def _held(self) -> bool:
         return self.problem.constraint is not None or not isinstance(self.problem.penalty, NoPenalty)
 
-    def _proximal(self, metric: Array, point: Array) -> Array:
+    def _quadratic(self, metric: Array) -> QuadraticSolver:
+        problem = self.problem
+        return QuadraticSolver(metric, feasible=problem.constraint, penalty=problem.penalty, tolerance=1e-9)
+
+    def _proximal(self, nearest: QuadraticSolver, metric: Array, point: Array) -> Array:
         """`argmin ½‖A⁻¹θ − point‖²/step + ψ(θ)` over θ in C, as coefficients of u."""
         theta = self.view.slopes @ point
-        problem = self.problem
-        found = minimise_quadratic(
-            metric, metric @ theta, feasible=problem.constraint, penalty=problem.penalty, start=theta, tolerance=1e-9
-        ).theta
-        return self.view.inverse @ found
+        return self.view.inverse @ nearest.minimise(metric @ theta, theta).theta
 
     def _settled(self, theta: Array) -> Array:
         """In the set to the last digit."""
