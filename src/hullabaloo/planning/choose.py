@@ -12,6 +12,7 @@ from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearse
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solver, separate
+from hullabaloo.solvers.restoring import structure_of
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""
@@ -34,6 +35,10 @@ for a known radius, counts as many times less."""
 
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
+
+LABORIOUS = "preconditioned_gradient"
+"""The solver that is not offered under a norm of a set function, where each of its steps is a quadratic whose solution takes hundreds of proxes: trying
+it out takes a minute and more where groups cross. It can be asked for by name."""
 
 CELLS_DECLARED = 3.0
 """Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
@@ -66,15 +71,12 @@ def choose(
 
 def solvers_for(problem: Problem) -> Mapping[str, Solver]:
     """The solvers by name, each taking one target after the other where the loss is of one prediction."""
-    known = {name: solver for name, solver in SOLVERS.items() if name != STRUCTURED or of_structure(problem)}
+    structured = isinstance(problem.penalty, SubmodularPenalty)
+    left_out = (LABORIOUS if structure_of(problem) is not None else None, None if structured else STRUCTURED)
+    known = {name: solver for name, solver in SOLVERS.items() if name not in left_out}
     if not separate(problem):
         return known
     return {name: SeparateTargetsSolver(solver) for name, solver in known.items()}
-
-
-def of_structure(problem: Problem) -> bool:
-    """Whether the penalty is the norm of a set function."""
-    return isinstance(problem.penalty, SubmodularPenalty)
 
 
 def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
