@@ -101,7 +101,7 @@ def planted_lines(number: int, epsilon: float, draws: int, auto: int) -> list[di
     chosen: dict[tuple[str, str], str] = {}
     plans: dict[tuple[str, str], Fit] = {}
     for draw in range(draws):
-        table = design.table(1000 + draw)
+        table = design.table(7000 + draw)
         assert table.truth is not None
         for rule, (said, function) in itertools.product((*RADIUS, AUTO, *NOISE), _functions(design)):
             if rule == AUTO and (draw >= auto or said not in ("l1", next(iter(design.structures)))):
@@ -178,7 +178,7 @@ def real_lines(number: int, epsilon: float, draws: int) -> list[dict[str, Any]]:
 def pattern(number: int, epsilon: float = 1.0) -> dict[str, Any]:
     """What was planted, and what the two norms find in the first table, by the public rule that selects."""
     design = designs()[number]
-    table = design.table(1000)
+    table = design.table(7000)
     assert table.truth is not None
     found = {
         said: answered(table, planned(table, function, "noise × 1", epsilon, table.truth), 0)

@@ -75,7 +75,7 @@ class Design:
 def designs() -> list[Design]:
     """A block of a line, whole groups, the top of a tree, a rectangle of pixels."""
     line, place = np.arange(100), np.arange(127)
-    windows = patches(1, 100, 1, WINDOW)
+    windows = GroupCover.grid(1, 100, WINDOW)
     groups = GroupCover([list(range(j, j + 10)) for j in range(0, 100, 10)])
     tree = GroupCover.tree([-1, *((place[1:] - 1) // 2).tolist()])
     pixels = np.zeros((12, 12), dtype=bool)
@@ -92,18 +92,11 @@ def designs() -> list[Design]:
         Design(
             "rectangle",
             pixels.ravel(),
-            {"windows of 2×2": patches(12, 12, 2, 2), "rectangles": GroupCover.grid(12, 12)},
+            {"windows of 2×2": GroupCover.grid(12, 12, 2), "rectangles": GroupCover.grid(12, 12)},
             (12, 12),
             24_000,
         ),
     ]
-
-
-def patches(rows: int, columns: int, high: int, wide: int) -> GroupCover:
-    """All windows of a size that meet the grid, cut off at its border: each column is in as many, none is cheaper than others."""
-    pixels = np.arange(rows * columns).reshape(rows, columns)
-    places = ((i, j) for i in range(1 - high, rows) for j in range(1 - wide, columns))
-    return GroupCover([pixels[max(i, 0) : i + high, max(j, 0) : j + wide].ravel().tolist() for i, j in places])
 
 
 @dataclass(frozen=True)
@@ -169,7 +162,7 @@ def _week(day: Array, hour: Array, hours: int, y: Array) -> tuple[Structured, Se
     best[-1] = y[kept].mean()
     cells = X[kept, :-1]
     best[:-1] = cells.T @ (y[kept] - best[-1]) / np.maximum(cells.sum(axis=0), 1.0)
-    return table, patches(7, hours, 2, 2), best
+    return table, GroupCover.grid(7, hours, 2), best
 
 
 def _facts(p: int, norm_l1: float, norm_l2: float, intercept: bool) -> RowFacts:

@@ -252,7 +252,10 @@ def test_trees_favour_tops_and_grids_favour_patches() -> None:
         corners = np.isin(np.arange(20), [grid[top, left], grid[bottom, right]])
         assert plane.value(corners) == plane.value(rectangle)
     squares = GroupCover.grid(10, 10, 3)
-    assert len(squares.groups) == 64
+    assert len(squares.groups) == 144
+    corner = np.arange(100) == 0
+    assert squares.value(corner) == 9.0  # windows are cut off at the border: no pixel is cheaper than others
+    assert GroupCover.grid(1, 5, 3).groups == ((0,), (0, 1), (0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4), (4,))
     inside = np.zeros((10, 10), dtype=bool)
     inside[4, 4] = True
     assert squares.value(inside.ravel()) == 9.0
@@ -295,7 +298,7 @@ def test_faults_are_explained() -> None:
     ]:
         with pytest.raises(InvalidParameter, match=message):
             GroupCover.tree(parents)  # type: ignore[arg-type]
-    for shape, message in [((0, 2), "rows of a grid"), ((2, 2.5), "columns of a grid"), ((2, 3, 3), "does not fit")]:
+    for shape, message in [((0, 2), "rows of a grid"), ((2, 2.5), "columns of a grid"), ((2, 3, 4), "does not fit")]:
         with pytest.raises(InvalidParameter, match=message):
             GroupCover.grid(*shape)  # type: ignore[arg-type]
 

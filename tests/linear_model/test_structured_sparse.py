@@ -136,7 +136,9 @@ def test_pixels_make_rectangles_or_windows() -> None:
 
     def windows(found: frozenset[str]) -> float:
         cells = {divmod(names.index(name), 3) for name in found}
-        return sum(any(j <= c <= j + 1 for _, c in cells) for j in range(2))
+        return sum(
+            any(i <= r <= i + 1 and j <= c <= j + 1 for r, c in cells) for i in range(-1, 2) for j in range(-1, 3)
+        )
 
     check(hb.FeatureGrid(2, 3, window=2), NUMBERS.encoding(), windows)
     one = Features.of(DOMAIN.encoding())
@@ -477,7 +479,7 @@ def test_wrong_radii_and_strengths_are_refused(wrong: Any) -> None:
         (lambda: hb.FeatureTree({True: "a"}), "names or places"),
         (lambda: hb.FeatureGrid(0, 3), "its rows are 0"),
         (lambda: hb.FeatureGrid(2, 2.0), "its columns are 2.0"),  # type: ignore[arg-type]
-        (lambda: hb.FeatureGrid(2, 3, window=3), "does not fit"),
+        (lambda: hb.FeatureGrid(2, 3, window=4), "does not fit"),
         (lambda: hb.FeatureGrid(2, 3, window=True), "window of a grid is a whole number"),
     ],
 )

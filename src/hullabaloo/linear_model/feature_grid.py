@@ -14,7 +14,8 @@ class FeatureGrid:
     """The declared features are pixels of `rows` × `columns`, row by row: `FeatureGrid(8, 8)`.
 
     Without a window, supports are rectangles: groups are the half-planes from the four sides, as intervals are made from
-    two. `window=k`: groups are all k × k windows, and where a window is zero, all of it is.
+    two. `window=k`: groups are all k × k windows, cut off at the border, and where a window is zero, all of it is;
+    in a grid of one row they are stretches of k neighbours.
 
     Raises:
         InvalidParameter: no whole numbers above 0, or a window larger than the grid.
@@ -34,7 +35,7 @@ class FeatureGrid:
                     else f"The window of a grid is a whole number above 0, such as hb.FeatureGrid(8, 8, window=3), but it is {value!r}."
                 )
             object.__setattr__(self, name, int(value))
-        if self.window is not None and self.window > min(self.rows, self.columns):
+        if self.window is not None and self.window > max(self.rows, self.columns):
             raise InvalidParameter(
                 f"A window of {self.window} × {self.window} pixels does not fit into a grid of {self.rows} × {self.columns}. Give a "
                 "smaller one."

@@ -107,9 +107,10 @@ class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
         union of half-planes, so that supports fill rectangles: one patch wherever it is, in two dimensions what
         `Intervals` is in one.
 
-        `window=k`: all k×k squares. A pixel inside touches k² squares and its neighbours mostly the same ones, so that
+        `window=k`: all k×k squares, cut off at the border. A pixel touches k² squares and its neighbours mostly the same ones, so that
         a few compact patches of any outline are cheap and scattered pixels dear; what is 0 is a union of squares, so
-        that holes and gaps are at least k wide. Near the border pixels touch fewer squares and cost less.
+        that holes and gaps are at least k wide. Every pixel alone costs the same, F({j}) = k² (k in a single row or column,
+        where windows are stretches of k).
         """
         return cls(grid_groups(rows, columns, window))
 
