@@ -1,4 +1,4 @@
-"""Paper 001, Proposition 2: perturbing the objective is shifting the dual's argument.
+"""Kumar & Deisenroth (2019), Proposition 2: perturbing the objective is shifting the dual's argument.
 
     min over w of L(w) + λΩ(w) + ⟨b, w⟩   and   max over s in K = λ|P|(F) of −L*(−s − b)
 

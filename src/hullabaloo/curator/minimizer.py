@@ -34,7 +34,7 @@ class MinimizerQuery(Query):
     `2G/(nλ)` for a replaced record, `G/(nλ)` for one more or one less, `G = W c B`; a unit of m records, m times as much.
     The computed point is within a public r of the minimiser for every table (`optimise.py`), and clipping it to a public box
     lengthens nothing: 2r more. No second derivative of the loss is needed but for r. Source: Chaudhuri, Monteleoni &
-    Sarwate (2011), Lemma 7; with sparsity-inducing ψ, paper 001, section 4.1.
+    Sarwate (2011), Lemma 7; with sparsity-inducing ψ, Kumar & Deisenroth (2019), section 4.1.
 
     With μ = ∞ it is the exact optimum without noise, whatever λ ≥ 0, loss and c (which may be ∞); not private.
 

@@ -1,7 +1,7 @@
 """Dual Frank–Wolfe: structured sparsity by minimisers whose linear term walks towards vertices of the dual norm's ball.
 
 For `P(w) = L(w) + λΩ(w)`, `L(w) = mean φ_c + (ν/2)‖w‖²`, the dual is `max −L*(−s)` over K = λ|P|(F), the polyhedron of the set function F, with
-gradient `w(s) = argmin L(w) + ⟨s, w⟩` (Bach 2013, section 9; paper 001, section 4.2). Algorithm 1 goes from s_t towards the vertex of K that is
+gradient `w(s) = argmin L(w) + ⟨s, w⟩` (Bach 2013, section 9; Kumar & Deisenroth (2019), section 4.2). Algorithm 1 goes from s_t towards the vertex of K that is
 greedy for w(s_t); Algorithm 2 does so with a noisy w(s_t). Both ask for nothing but minimisers with a public linear term.
 """
 

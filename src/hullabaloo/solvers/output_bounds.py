@@ -1,6 +1,6 @@
-"""What the perturbed minimisers lose at most, by Gaussian width: Theorem 1 of paper 001 with constants, and what follows.
+"""What the perturbed minimisers lose at most, by Gaussian width: Theorem 1 of Kumar & Deisenroth (2019) with constants, and what follows.
 
-Paper 001: Kumar & Deisenroth 2019, Differentially Private Empirical Risk Minimization with Sparsity-Inducing Norms.
+The paper: Kumar & Deisenroth (2019), Differentially Private Empirical Risk Minimization with Sparsity-Inducing Norms.
 
 Losses φ are convex in ⟨x, θ⟩, L-Lipschitz and β-smooth there (β may be ∞), weights and clip included; ‖x‖₂ ≤ B; f is the mean loss, g a
 standard normal vector. All bounds are of expectations over the noise, for every table of the domain, of the objective with the
@@ -33,7 +33,7 @@ def penalised_rise(
     """Lemma 1: `E F(θ + b) − F(θ) ≤ loss_rise + σ·strength·w(|P|(F))` for `F = f + strength·Ω`.
 
     **Guarantee.** F is nondecreasing and submodular, so Ω is a norm (Bach 2010, Proposition 2), and `Ω(θ + b) ≤ Ω(θ) + Ω(b)`. As the support function
-    of |P|(F), `E Ω(b) = σ E max_{s ∈ |P|} ⟨s, g⟩ = σ w(|P|(F))`. At θ = 0 this part is attained. Source: paper 001, Lemma 1.
+    of |P|(F), `E Ω(b) = σ E max_{s ∈ |P|} ⟨s, g⟩ = σ w(|P|(F))`. At θ = 0 this part is attained. Source: Kumar & Deisenroth (2019), Lemma 1.
     """
     return loss_rise(sigma, lipschitz=lipschitz, smoothness=smoothness, norm=norm) + sigma * strength * width
 
@@ -86,7 +86,7 @@ def perturbed_rise(sigma: float, ridge: float, records: int, *, width: float, co
     """`min{σ w(C), σ²p/(2λ)}/n`, at least `E F(θ̂_b) − min_C F` of objective perturbation, `F = f + ψ + (λ/2n)‖·‖²`; σ and λ of the sum.
 
     **Guarantee.** Let J = nF and θ̂ its minimiser over C. `J(θ̂_b) + ⟨b, θ̂_b⟩ ≤ J(θ̂) + ⟨b, θ̂⟩`, so `J(θ̂_b) − J(θ̂) ≤ ⟨b, θ̂⟩ + h_C(−b)`; θ̂ does not depend on b,
-    so the mean is at most σ w(C): the Lipschitz case of Talwar, Thakurta & Zhang (2014) and of paper 001, section 4.3, with constant
+    so the mean is at most σ w(C): the Lipschitz case of Talwar, Thakurta & Zhang (2014) and of Kumar & Deisenroth (2019), section 4.3, with constant
     1 and whatever the Lipschitz constant. And −b is a subgradient of J over C at θ̂_b, so by λ-strong convexity
     `J(θ̂) ≥ J(θ̂_b) − ⟨b, θ̂ − θ̂_b⟩ + (λ/2)‖θ̂ − θ̂_b‖² ≥ J(θ̂_b) − ‖b‖²/(2λ)`. The strongly convex case of section 4.3 assumes
     curvature in the gauge of C that a loss of one prediction has not: only the ridge's is used.

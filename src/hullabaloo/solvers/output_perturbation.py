@@ -1,7 +1,7 @@
 """Output perturbation: the minimiser of the clipped loss with a ridge, plus Gaussian noise at its sensitivity.
 
-`argmin f + (λ/2)‖θ‖² + ψ` over C, `+ N(0, (Δ/μ)² I)`, `Δ = 2G/(nλ)` (Chaudhuri, Monteleoni & Sarwate 2011; with sparsity-inducing ψ paper
-001, section 4.1). The noise is the same in every direction whatever the curvature, so objective perturbation is nearly always
+`argmin f + (λ/2)‖θ‖² + ψ` over C, `+ N(0, (Δ/μ)² I)`, `Δ = 2G/(nλ)` (Chaudhuri, Monteleoni & Sarwate 2011; with sparsity-inducing ψ
+Kumar & Deisenroth 2019, section 4.1). The noise is the same in every direction whatever the curvature, so objective perturbation is nearly always
 better; this one takes Gaussian budgets and filters, losses of several predictions, and, without noise, gives the exact optimum.
 The ridge is the one of the least predicted risk on the reference table. What the noise costs at most under a norm of a set function is in
 `output_bounds.py`.
