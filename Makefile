@@ -42,8 +42,8 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks coordinate_descent coordinate_descent_paper frank_wolfe geometry gradient high_dimension ledger moments noise \
-		planner second_order share_kept theory uci_regression
+	$(BIN)/python -m benchmarks coordinate_descent coordinate_descent_paper dual_frank_wolfe frank_wolfe geometry gradient high_dimension ledger moments noise \
+		planner second_order share_kept structured_sparsity submodular theory uci_regression
 	$(BIN)/python docs/execute.py --tables
 	$(BIN)/python docs/pictures.py
 
