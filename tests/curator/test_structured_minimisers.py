@@ -22,6 +22,7 @@ from hullabaloo.geometry import (
     SetFunction,
     SubmodularBall,
     SubmodularPenalty,
+    SubmodularPolyhedron,
     omega,
     with_free_intercept,
     with_intercept,
@@ -156,6 +157,8 @@ def test_an_iterative_prox_is_refused_before_anything_is_read() -> None:
         {"penalty": with_free_intercept(penalty)},
         {"feasible": ball},
         {"feasible": with_intercept(ball, -2.0, 2.0)},
+        {"feasible": SubmodularPolyhedron(callable_, 0.3)},
+        {"feasible": with_intercept(SubmodularPolyhedron(callable_, 0.3), -2.0, 2.0)},
     ):
         for made in (minimizer, perturbed):
             with pytest.raises(CapabilityError, match="solver='gradient'"):

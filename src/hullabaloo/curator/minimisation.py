@@ -21,6 +21,7 @@ from hullabaloo.geometry import (
     Projectable,
     SubmodularBall,
     SubmodularPenalty,
+    SubmodularPolyhedron,
     WithIntercept,
     require,
 )
@@ -144,7 +145,9 @@ def _refuse_rough(feasible: Any, penalty: Penalty, what: str) -> None:
     """Refuse a norm of a set function whose prox is known to no stated precision."""
     body = feasible.body if isinstance(feasible, WithIntercept) else feasible
     for shape in (body, without_free(penalty)[0]):
-        if isinstance(shape, SubmodularBall | SubmodularPenalty) and not isinstance(shape.function, HasProximalForm):
+        if isinstance(shape, SubmodularBall | SubmodularPenalty | SubmodularPolyhedron) and not isinstance(
+            shape.function, HasProximalForm
+        ):
             raise CapabilityError(
                 f"{what} was asked with the structure {shape.function!r}, whose prox is found by an iteration that states no error, but what a minimiser "
                 "reveals rests on one within 2^-48. Use solver='gradient' or 'mirror_descent' (or 'dual_frank_wolfe' with a penalty), or write the structure as a "
