@@ -1,13 +1,17 @@
 """Rehearsals: the noise of a mean over few rows is that of the declared number, and the risk is measured from the optimum."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hullabaloo.fit import rehearsal
+from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
+from hullabaloo.losses import Logistic
 from hullabaloo.planning.choose import exact, prospects
-from hullabaloo.planning.rehearse import stages
+from hullabaloo.planning.rehearse import objective, stages
+from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import Problem
 from tests.solvers.tables import menu, problem, table
@@ -49,3 +53,16 @@ def test_a_rehearsal_is_repeatable() -> None:
     first = prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
     again = prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
     assert [one.risk for one in first] == [one.risk for one in again]
+
+
+def test_targets_that_share_nothing_are_penalised_one_by_one() -> None:
+    """A norm of as many columns as one target has; the intercept of each is free."""
+    penalty = SubmodularPenalty(Intervals(4), 0.3)
+    pose = replace(asked(1_000), loss=Logistic(), targets=3, penalty=penalty)
+    rows = synthetic_table(pose, SCENARIOS[0], 40)
+    theta = np.arange(15.0).reshape(5, 3)
+    apart = [objective(replace(pose, targets=1), replace(rows, Y=rows.Y[:, [j]]), theta[:, [j]]) for j in range(3)]
+    assert objective(pose, rows, theta) == pytest.approx(sum(apart), rel=1e-12)
+    plain = replace(pose, penalty=NoPenalty())
+    added = objective(pose, rows, theta) - objective(plain, rows, theta)
+    assert added == pytest.approx(sum(penalty.value(column) for column in theta[:-1].T.copy()))

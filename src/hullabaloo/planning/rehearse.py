@@ -101,11 +101,9 @@ def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
     if table.offset is not None:
         z = z + table.offset[:, None]
     if isinstance(problem.loss, VectorLoss):
-        mean = float(np.mean(problem.loss.value(z, table.Y)))
-    else:
-        mean = float(np.mean(np.sum(problem.loss.value(z, table.Y), axis=1)))
-    flat = theta[:, 0] if theta.shape[1] == 1 else theta.ravel()
-    return mean + problem.regulariser.value(flat)
+        return float(np.mean(problem.loss.value(z, table.Y))) + problem.regulariser.value(theta.ravel())
+    mean = float(np.mean(np.sum(problem.loss.value(z, table.Y), axis=1)))
+    return mean + math.fsum(problem.regulariser.value(column) for column in theta.T.copy())  # targets share nothing
 
 
 def _constant(problem: Problem, table: SyntheticTable) -> Array:
