@@ -17,7 +17,7 @@ from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Domain, Encoding, Rows, TargetScale, open_table
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, NuclearBall, NuclearPenalty, Penalty
+from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
@@ -141,7 +141,7 @@ def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:
             "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
     check_matrix(task, len(facts.targets))
-    check_dimension(task.constraint, coordinates(task.loss, encoding))
+    check_dimension(task.constraint, task.penalty, coordinates(task.loss, encoding))
     records = _public_records(task, rows)
     problem = Problem(
         loss=task.loss,
@@ -183,16 +183,25 @@ def coordinates(loss: AnyLoss, encoding: Encoding) -> Sequence[str]:
     return columns
 
 
-def check_dimension(constraint: ConvexSet | None, columns: Sequence[str]) -> None:
-    """Refuse a set with bounds of its own for each coordinate that has not as many as there are encoded columns."""
-    if constraint is None or constraint.dimension in (None, len(columns)):
-        return
-    shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
-    raise InvalidParameter(
-        f"The constraint is a set in {constraint.dimension} dimensions, but {len(columns)} encoded columns get a "
-        f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare the set in as many, "
-        "in this order (a Box takes a single number for all, too)."
-    )
+def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Sequence[str]) -> None:
+    """Refuse a set or a norm made for so many coordinates where the encoded columns are not as many."""
+    normed: int | None = None
+    if isinstance(penalty, SubmodularPenalty):
+        normed = penalty.function.dimension
+    elif isinstance(penalty, GroupPenalty):
+        normed = sum(map(len, penalty.groups))
+    for what, dimension in (
+        ("constraint is a set", constraint and constraint.dimension),
+        ("penalty is a norm", normed),
+    ):
+        if dimension in (None, len(columns)):
+            continue
+        shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
+        raise InvalidParameter(
+            f"The {what} in {dimension} dimensions, but {len(columns)} encoded columns get a "
+            f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare it in as many, "
+            "in this order (a Box takes a single number for all, too)."
+        )
 
 
 def check_matrix(task: Task, targets: int) -> None:

@@ -97,6 +97,21 @@ def test_a_target_of_two_columns_is_no_column_vector() -> None:
         hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE, TABLE[["stay", "age"]])
 
 
+@pytest.mark.parametrize("solver", ["gradient", "output_perturbation", "moments"])
+@pytest.mark.parametrize(
+    "penalty", [hb.SubmodularPenalty(hb.Intervals(7), 0.1), hb.GroupPenalty([[0, 1, 2], [3]], 0.1)]
+)
+def test_a_norm_of_other_columns_is_refused_before_the_charge(
+    ledger: hb.Ledger, solver: str, penalty: hb.SubmodularPenalty | hb.GroupPenalty
+) -> None:
+    model = hb.LinearRegression(
+        budget=BUDGET, domain=DOMAIN, penalty=penalty, solver=solver, ledger=ledger, dataset="ward"
+    )
+    with pytest.raises(HullabalooError, match=r"norm in [47] dimensions, but 5 encoded.*Nothing was read or charged"):
+        model.fit(TABLE)
+    assert not ledger.charges("ward")
+
+
 def test_refits_check_their_set_too() -> None:
     model = hb.LinearRegression(budget=hb.Budget(math.inf), domain=DOMAIN).fit(TABLE)
     with pytest.raises(HullabalooError, match="in 2 dimensions, but 1 encoded columns"):

@@ -32,7 +32,7 @@ def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None,
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     names = [facts.columns[place] for place in keep]
-    check_dimension(chosen_set, names[:-1] if facts.intercept else names)
+    check_dimension(chosen_set, chosen_penalty, names[:-1] if facts.intercept else names)
     problem = Problem(
         loss=model._loss(encoding),
         dimension=len(keep),
