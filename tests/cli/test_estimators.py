@@ -206,6 +206,8 @@ def test_a_plan_for_a_structure(run: Run, tmp_path: Path, words: list[str]) -> N
         (["fit", "--structure", "grid;3,3"], "3 × 3 = 9 pixels"),
         (["fit", "--estimator", "lasso", "--structure", "intervals"], "no such setting"),
         (["fit", "--structure", "intervals", "--radius", "0"], "above 0"),
+        (["fit", "--structure", "intervals", "--set", "l1:1"], "leave the other out"),
+        (["fit", "--structure", "interval"], "'intervals', 'cover;0-2;2,3'"),
         (["plan", "--structure", "intervals", "--set", "l1:1"], "leave the other out"),
         (["plan", "--radius", "1"], "without --structure"),
         (["plan", "--structure", "grid;3,3"], "3 × 3 = 9 pixels"),

@@ -50,7 +50,7 @@ def test_features_are_grouped_by_name_or_place(groups: Any) -> None:
         (3, "lists of features"),
         (["age", "job"], "Each group is a list"),
         ([[]], "at least one feature"),
-        ([["age"], ["hours", "age"]], "overlap: the column 'age'"),
+        ([["age"], ["hours", "age"]], "'age' is named twice by 'age'.*StructuredSparseRegression"),
         ([["job", "job=cook"]], "'job=cook' is named by 'job' and by 'job=cook'"),
         ([["income"]], "'income', which is no feature.*'age', 'hours', 'job'"),
         ([[3]], r"place of a feature, 0 to 2"),

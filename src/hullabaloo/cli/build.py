@@ -118,6 +118,11 @@ def estimator(
             f"{foreign[0]} was given, and the estimator {kind.value} has no such setting. Leave it out, or choose another "
             "--estimator; `hullabaloo fit --help` says whose option it is."
         )
+    if "structure" in given and (constraint is not None or penalty is not None):
+        raise InvalidParameter(
+            "--structure was given beside --set or --penalty. It makes a set of its own, with --radius, or a penalty, with --strength; "
+            "leave the other out."
+        )
     made: PrivateLinearModel = cls(
         budget=budget,
         domain=domain,

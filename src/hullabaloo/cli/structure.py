@@ -51,7 +51,7 @@ def structure_from_text(text: str, domain: "Domain | None") -> "Structure":
         numbers = [part.strip() for part in parts[0].split(",")]
         if len(numbers) in (2, 3) and all(map(str.isdecimal, numbers)):
             return FeatureGrid(*map(int, numbers))
-    elif word not in ("features", "intervals", "cover", "tree", "grid"):
+    elif word in ("cardinality", "top", "sorted"):
         return set_function_from_text(text)
     raise InvalidParameter(f"The structure {text!r} cannot be read. Nothing was read or charged. Write {FORMS}.")
 

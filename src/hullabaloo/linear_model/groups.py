@@ -25,9 +25,12 @@ def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], 
             places = _places(encoding, feature)
             taken = [place for place in places if place in where]
             if taken:
+                before = where[taken[0]]
+                names = f"twice by {feature!r}" if before == feature else f"by {before!r} and by {feature!r}"
                 raise InvalidParameter(
-                    f"The groups overlap: the column {encoding.feature_names_out[taken[0]]!r} is named by {where[taken[0]]!r} and by "
-                    f"{feature!r}. A column belongs to one group; name each feature once."
+                    f"The groups overlap: the column {encoding.feature_names_out[taken[0]]!r} is named {names}. Nothing was read or "
+                    "charged. A column belongs to one group here: name each feature once. Groups may overlap as the structure of "
+                    "hb.StructuredSparseRegression or hb.StructuredSparseClassifier, structure=[['age', 'sex'], ['sex', 'dose']]."
                 )
             where.update(dict.fromkeys(places, feature))
             columns += places
@@ -56,8 +59,13 @@ def _lists(groups: Groups) -> Sequence[Group]:
         )
     for group in named:
         if isinstance(group, str | int) or not isinstance(group, Sequence) or not group:
+            hint = ""
+            if isinstance(group, str):
+                hint = " One group alone is a list in a list, [['age', 'sex']]."
+                if isinstance(groups, Mapping):
+                    hint = " A child and its parent are hb.FeatureTree({'child': 'parent'})."
             raise InvalidParameter(
-                f"Each group is a list of at least one feature, such as ['age', 'sex'], but {group!r} was given among the groups."
+                f"Each group is a list of at least one feature, such as ['age', 'sex'], but {group!r} was given among the groups.{hint}"
             )
     return named
 
@@ -74,7 +82,8 @@ def _places(encoding: Encoding, feature: object) -> list[int]:
         places = columns_of_feature(encoding, feature)
         if places:
             return places
-    known = ", ".join(map(repr, (names or encoding.feature_names_out)[:20]))
+    every = names or encoding.feature_names_out
+    known = ", ".join(map(repr, every[:20])) + (" and others" if len(every) > 20 else "")
     raise InvalidParameter(
         f"A group names {feature!r}, which is no feature of the domain. Name features ({known}) or encoded columns, or give the "
         f"place of a feature, 0 to {encoding.n_features_in - 1}."

@@ -52,7 +52,7 @@ def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
         return GroupCover(overlapping_groups(encoding, structure))
     if callable(structure) and not isinstance(structure, type):
         return _custom(OfFeatures(structure, _keys(features)), encoding)
-    given = repr(structure) if isinstance(structure, str) else found(structure)
+    given = repr(structure) if isinstance(structure, str) else found(structure).rstrip(",")
     raise InvalidParameter(
         f"The structure was given as {given}. It is a list of groups of features, such as [['age', 'sex'], ['sex', 'dose']], which may "
         "overlap; 'intervals'; hb.FeatureTree({'child': 'parent'}); hb.FeatureGrid(8, 8); a set function such as "
@@ -100,9 +100,10 @@ class OfFeatures:
         try:
             return self.function(chosen)
         except Exception as error:  # reason: a user's function may raise anything, of which only the kind is told
+            shown = f"{len(chosen)} features, such as {sorted(chosen, key=str)[:3]!r}" if chosen else "the empty set"
             raise InvalidParameter(
-                f"The structure is a function, and it raised {type(error).__name__} for {len(chosen)} features, such as "
-                f"{sorted(chosen, key=str)[:3]!r}. It must give a number for every set of features, the empty one included."
+                f"The structure is a function, and it raised {type(error).__name__} for {shown}. It must give a number for every set "
+                "of features, 0 for the empty one."
             ) from error
 
     @property
@@ -133,7 +134,7 @@ def _fitting(function: SetFunction, encoding: Encoding) -> SetFunction:
     if function.dimension not in (None, len(columns)):
         shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
         raise InvalidParameter(
-            f"The structure is a {type(function).__name__} of {function.dimension} columns, but {len(columns)} encoded columns get a "
+            f"The structure is {found(function)} of {function.dimension} columns, but {len(columns)} encoded columns get a "
             f"coefficient ({shown}). Nothing was read or charged. Make it of as many, in this order; or give the structure in terms "
             "of features: groups, 'intervals', hb.FeatureTree, hb.FeatureGrid."
         )
