@@ -193,7 +193,7 @@ Radius = Annotated[
     typer.Option(
         metavar="NUMBER",
         rich_help_panel=_MODEL,
-        help="group-lasso, multi-task: radius of the default ball; structured-sparse-...: the largest that one coefficient may be.",
+        help="group-lasso, multi-task: radius of the default ball; structured-sparse-...: the largest that one coefficient alone may be; else 1.",
     ),
 ]
 Strength = Annotated[
@@ -201,7 +201,7 @@ Strength = Annotated[
     typer.Option(
         metavar="NUMBER",
         rich_help_panel=_MODEL,
-        help="group-lasso, structured-sparse-...: a penalty of this weight, in place of the default ball.",
+        help="group-lasso, structured-sparse-...: a penalty of this weight, in place of the default ball; --radius then plays no part.",
     ),
 ]
 Structure = Annotated[

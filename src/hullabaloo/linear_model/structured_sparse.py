@@ -37,8 +37,12 @@ class StructuredSparse(PrivateLinearModel, ABC):
               be submodular, nondecreasing, 0 for the empty set and above 0 otherwise, which is checked on examples. A saved
               model does not hold it, and cannot be fitted again without it.
             - None: each feature enters alone.
-        radius: the largest that one coefficient alone may be.
-        strength: λ; when given, the default is `hb.SubmodularPenalty(F, λ / min_j F({j}))` instead of the ball.
+        radius: the largest that one coefficient alone may be. Several together may be as large as the structure allows: with None
+            their sum is at most the radius, with "intervals" all p of them may be half of it, so that 1 seldom binds there.
+        strength: λ; when given, the default is `hb.SubmodularPenalty(F, λ / min_j F({j}))` instead of the ball, and `radius` plays
+            no part.
+
+    For zeros that are exact take `solver="moments"` or "objective_perturbation"; see `selected_`.
     """
 
     structure: Structure
@@ -56,7 +60,8 @@ class StructuredSparse(PrivateLinearModel, ABC):
     def selected_(self) -> npt.NDArray[np.object_]:
         """Names of the encoded columns whose coefficient is not 0, for one class or target at least; of `feature_names_out_`.
 
-        Post-processing of the release. Solvers that average their iterates leave few coefficients at exactly 0.
+        Post-processing of the release. The gradient methods that "auto" often takes average noisy iterates and leave few
+        coefficients at exactly 0; with "moments" and "objective_perturbation" zeros are exact.
         """
         check_is_fitted(self, "release_")
         slopes = self.release_.theta[: len(self.feature_names_out_)]
