@@ -252,7 +252,10 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding
 def _answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
     task, plan = prepared.task, prepared.plan
     curator = Curator(rows, plan.quotes, key=task.key)  # type: ignore[arg-type]  # the menu made these quotes
-    solution = prepared.solver.run(prepared.problem, plan, curator)
+    try:
+        solution = prepared.solver.run(prepared.problem, plan, curator)
+    except InvalidParameter as error:  # a callable of the user's that failed at a released point
+        raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
     return Release(
         theta=solution.theta,
         statement=_statement(prepared, charge),

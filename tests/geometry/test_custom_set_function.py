@@ -111,3 +111,16 @@ def test_a_callable_cannot_be_written_down_and_the_remedy_is_named():
     for held in (function, SubmodularBall(function, 1.0), SubmodularPenalty(function, 1.0)):
         with pytest.raises(CapabilityError, match=r"cannot be written down.* named set function"):
             held.to_dict()
+
+
+def test_what_a_callable_raises_is_a_sentence():
+    with pytest.raises(InvalidParameter, match=r"raised ZeroDivisionError for the columns \{\}.*check the callable"):
+        CustomSetFunction(lambda columns: 1 / len(columns), 3)
+
+
+@pytest.mark.parametrize("weight", [1e3, 1e160, 1e300, 1.7e308])
+@pytest.mark.parametrize("size", [5e-324, 1e-160, 1.0])
+def test_a_huge_weight_takes_everything_to_zero(weight, size):
+    """No product leaves the floats on the way."""
+    penalty = SubmodularPenalty(CustomSetFunction(root, 4), weight)
+    assert not penalty.prox(size * np.array([1.0, -2.0, 0.0, 1.0]), 1.0).any()

@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 
 import hullabaloo as hb
-from hullabaloo.errors import HullabalooError
+import hullabaloo.fit as fit_module
+from hullabaloo.errors import HullabalooError, InvalidParameter
 
 BUDGET = hb.Budget(1.0, 1e-8)
 DOMAIN = hb.Domain(features={"age": (18, 90), "sex": ["f", "m"]}, target={"stay": (0, 30)})
@@ -110,6 +111,29 @@ def test_a_norm_of_other_columns_is_refused_before_the_charge(
     with pytest.raises(HullabalooError, match=r"norm in [47] dimensions, but 5 encoded.*Nothing was read or charged"):
         model.fit(TABLE)
     assert not ledger.charges("ward")
+
+
+def test_a_callable_that_fails_at_a_released_point_leaves_the_charge(
+    ledger: hb.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked about sets in the order of released numbers, after the charge: a sentence, no release, and no refund."""
+    broken: list[bool] = []
+
+    def root(columns: frozenset[int]) -> float:
+        return math.sqrt(len(columns)) / (not broken)
+
+    penalty = hb.SubmodularPenalty(hb.CustomSetFunction(root, 5), 0.01)
+    model = hb.LinearRegression(
+        budget=BUDGET, domain=DOMAIN, penalty=penalty, solver="gradient", ledger=ledger, dataset="ward"
+    )
+    answer = fit_module._answer
+    monkeypatch.setattr(fit_module, "_answer", lambda *a: (broken.append(True), answer(*a))[1])
+    with pytest.raises(
+        InvalidParameter, match=r"raised ZeroDivisionError.*Nothing is released; a charge that was made stays"
+    ):
+        model.fit(TABLE)
+    assert len(ledger.charges("ward")) == 1
+    assert not hasattr(model, "release_")
 
 
 def test_refits_check_their_set_too() -> None:

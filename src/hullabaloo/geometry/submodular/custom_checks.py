@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
 
 EVERY_SET = 12
 _SAMPLE = 200
@@ -16,8 +16,16 @@ SetCallable = Callable[[frozenset[int]], float]
 
 
 def checked_value(function: SetCallable, columns: Sequence[int]) -> float:
-    """F of these columns; `InvalidParameter` when it is no finite number."""
-    found = function(frozenset(columns))
+    """F of these columns; `InvalidParameter` when it raises (of which only the kind is told) or gives no finite number."""
+    try:
+        found = function(frozenset(columns))
+    except HullabalooError:
+        raise
+    except Exception as error:  # reason: a user's function may raise anything
+        raise InvalidParameter(
+            f"The set function raised {type(error).__name__} for the columns {_set(columns)}, but it must give a finite number for "
+            "every set; check the callable."
+        ) from error
     try:
         value = float(found)
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.submodular.base import SetFunction
+from hullabaloo.geometry.submodular.singletons import singletons
 
 _GAP = 2.0**-42
 _NEGLIGIBLE = 1e-12
@@ -43,7 +44,9 @@ def minimum_norm_prox(
     from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit
 
     scale = float(t.max(initial=0.0)) or 1.0
-    aim, weight = t / scale, weight / scale
+    aim = t / scale
+    enough = float(aim.sum() / singletons(function, aim.size).min())  # ≥ Ω*(aim): from there on the prox is 0
+    weight = min(weight / scale, 2.0 * enough)
     if start is None:
         start = Corral(_along(np.argsort(-aim, kind="stable"), function)[None], np.ones(1))
     corral = _Points(weight * start.vertices - aim, start.weights)
