@@ -120,3 +120,12 @@ def test_a_choice_is_remembered() -> None:
         function, again = make(), make()
         assert hash(SubmodularBall(function, 1.0)) == hash(SubmodularBall(again, 1.0))
         assert SubmodularPenalty(function, 1.0) == SubmodularPenalty(again, 1.0)
+
+
+def test_solvers_of_hundreds_of_proxes_are_not_offered_where_a_prox_takes_minimum_cuts() -> None:
+    rows = table(p=4)
+    nested, crossing = GroupCover([[0, 1], [2], [3], [0, 1, 2, 3]]), GroupCover([[0, 1], [1, 2], [2, 3]])
+    own = CustomSetFunction(lambda members: len(members) ** 0.5, 4)
+    for function, offered in [(Intervals(4), True), (nested, True), (crossing, False), (own, False)]:
+        for shaped in ({"constraint": SubmodularBall(function, 1.0)}, {"penalty": SubmodularPenalty(function, 0.1)}):
+            assert ("preconditioned_gradient" in solvers_for(problem(rows, **shaped))) == offered

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
-from hullabaloo.geometry import NoPenalty, SubmodularPenalty
+from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
@@ -37,8 +37,8 @@ STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
 LABORIOUS = "preconditioned_gradient"
-"""The solver that is not offered under a norm of a set function, where each of its steps is a quadratic whose solution takes hundreds of proxes: trying
-it out takes a minute and more where groups cross. It can be asked for by name."""
+"""The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and
+trying it out a minute. It can be asked for by name."""
 
 CELLS_DECLARED = 3.0
 """Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
@@ -72,11 +72,18 @@ def choose(
 def solvers_for(problem: Problem) -> Mapping[str, Solver]:
     """The solvers by name, each taking one target after the other where the loss is of one prediction."""
     structured = isinstance(problem.penalty, SubmodularPenalty)
-    left_out = (LABORIOUS if structure_of(problem) is not None else None, None if structured else STRUCTURED)
+    left_out = (LABORIOUS if slow(structure_of(problem)) else None, None if structured else STRUCTURED)
     known = {name: solver for name, solver in SOLVERS.items() if name not in left_out}
     if not separate(problem):
         return known
     return {name: SeparateTargetsSolver(solver) for name, solver in known.items()}
+
+
+def slow(function: SetFunction | None) -> bool:
+    """Whether the prox of a structure has neither a closed form nor one by nested groups."""
+    if isinstance(function, GroupCover):
+        return function.forest is None
+    return function is not None and not isinstance(function, HasProximalForm)
 
 
 def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:

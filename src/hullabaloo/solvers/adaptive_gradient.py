@@ -23,7 +23,7 @@ from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
 from hullabaloo.solvers.loop import proximal
 from hullabaloo.solvers.reference import Reference
 from hullabaloo.solvers.route import BINS, TYPICAL, Route, looks, route, split, symmetric
-from hullabaloo.solvers.survey import Survey, boldness, centred, check_adaptive
+from hullabaloo.solvers.survey import Survey, boldness, centred, check_adaptive, held
 
 Array = npt.NDArray[np.float64]
 
@@ -228,7 +228,7 @@ class _Walk:
             theta = new
             if t >= first:
                 total += theta
-        return theta, self._feasible(total / (steps - first)), gradient
+        return theta, held(self.problem, total / (steps - first), view.centre), gradient
 
     def levelled(self, theta: Array, steps: int, clip: float) -> Array:
         """The intercept alone, by steps that cut derivatives at `clip`: a skewed target's mean is not its median."""
@@ -243,13 +243,7 @@ class _Walk:
             theta[-1] = min(max(theta[-1] + speed, low - middle), high - middle)
             total += float(theta[-1]) if t >= steps // 3 else 0.0
         theta[-1] = total / (steps - steps // 3)
-        return self._feasible(theta)
-
-    def _feasible(self, theta: Array) -> Array:
-        """The intercept within its bounds where a set needs them."""
-        if self.problem.constraint is None or not self.problem.intercept:
-            return theta
-        return np.append(theta[:-1], np.clip(theta[-1], *self.problem.loss.intercept_bounds))
+        return held(problem, theta, view.centre)
 
 
 def _expected(problem: Problem, path: Route) -> tuple[float, float]:

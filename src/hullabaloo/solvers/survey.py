@@ -79,6 +79,24 @@ def boldness(gradient: Array, variance: float, *, doubt: float, careful: float, 
     return min(max(careful, eager * (1.0 - mean / q)), 1.0) if q > mean else careful
 
 
+def held(problem: Problem, theta: Array, centre: Array) -> Array:
+    """θ with its intercept within its bounds, where a set needs them.
+
+    Slopes along the centre make up for what is cut off, so that the prediction there stays: a walk that sees records from the centre hardly
+    feels these slopes, and noise may have left much in them.
+    """
+    constraint = problem.constraint
+    if constraint is None or not problem.intercept:
+        return theta
+    slopes, last = theta[:-1], np.clip(theta[-1], *problem.loss.intercept_bounds)
+    middle = centre[: slopes.size]
+    length = float(middle @ middle)
+    if last != theta[-1] and length > 0.0:
+        slopes = slopes + (theta[-1] - last) / length * middle
+        slopes = constraint.project(slopes)  # type: ignore[attr-defined]  # the plan saw to it
+    return np.append(slopes, last)
+
+
 def check_adaptive(problem: Problem, allowance: Allowance, who: str) -> Loss:
     """Refuse what steps that adapt to records cannot do; `who` is "adaptive gradient", for example.
 

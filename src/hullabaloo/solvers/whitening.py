@@ -9,6 +9,7 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.quadratic import QuadraticSolver
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.course import Course
+from hullabaloo.solvers.survey import held
 
 Array = npt.NDArray[np.float64]
 
@@ -108,10 +109,7 @@ class Walk:
             return self._settled(self.view.slopes @ point)
         theta = self._settled(self.view.slopes @ point[:-1])
         last = float(point[-1]) - float(self.view.centre @ theta)
-        if self.problem.constraint is not None:
-            low, high = self.problem.loss.intercept_bounds
-            last = min(max(last, low), high)
-        return np.append(theta, last)
+        return held(self.problem, np.append(theta, last), self.view.centre)
 
     def go(self, start: Array, steps: int, reach: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
         """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far."""
