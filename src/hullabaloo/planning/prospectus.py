@@ -153,8 +153,9 @@ class Prospectus:
             )
         for most in self.upper_bounds:
             lines.append(
-                f"{most.solver} loses at most {most.value:.2g} in expectation, {most.noise:.2g} of it by noise, against any allowed coefficients of norm "
-                f"up to {most.size:.2g}, by the loss with clipped derivatives: {most.holds}. {most.source}."
+                f"{most.solver} loses at most {most.value:.2g} in expectation, {most.noise:.2g} of it by noise and the rest by its "
+                f"ridge, compared with any allowed coefficients of norm up to {most.size:.2g} and measured by the loss with clipped "
+                f"derivatives: {most.holds}. {most.source}."
             )
         lines += [f"{one.solver} cannot: {one.reason}" for one in self.prospects if not one.able]
         lines.append(

@@ -13,7 +13,7 @@ from hullabaloo.solvers.output_bounds import penalised_rise, perturbed_rise, pro
 from hullabaloo.solvers.restoring import faint_reach, structure_of
 
 _PROOF = "`solvers/output_bounds.py`"
-_PAPER = "Kumar, Deisenroth 2019"
+_PAPER = "Kumar & Deisenroth 2019 (Differentially Private Empirical Risk Minimization with Sparsity-Inducing Norms)"
 
 
 @dataclass(frozen=True, slots=True)
