@@ -9,7 +9,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from hullabaloo.geometry import BoundedCardinality, ConcaveCardinality, SubmodularBall, SubmodularPolyhedron
+from hullabaloo.geometry import (
+    BoundedCardinality,
+    ConcaveCardinality,
+    GroupCover,
+    SubmodularBall,
+    SubmodularPolyhedron,
+)
 from hullabaloo.geometry.expected import expected_sorted_sum
 from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit, falling_projection
 from hullabaloo.geometry.submodular.norm import omega
@@ -127,3 +133,16 @@ def test_expected_order_statistics_agree_with_forty_digits(k, p):
             return t * k * mpmath.binomial(p, k) * below ** (p - k) * (1 - below) ** (k - 1) * at
 
         assert expected_sorted_sum(steps) == pytest.approx(float(mpmath.quad(density, [0, 0.5, 1, 2, 4, 9])), rel=1e-11)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4, 6, 8, 20, 60])
+def test_projections_are_exact_whatever_columns_cost(power):
+    """Costs far apart: the prox, which is one soft threshold here, has the norm of the ball as its root."""
+    v = np.array(
+        [0.563999381603121, -0.7308442702168229, -1.3719603676223968, -1.6947949737166204, -0.5517095710304244]
+    )
+    costs = [10.0**power, 1.0, 10.0**-power, 1.0, 1.0]
+    function = GroupCover([[0], [1], [2], [3], [4]], costs)
+    wanted = np.sign(v) * np.maximum(np.abs(v) - 0.48 / costs[0] * np.array(costs), 0.0)
+    found = SubmodularBall(function, omega(function, wanted)).project(v)
+    assert np.abs(found - wanted).max() <= 2.0**-48 * np.linalg.norm(v)

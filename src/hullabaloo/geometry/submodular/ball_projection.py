@@ -53,6 +53,9 @@ def project_ball(function: SetFunction, theta: Vector, radius: float) -> Vector:
 def _along(function: SetFunction, size: Vector, order: NDArray[np.int64], radius: float) -> tuple[Vector, float]:
     from hullabaloo.geometry.submodular.isotonic_kernels import falling_projection
 
-    u = np.empty(size.size)
-    u[order], tau = falling_projection(size[order], function.gains(order), radius)
-    return u, max(tau, 0.0)  # at the boundary a root within rounding of 0
+    u, gains = np.empty(size.size), function.gains(order)
+    unit = 2.0 ** math.floor(
+        math.log2(gains.max())
+    )  # exact, and the multiplier is looked for on the scale of the vector
+    u[order], tau = falling_projection(size[order], gains / unit, radius / unit)
+    return u, max(tau / unit, 0.0)  # at the boundary a root within rounding of 0

@@ -102,7 +102,7 @@ def falling_projection(
     u is the fit to t − τ·gains at the root τ of a falling, piecewise linear function: a block of the fit, with sums T of
     t and D of gains over n entries, is at (T − τD)/n, so that the blocks at any τ give a next one (Newton), kept in a
     bracket, until the blocks repeat. To the left of the root t is replaced by t − τ·gains, and τ is written as the
-    largest T/D less a rest, so that the digits of u survive however far t is.
+    largest T/D less a rest where it is near that, so that the digits of u survive however far t is.
     """
     top = np.abs(t).max()
     scale = 2.0 ** np.floor(np.log2(top))
@@ -195,6 +195,7 @@ def _root(
     if highest < 0:  # nothing here costs anything
         level[:] = total / length[:count]
         return 0.0
+    whole = total.copy()
     reached, slope, reached_lost, slope_lost = 0.0, 0.0, 0.0, 0.0
     for block in range(count):
         rest = 0.0 if block == highest else total[block] - best * price[block]
@@ -203,6 +204,12 @@ def _root(
         reached, reached_lost = _plus(reached, reached_lost, share * total[block])
         slope, slope_lost = _plus(slope, slope_lost, share * price[block])
     rest = (reached + reached_lost - target) / (slope + slope_lost)
+    if rest < -0.5 * best:  # far below the largest T/D, which would hide its digits
+        best, reached, reached_lost = 0.0, 0.0, 0.0
+        for block in range(count):
+            total[block] = whole[block]
+            reached, reached_lost = _plus(reached, reached_lost, price[block] / length[block] * whole[block])
+        rest = (reached + reached_lost - target) / (slope + slope_lost)
     for block in range(count):
         level[block] = (total[block] - rest * price[block]) / length[block]
     return best + rest
