@@ -160,7 +160,7 @@ def set_from_text(text: str) -> ConvexSet:
     >>> set_from_text("group:1.5;0-2;3,5;4")
     GroupBall(groups=((0, 1, 2), (3, 5), (4,)), radius=1.5)
     """
-    return _parsed(_SET_WORDS, text, "set", "l1:2, l2:1, box:-1,1, simplex or group:1;0-2;3,4")
+    return _parsed(_SET_WORDS, text, "set", "l1:2, l2:1, box:-1,1, simplex, group:1;0-2;3,4 or structure:1;intervals")
 
 
 def penalty_from_text(text: str) -> Penalty:

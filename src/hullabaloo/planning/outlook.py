@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.geometry import HasProximalForm, SubmodularBall
 from hullabaloo.planning.rehearse import DRAWS, Perform, Rehearsed, Stage, rehearse, stages
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 
-WIDEST_REHEARSAL = 600
-"""Coefficients up to which plans are rehearsed; beyond, a solver's own formula speaks for it."""
+WIDEST_REHEARSAL, WIDEST_OWN = 600, 16
+"""Coefficients up to which plans are rehearsed, and in the ball of a set function without a closed form; beyond, a solver's own formula speaks for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +79,10 @@ def propose(problem: Problem, menu: Menu, allowance: Allowance, solvers: Mapping
 
 
 def can_rehearse(problem: Problem) -> bool:
-    """Whether a rehearsal takes a moment only."""
-    return problem.dimension * problem.targets <= WIDEST_REHEARSAL
+    """Whether a rehearsal takes a moment only: few coefficients, fewer in a ball each of whose projections asks for a user's function thousands of times."""
+    body = problem.constraint
+    own = isinstance(body, SubmodularBall) and not isinstance(body.function, HasProximalForm)
+    return problem.dimension * problem.targets <= (WIDEST_OWN if own else WIDEST_REHEARSAL)
 
 
 def rehearsed(

@@ -137,7 +137,7 @@ class Prospectus:
             )
         if not self.constant:
             lines.append(
-                "So many coefficients are not rehearsed: the formulas decide. They speak of a table whose features explain a tenth of a target "
+                "Plans for so many coefficients, or such a set, are not rehearsed: the formulas decide. They speak of a table whose features explain a tenth of a target "
                 f"of variance ¼, on the unit domain: there the excess squared loss of a constant is {0.5 * EXPLAINED * TARGET_VARIANCE:.2g}, and what is not well "
                 "below it is expected to learn next to nothing."
             )
