@@ -110,10 +110,16 @@ GAUSSIAN = {
         "output_perturbation", "add-or-remove", PLAIN, LONE, 0.85, constraint=hb.SubmodularBall(LARGEST, 0.28), runs=200
     ),
     "dual Frank–Wolfe": Fit(
-        hb.DualFrankWolfeSolver(steps=4), "replace-one", PLAIN, REPLACED, 0.99, penalty=hb.L1Penalty(0.5)
+        hb.DualFrankWolfeSolver(steps=4, ridge=3.0), "replace-one", PLAIN, REPLACED, 0.99, penalty=hb.L1Penalty(0.5)
     ),
     "dual Frank–Wolfe, removed": Fit(
-        hb.DualFrankWolfeSolver(steps=9), "add-or-remove", PLAIN, LONE, 0.99, penalty=hb.L1Penalty(0.5), runs=200
+        hb.DualFrankWolfeSolver(steps=9, ridge=3.0),
+        "add-or-remove",
+        PLAIN,
+        LONE,
+        0.99,
+        penalty=hb.L1Penalty(0.5),
+        runs=200,
     ),
     "adaptive gradient": Fit("adaptive_gradient", "replace-one", ONES, REPLACED, 0.94),
     "adaptive gradient, removed": Fit("adaptive_gradient", "add-or-remove", ONES, REMOVED, 0.999),

@@ -28,7 +28,8 @@ def fitted(name: str, domain: hb.Domain, frame: pd.DataFrame, **more: Any) -> An
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_two_classes_are_told_apart_and_named_as_declared(name: str) -> None:
     frame, new = table(20_000), table(2000, seed=1)
-    model = fitted(name, domain_for(name), frame)
+    loose = {"radius": 20.0} if name == "StructuredSparseClassifier" else {}  # its default binds
+    model = fitted(name, domain_for(name), frame, **loose)
     assert model.classes_.tolist() == ["no", "yes"]
     assert (model.coef_.shape, model.intercept_.shape) == ((1, 4), (1,))
     assert model.coef_[0] == pytest.approx([0.05, 0.0, 0.0, 2.0], abs=0.6)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.minimisation import Family, refuse_both, refuse_unfit
+from hullabaloo.curator.objective import euclidean
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
 from hullabaloo.curator.repeated import Repeated
 from hullabaloo.data.source import Rows
@@ -156,9 +157,9 @@ def noisy_minimiser(query: MinimizerQuery, linear: Array | None, key: TestKey | 
     """One answer, (p,) or (p, k); `kept` is the table, as `kept_work` of this query holds it."""
     family = query.family
     slope = np.zeros(family.coordinates) if linear is None else np.asarray(linear, dtype=np.float64).ravel()
-    if not float(np.linalg.norm(slope)) <= query.linear_bound * (1.0 + 1e-12):
+    if not euclidean(slope) <= query.linear_bound * (1.0 + 1e-12):
         raise InvalidParameter(
-            f"A minimiser with a linear term of norm {float(np.linalg.norm(slope)):g} was asked, but the plan bounds it by "
+            f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by "
             f"{query.linear_bound:g}. Plan for the largest one."
         )
     theta = kept.minimiser(slope * query.records)
