@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -254,4 +255,16 @@ def test_text_that_names_no_set_function_says_why(text, sentence):
 @pytest.mark.parametrize("data", [{}, {"kind": "l1"}, {"kind": "cardinality", "bound": 2}])
 def test_data_that_describe_no_set_function_are_refused(data):
     with pytest.raises(InvalidParameter):
+        set_function_from_dict(data)
+
+
+@pytest.mark.parametrize("p", [0, -1, 1.5, True, None, math.nan, 10**30])
+def test_powers_need_a_whole_number_of_columns(p: Any) -> None:
+    with pytest.raises(InvalidParameter, match="whole number from 1"):
+        ConcaveCardinality.power(p, 0.5)
+
+
+@pytest.mark.parametrize("data", [None, 3, [1], {"kind": []}, {"kind": "other"}])
+def test_what_describes_no_set_function_is_refused(data: Any) -> None:
+    with pytest.raises(InvalidParameter, match="set function"):
         set_function_from_dict(data)

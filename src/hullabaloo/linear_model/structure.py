@@ -44,7 +44,7 @@ def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
     features = Features.of(encoding)
     if isinstance(structure, FeatureTree | FeatureGrid):
         return _tree(structure, features) if isinstance(structure, FeatureTree) else _grid(structure, features)
-    if structure == INTERVALS:
+    if isinstance(structure, str) and structure == INTERVALS:
         return _intervals(features)
     if structure is None and features.plain:
         return Cardinality()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +13,8 @@ from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, 
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm, sorted_prox, sorted_width
 from hullabaloo.geometry.width import Width
+
+_WIDEST = 10**8
 
 
 @final
@@ -56,7 +59,12 @@ class ConcaveCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
                 f"The exponent of a ConcaveCardinality must be above 0 and at most 1, but it is {exponent}; a larger "
                 "one is not submodular."
             )
-        steps = np.diff(np.arange(dimension_number(p) + 1.0) ** exponent)
+        if isinstance(p, bool) or not isinstance(p, Integral) or not 1 <= p <= _WIDEST:
+            raise InvalidParameter(
+                f"The number of columns of a ConcaveCardinality must be a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the "
+                "model's own."
+            )
+        steps = np.diff(np.arange(p + 1.0) ** exponent)
         return cls(tuple(np.minimum.accumulate(steps).tolist()))
 
     @property

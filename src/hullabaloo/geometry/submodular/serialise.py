@@ -34,9 +34,11 @@ _WORDS: dict[str, Callable[[str], SetFunction]] = {
 
 def set_function_from_dict(data: Mapping[str, Any]) -> SetFunction:
     """The set function that `to_dict` described; `InvalidParameter` when the description is not one."""
+    if not isinstance(data, Mapping):
+        raise InvalidParameter(f"A set function is described by what its to_dict() gives, but {data!r} was given.")
     arguments = dict(data)
     kind = arguments.pop("kind", None)
-    if kind not in SET_FUNCTIONS:
+    if not isinstance(kind, str) or kind not in SET_FUNCTIONS:
         raise InvalidParameter(
             f"{kind!r} is not the kind of a set function; the kinds are {', '.join(sorted(SET_FUNCTIONS))}."
         )
