@@ -19,11 +19,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "benchmarks"
 RESULTS = FOLDER / "results"
-OVERDUE: dict[str, str] = {
-    "coordinate_descent_paper": "recorded in three pieces, before the number of seeds was cut and steps were bounded",
-    "uci_regression": "recorded before the adaptive gradient was reworked and the preconditioned gradient came",
-}
-"""Benchmarks whose numbers are known to be of earlier code, and why; each entry goes when they are recorded again, which a test sees to."""
 NOT_BENCHMARKS = {"__init__", "__main__", "record"}
 
 
