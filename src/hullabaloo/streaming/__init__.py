@@ -1,0 +1,1 @@
+"""Streams: models that are current and private while records arrive."""
