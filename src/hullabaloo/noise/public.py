@@ -1,0 +1,44 @@
+"""Public random numbers: fixed functions of a public seed, for matrices that everybody may know. Not privacy noise.
+
+They come out of the exact sampler of the noise, but under a key that is printed here, so that they hide nothing; what they
+are for is that nobody, the user included, has to store them or can choose them by looking at records.
+"""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.errors import InvalidParameter
+
+from . import sampler
+from .keys import Keystream, TestKey
+
+_RATIO = 2.0**30
+_LABEL = "hullabaloo public numbers, not privacy noise"
+
+
+def public_normals(seed: int, rows: int, columns: int) -> NDArray[np.float64]:
+    """A (rows, columns) table of independent standard normal numbers that the seed determines, bit for bit on every machine.
+
+    Entries are rounded to `2^−30`; the first rows of a longer table of as many columns are those of a shorter one.
+
+    **Guarantee.** None of privacy: whoever knows the seed knows the table. It is a function of its arguments alone, so what
+    is computed from it and private records is as private as if the table were printed in the program.
+
+    Raises:
+        InvalidParameter: the seed is not a whole number from 0.
+
+    Example:
+        >>> public_normals(7, 2, 3).shape
+        (2, 3)
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidParameter(
+            f"Public random numbers were asked for with seed={seed!r}. The seed names the table that everybody can make again; "
+            "pass a whole number from 0, such as 0."
+        )
+    drawn = np.empty(rows * columns, np.int64)
+    key = TestKey(hashlib.sha256(f"{_LABEL}: {int(seed)}".encode()).digest())
+    sampler.fill(drawn, sampler.build(sampler.GAUSSIAN, _RATIO), Keystream(key))
+    return ((drawn + 0.5) / _RATIO).reshape(rows, columns)
