@@ -65,7 +65,19 @@ class BudgetExhausted(LedgerError):
     """The charge does not fit into what remains of the dataset's budget."""
 
 
+class UnknownStream(LedgerError):
+    """The ledger's dataset holds no stream of that name."""
+
+
+class StreamMoved(LedgerError):
+    """The stream went on from another save than the one at hand: an outdated copy, or a second process."""
+
+
 class TestKeyRefused(LedgerError):
     """A release under a test key is not private and cannot be recorded as if it were."""
 
     __test__ = False
+
+
+class StateError(HullabalooError, RuntimeError):
+    """A stream's state file cannot be used: in use, damaged, foreign, outdated, readable by others, or not written."""

@@ -199,6 +199,7 @@ def test_malformed_terms_leave_no_file(sqlite_ledger: Ledger, terms: dict[str, o
 
 def test_a_row_holds_everything_that_was_said(ledger: Ledger) -> None:
     from hullabaloo._version import __version__
+    from hullabaloo.ledger.schema import VERSION
     from hullabaloo.privacy import ACCOUNTING_VERSION, event_from_dict
 
     ledger.create("clinic", FULL, neighbours="replace-one", filter="gdp")
@@ -208,7 +209,11 @@ def test_a_row_holds_everything_that_was_said(ledger: Ledger) -> None:
     assert row == made
     assert event_from_dict(row.event) == event
     assert (row.who, row.what, row.detail) == ("ada", "Ridge “θ” 100 %", {"columns": ["a", "ß"], "x": 1.5})
-    assert (row.versions.library, row.versions.accounting, row.versions.schema) == (__version__, ACCOUNTING_VERSION, 1)
+    assert (row.versions.library, row.versions.accounting, row.versions.schema) == (
+        __version__,
+        ACCOUNTING_VERSION,
+        VERSION,
+    )
     assert row.charged_at.endswith("+00:00")
     assert row.budget == FULL
     assert "ada" in row.describe()

@@ -181,7 +181,7 @@ def test_an_unknown_schema_is_refused(spent: Ledger, raw: Callable[[str], None],
 
 
 def test_an_older_ledger_climbs_step_by_step(spent: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later library (simulated: version 3, two steps) finds a version-1 ledger."""
+    """A later library (simulated, two steps on) finds a ledger of this version."""
     from sqlalchemy import Connection
 
     order = []
@@ -193,19 +193,20 @@ def test_an_older_ledger_climbs_step_by_step(spent: Ledger, monkeypatch: pytest.
 
         return run
 
+    now = schema.VERSION
     steps = {
-        1: step(1, "ALTER TABLE hullabaloo_charge ADD COLUMN note TEXT"),
-        2: step(2, "UPDATE hullabaloo_charge SET note = 'climbed'"),
+        now: step(1, "ALTER TABLE hullabaloo_charge ADD COLUMN note TEXT"),
+        now + 1: step(2, "UPDATE hullabaloo_charge SET note = 'climbed'"),
     }
     rows = spent.charges("clinic")
-    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr(schema, "VERSION", now + 2)
     monkeypatch.setattr(schema, "STEPS", steps)
     with pytest.raises(LedgerError, match="ledger upgrade"):
         spent.remaining("clinic")
     done = spent.upgrade()
-    assert (done.before, done.after, order) == (1, 3, [1, 2])
+    assert (done.before, done.after, order) == (now, now + 2, [1, 2])
     assert spent.charges("clinic") == rows
-    assert spent.upgrade().before == 3
+    assert spent.upgrade().before == now + 2
 
 
 def test_a_climb_that_fails_leaves_the_old_version(spent: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,8 +218,8 @@ def test_a_climb_that_fails_leaves_the_old_version(spent: Ledger, monkeypatch: p
 
     rows = spent.charges("clinic")
     with monkeypatch.context() as later:
-        later.setattr(schema, "VERSION", 2)
-        later.setattr(schema, "STEPS", {1: half})
+        later.setattr(schema, "STEPS", {schema.VERSION: half})
+        later.setattr(schema, "VERSION", schema.VERSION + 1)
         with pytest.raises(LedgerError, match="halfway"):
             spent.upgrade()
     assert spent.charges("clinic") == rows

@@ -81,19 +81,26 @@ def show(
 
 @app.command("log")
 def log(*, url: Url, dataset: Name, as_json: options.Json = False) -> None:
-    """List every charge on a dataset: who, when, what and at what cost."""
+    """List every charge on a dataset (who, when, what, at what cost), and where its streams stand."""
     from hullabaloo.ledger import Ledger
 
     ledger = Ledger(url)
-    charges = ledger.charges(dataset)
+    charges, streams = ledger.charges(dataset), ledger.streams(dataset)
     body = [
         (one.number, one.charged_at, one.who, one.what, one.budget.describe(), one.versions.library) for one in charges
     ]
+    shown: list[Any] = [table(["#", "when", "who", "what", "budget", "version"], body, left=6)]
+    if streams:
+        kept = [(one.charge, one.stream, one.position, one.advanced_at) for one in streams]
+        shown += ["", table(["#", "stream", "position", "saved"], kept, left=4)]
     Voice("ledger log", as_json).result(
-        {"ledger": ledger.address, "dataset": dataset, "charges": [one.to_dict() for one in charges]},
-        table(["#", "when", "who", "what", "budget", "version"], body, left=6)
-        if body
-        else f"Nothing has been charged to {dataset!r} yet.",
+        {
+            "ledger": ledger.address,
+            "dataset": dataset,
+            "charges": [one.to_dict() for one in charges],
+            "streams": [one.to_dict() for one in streams],
+        },
+        *(shown if body else [f"Nothing has been charged to {dataset!r} yet."]),
     )
 
 

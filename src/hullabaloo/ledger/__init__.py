@@ -4,6 +4,27 @@ The database library is imported by the first call that needs it, not by this pa
 """
 
 from hullabaloo.ledger.ledger import Ledger
-from hullabaloo.ledger.records import Charge, Dataset, Finding, Quote, Remaining, Upgrade, Verification, Versions
+from hullabaloo.ledger.records import (
+    Charge,
+    Dataset,
+    Finding,
+    Quote,
+    Remaining,
+    Stream,
+    Upgrade,
+    Verification,
+    Versions,
+)
 
-__all__ = ["Charge", "Dataset", "Finding", "Ledger", "Quote", "Remaining", "Upgrade", "Verification", "Versions"]
+__all__ = [
+    "Charge",
+    "Dataset",
+    "Finding",
+    "Ledger",
+    "Quote",
+    "Remaining",
+    "Stream",
+    "Upgrade",
+    "Verification",
+    "Versions",
+]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Upgrade, Verification
+from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Stream, Upgrade, Verification
 from hullabaloo.privacy import Budget, Event, Neighbours
 
 if TYPE_CHECKING:
@@ -152,6 +152,64 @@ class Ledger:
             dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
         )
         return self._run(lambda connection: store.check(connection, self._address, request), write=False)
+
+    def open_stream(
+        self,
+        dataset: str,
+        stream: str,
+        event: Event,
+        *,
+        budget: Budget,
+        neighbours: Neighbours | str,
+        unit: str = "record",
+        records_per_unit: int = 1,
+        what: str,
+        who: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+        test_key: bool = False,
+    ) -> Charge:
+        """Charge all releases of a stream up to its horizon, once, and note where it stands: position 0, token `stream`.
+
+        Asked again for the same stream name and event, it gives the charge that was made: a beginning that was killed is
+        finished, not paid for twice. Parameters and errors are those of `charge`; LedgerError when the name is taken by
+        a stream that was charged for something else.
+        """
+        from hullabaloo.ledger import store, streams
+
+        request = store.Request(
+            dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
+        )
+        return self._run(lambda connection: streams.begin(connection, self._address, request, stream), write=True)
+
+    def advance(self, dataset: str, stream: str, *, position: int, token: str, previous: str) -> Stream:
+        """Note that a stream's state is saved up to `position` under the name `token`, if its last save was `previous`.
+
+        **Guarantee.** Claim: of any number of processes that hold the same `previous`, at most one token is ever accepted;
+        asked again for an accepted one, it agrees. Proof: the row is compared and set in one statement under the
+        database's write lock (SQLite) or row lock (PostgreSQL, which compares again after waiting), and no accepted token
+        is ever `previous` twice, since tokens are fresh.
+
+        Raises:
+            StreamMoved: the last save is another one: this state is an outdated copy, or another process went on from it.
+            UnknownStream, UnknownDataset: there is no such stream.
+            LedgerUnreachable: the position must be taken as unconfirmed: release nothing, and ask again.
+        """
+        from hullabaloo.ledger import streams
+
+        step = streams.Step(dataset, stream, position, token, previous)
+        return self._run(lambda connection: streams.advance(connection, self._address, step), write=True)
+
+    def stream(self, dataset: str, stream: str) -> Stream:
+        """Where a stream stands; raises UnknownStream."""
+        from hullabaloo.ledger import streams
+
+        return self._run(lambda connection: streams.read(connection, self._address, dataset, stream), write=False)
+
+    def streams(self, dataset: str) -> tuple[Stream, ...]:
+        """Every stream of a dataset, in the order of their charges."""
+        from hullabaloo.ledger import streams
+
+        return self._run(lambda connection: streams.read_all(connection, self._address, dataset), write=False)
 
     def remaining(self, dataset: str) -> Remaining:
         """What is left of a dataset's budget."""

@@ -32,7 +32,7 @@ class Postgres(Backend):
 
     remedy = (
         "Check that the server runs and can be reached, that host, port, database, user and password are right, and that "
-        "the user may read and write the tables hullabaloo_schema, hullabaloo_dataset and hullabaloo_charge."
+        "the user may read and write the tables hullabaloo_schema, hullabaloo_dataset, hullabaloo_charge and hullabaloo_stream."
     )
 
     def engine(self, address: Address, *, may_create: bool) -> Engine:

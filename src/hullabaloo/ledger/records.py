@@ -85,6 +85,33 @@ class Charge:
         return _plain(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """How far a stream has come: `position` records were taken at its last confirmed save, which `token` names.
+
+    `charge` is the number of the charge that pays for all its releases. A stream that keeps no state file stays at position 0.
+    """
+
+    dataset: str
+    stream: str
+    charge: int
+    position: int
+    token: str
+    opened_at: str
+    advanced_at: str
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def describe(self) -> str:
+        """Say where it stands."""
+        return f"{self.dataset} #{self.charge}: stream {self.stream} at position {self.position}, {self.advanced_at}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
 def describe_unit(unit: str, records_per_unit: int) -> str:
     """Say whom the guarantee protects."""
     return (

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping
 
-from hullabaloo.ledger.records import Charge, Dataset, Versions
+from hullabaloo.ledger.records import Charge, Dataset, Stream, Versions
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.filters import Capacity, Cost
 
@@ -101,6 +101,17 @@ def to_charge(row: RowMapping) -> Charge:
         detail=_object(f"{label}: its detail", row["detail"]),
         versions=_versions(row),
     )
+
+
+def to_stream(row: RowMapping) -> Stream:
+    """Read a row of hullabaloo_stream; raises Garbled."""
+    label = f"stream {row['stream']!r} on {row['dataset']!r}"
+    position, token = row["position"], row["token"]
+    if not isinstance(position, int) or position < 0:
+        raise Garbled(f"{label}: its position reads {_excerpt(position)}")
+    if not isinstance(token, str) or not token:
+        raise Garbled(f"{label}: the name of its last save reads {_excerpt(token)}")
+    return Stream(row["dataset"], row["stream"], row["charge"], position, token, row["opened_at"], row["advanced_at"])
 
 
 def to_cost(text: object, label: str = "a cost", length: int = 2) -> Cost:

@@ -1,4 +1,4 @@
-"""The three tables of a ledger, and the steps that bring an older ledger to this version.
+"""The four tables of a ledger, and the steps that bring an older ledger to this version.
 
 Numbers that must not change on the way through a database (ε, δ, μ, costs) are stored as JSON text, written by
 Python and read by Python; the database never computes with them.
@@ -7,15 +7,25 @@ Python and read by Python; the database never computes with them.
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from sqlalchemy import Column, Connection, ForeignKey, Integer, MetaData, Table, Text, func, insert, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    func,
+    insert,
+    select,
+)
 
 from hullabaloo.errors import LedgerError
 
-VERSION = 1
+VERSION = 2
 """Version of the tables below. Raise it with every change of them, and add the step that leads there."""
-
-STEPS: dict[int, Callable[[Connection], None]] = {}
-"""`STEPS[v]` turns a ledger of version v into one of version v + 1, inside one transaction."""
 
 metadata = MetaData()
 
@@ -63,6 +73,28 @@ charges = Table(
     Column("accounting_version", Integer, nullable=False),
     Column("schema_version", Integer, nullable=False),
 )
+
+streams = Table(
+    "hullabaloo_stream",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("charge", Integer, nullable=False),  # the row of hullabaloo_charge that pays for the whole stream
+    Column("position", BigInteger, nullable=False),  # records taken at the last confirmed save
+    Column("token", Text, nullable=False),  # names that save; the stream's own name before the first
+    Column("opened_at", Text, nullable=False),
+    Column("advanced_at", Text, nullable=False),
+    ForeignKeyConstraint(["dataset", "charge"], ["hullabaloo_charge.dataset", "hullabaloo_charge.number"]),
+)
+
+
+def _add_streams(connection: Connection) -> None:
+    """Version 2 knows how far each stream has come; what version 1 recorded stays as it is."""
+    streams.create(connection)
+
+
+STEPS: dict[int, Callable[[Connection], None]] = {1: _add_streams}
+"""`STEPS[v]` turns a ledger of version v into one of version v + 1, inside one transaction."""
 
 
 def now() -> str:

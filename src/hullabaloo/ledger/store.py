@@ -50,8 +50,8 @@ def new_terms(
     who: str | None,
 ) -> Dataset:
     """Check the terms of a new dataset before the database is opened."""
-    _require_line("dataset", name)
-    _require_line("unit", unit)
+    require_line("dataset", name)
+    require_line("unit", unit)
     if not isinstance(budget, Budget):
         raise InvalidParameter(
             f"The budget of dataset {name!r} must be a Budget, such as hb.Budget(1.0, 1e-8), but a {type(budget).__name__} was "
@@ -86,7 +86,7 @@ def create(connection: Connection, address: Address, terms: Dataset) -> Dataset:
 
 def charge(connection: Connection, address: Address, request: Request) -> Charge:
     """Decide and write; the caller commits."""
-    _require_recordable(request)
+    require_recordable(request)
     event, detail = (
         _json(request, "event", request.event.to_dict()),
         _json(request, "detail", dict(request.detail or {})),
@@ -120,7 +120,7 @@ def charge(connection: Connection, address: Address, request: Request) -> Charge
 
 def check(connection: Connection, address: Address, request: Request) -> Quote:
     """Decide and write nothing."""
-    _require_recordable(request)
+    require_recordable(request)
     dataset = read_dataset(connection, address, request.dataset)
     _require_same_terms(dataset, request)
     return pricing.quote(dataset, _spent(connection, address, dataset), request.event, request.budget)
@@ -144,21 +144,21 @@ def read_dataset(connection: Connection, address: Address, name: str, *, lock: b
             "is no budget to charge, and nothing was read. Check the name, or open a budget once with "
             f"Ledger.create({name!r}, budget, neighbours=…) or `hullabaloo ledger create`."
         )
-    return _trusted(address, rows.to_dataset, row)
+    return trusted(address, rows.to_dataset, row)
 
 
 def read_datasets(connection: Connection, address: Address) -> tuple[Dataset, ...]:
     """Every dataset's terms, by name."""
     schema.require_current(connection)
     found = connection.execute(select(schema.datasets).order_by(schema.datasets.c.name)).mappings()
-    return tuple(_trusted(address, rows.to_dataset, row) for row in found)
+    return tuple(trusted(address, rows.to_dataset, row) for row in found)
 
 
 def read_charges(connection: Connection, address: Address, name: str) -> tuple[Charge, ...]:
     """A dataset's charges, oldest first."""
     read_dataset(connection, address, name)
     query = select(schema.charges).where(schema.charges.c.dataset == name).order_by(schema.charges.c.number)
-    return tuple(_trusted(address, rows.to_charge, row) for row in connection.execute(query).mappings())
+    return tuple(trusted(address, rows.to_charge, row) for row in connection.execute(query).mappings())
 
 
 def upgrade(connection: Connection, address: Address) -> Upgrade:
@@ -178,7 +178,7 @@ def _spent(connection: Connection, address: Address, dataset: Dataset) -> pricin
             f"{sum(count for _, count in found)} row(s) are there: rows were added or removed by something else, so what is "
             "left is not known and nothing can be charged. Restore the ledger from a backup."
         )
-    return tuple((_trusted(address, rows.to_cost, text), count) for text, count in found)
+    return tuple((trusted(address, rows.to_cost, text), count) for text, count in found)
 
 
 def _require_same_terms(dataset: Dataset, request: Request) -> None:
@@ -206,7 +206,8 @@ def _same_unit(dataset: Dataset) -> str:
     return f"Declare unit={dataset.unit!r}, records_per_unit={dataset.records_per_unit} in the domain."
 
 
-def _require_recordable(request: Request) -> None:
+def require_recordable(request: Request) -> None:
+    """Refuse what is not private or no charge at all, before the database is asked."""
     if request.test_key:
         raise TestKeyRefused(
             f"A release about {request.dataset!r} was to be charged while its noise comes from a test key: whoever knows the "
@@ -218,10 +219,11 @@ def _require_recordable(request: Request) -> None:
             f"A charge on {request.dataset!r} was given event={request.event!r} and budget={request.budget!r}: the ledger can "
             "price only an Event of hullabaloo.privacy against a Budget. Pass those."
         )
-    _require_line("what", request.what)
+    require_line("what", request.what)
 
 
-def _require_line(name: str, text: object) -> None:
+def require_line(name: str, text: object) -> None:
+    """Refuse what is not one line of printable text."""
     if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 500:
         raise InvalidParameter(
             f"{name}={text!r} is to be kept in a ledger for good, where people must be able to read and repeat it: it must be "
@@ -239,7 +241,7 @@ def _json(request: Request, name: str, value: object) -> str:
         ) from error
 
 
-def _trusted(address: Address, read: Callable[[V], T], value: V) -> T:
+def trusted(address: Address, read: Callable[[V], T], value: V) -> T:
     """Read a stored value; a garbled one stops everything but `verify`."""
     try:
         return read(value)
@@ -259,7 +261,7 @@ def _describe_row(row: RowMapping) -> str:
 
 def _user(who: str | None) -> str:
     if who is not None:
-        _require_line("who", who)
+        require_line("who", who)
         return who
     try:
         name = getpass.getuser()

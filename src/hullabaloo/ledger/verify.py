@@ -33,6 +33,7 @@ def verify(
             found.append(Finding("fault", str(row["dataset"]), row["number"], "belongs to a dataset that is not there"))
     for row in stored:
         found += _dataset(row, by_dataset[row["name"]], faults)
+    found += _streams(connection, {(row["dataset"], row["number"]) for row in made})
     return Verification(address.shown, len(stored), len(made), tuple(found))
 
 
@@ -69,6 +70,23 @@ def _dataset(row: RowMapping, made: Sequence[RowMapping], known: Iterable[adviso
             found += _advised(charge, event, known)
             found += _price(dataset, charge, event, today)
     return found + _sums(dataset, today)
+
+
+def _streams(connection: Connection, charged: set[tuple[object, object]]) -> list[Finding]:
+    """Each stream stands on a charge of its own, at a position and a save that can be read."""
+    columns = schema.streams.c
+    found: list[Finding] = []
+    for row in connection.execute(select(schema.streams).order_by(columns.dataset, columns.charge)).mappings():
+        name, number = str(row["dataset"]), row["charge"]
+        try:
+            rows.to_stream(row)
+        except rows.Garbled as error:
+            found.append(Finding("fault", name, number, f"pays for a stream that cannot be understood: {error}"))
+        if (row["dataset"], number) not in charged:
+            text = f"should pay for stream {row['stream']!r} and is not there, or pays for another stream as well"
+            found.append(Finding("fault", name, number, text))
+        charged.discard((row["dataset"], number))
+    return found
 
 
 def _terms(dataset: Dataset, charge: Charge) -> list[Finding]:

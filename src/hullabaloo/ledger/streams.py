@@ -1,0 +1,110 @@
+"""Streams in the ledger: one charge each, and the last save that was confirmed. Work inside a transaction, as in store.py."""
+
+import json
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, RowMapping, insert, select, update
+
+from hullabaloo.errors import InvalidParameter, LedgerError, StreamMoved, UnknownStream
+from hullabaloo.ledger import rows, schema, store
+from hullabaloo.ledger.address import Address
+from hullabaloo.ledger.records import Charge, Stream
+
+_at = schema.streams.c
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From the save named `previous` to the one named `token`."""
+
+    dataset: str
+    stream: str
+    position: int
+    token: str
+    previous: str
+
+
+def begin(connection: Connection, address: Address, request: store.Request, stream: str) -> Charge:
+    """Charge and write the stream's row; the charge that was made where the row is there already."""
+    store.require_line("stream", stream)
+    store.require_recordable(request)
+    store.read_dataset(connection, address, request.dataset, lock=True)
+    row = _row(connection, request.dataset, stream)
+    if row is not None:
+        return _same(connection, address, request, store.trusted(address, rows.to_stream, row))
+    made = store.charge(connection, address, request)
+    connection.execute(
+        insert(schema.streams).values(
+            dataset=made.dataset,
+            stream=stream,
+            charge=made.number,
+            position=0,
+            token=stream,
+            opened_at=made.charged_at,
+            advanced_at=made.charged_at,
+        )
+    )
+    return made
+
+
+def advance(connection: Connection, address: Address, step: Step) -> Stream:
+    """Compare and set; the caller commits."""
+    store.require_line("token", step.token)
+    if not isinstance(step.position, int) or isinstance(step.position, bool) or step.position < 0:
+        raise InvalidParameter(
+            f"A stream was to advance to position={step.position!r}, but a position counts records. Pass a whole number."
+        )
+    schema.require_current(connection)
+    mine = (_at.dataset == step.dataset) & (_at.stream == step.stream)
+    connection.execute(
+        update(schema.streams)
+        .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
+        .values(position=step.position, token=step.token, advanced_at=schema.now())
+    )
+    now = read(connection, address, step.dataset, step.stream)
+    if (now.token, now.position) != (step.token, step.position):
+        raise StreamMoved(
+            f"Stream {step.stream} of dataset {step.dataset!r} was to go on to position {step.position}, but the ledger "
+            f"{address.shown} says that it stands at position {now.position} after another save: this state is an outdated copy, or "
+            "another process went on from the same state. Going on would release old records a second time, which nobody has "
+            "paid for, so nothing is released. Go on from the newest state file, in one process."
+        )
+    return now
+
+
+def read(connection: Connection, address: Address, dataset: str, stream: str) -> Stream:
+    """Where a stream stands."""
+    store.read_dataset(connection, address, dataset)
+    row = _row(connection, dataset, stream)
+    if row is None:
+        raise UnknownStream(
+            f"The ledger {address.shown} has no stream {stream!r} on dataset {dataset!r}: the stream was charged in another "
+            "ledger, or this one was restored from a backup that is older than the stream. Nothing was read. Use the ledger "
+            "in which the stream was charged."
+        )
+    return store.trusted(address, rows.to_stream, row)
+
+
+def read_all(connection: Connection, address: Address, dataset: str) -> tuple[Stream, ...]:
+    """Every stream of a dataset."""
+    store.read_dataset(connection, address, dataset)
+    query = select(schema.streams).where(_at.dataset == dataset).order_by(_at.charge, _at.stream)
+    return tuple(store.trusted(address, rows.to_stream, row) for row in connection.execute(query).mappings())
+
+
+def _row(connection: Connection, dataset: str, stream: str) -> RowMapping | None:
+    query = select(schema.streams).where((_at.dataset == dataset) & (_at.stream == stream))
+    return connection.execute(query).mappings().first()
+
+
+def _same(connection: Connection, address: Address, request: store.Request, known: Stream) -> Charge:
+    mine = (schema.charges.c.dataset == known.dataset) & (schema.charges.c.number == known.charge)
+    row = connection.execute(select(schema.charges).where(mine)).mappings().first()
+    made = None if row is None else store.trusted(address, rows.to_charge, row)
+    if made is None or made.event != json.loads(rows.dump(request.event.to_dict())) or made.budget != request.budget:
+        raise LedgerError(
+            f"Stream {known.stream!r} of dataset {request.dataset!r} was opened before, and its charge (number {known.charge}) is "
+            f"{'not there' if made is None else 'for other releases or another budget'}: one charge pays for one stream. Nothing "
+            "was read or charged. Open a stream under a name of its own."
+        )
+    return made
