@@ -41,4 +41,4 @@ def public_normals(seed: int, rows: int, columns: int) -> NDArray[np.float64]:
     drawn = np.empty(rows * columns, np.int64)
     key = TestKey(hashlib.sha256(f"{_LABEL}: {int(seed)}".encode()).digest())
     sampler.fill(drawn, sampler.build(sampler.GAUSSIAN, _RATIO), Keystream(key))
-    return ((drawn + 0.5) / _RATIO).reshape(rows, columns)
+    return np.asarray((drawn + 0.5) / _RATIO, dtype=np.float64).reshape(rows, columns)

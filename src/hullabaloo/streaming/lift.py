@@ -1,0 +1,216 @@
+"""Back from a sketch: least squares over θ in C of moments of Φx, and the θ of least gauge that a sketched model belongs to.
+
+Post-processing: arithmetic on numbers that are already private, and on a public matrix.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, HasGauge, L1Ball, L2Ball, Polytope, Projectable, Simplex, require
+
+Array = npt.NDArray[np.float64]
+
+_LP = 4_000_000  # entries of a linear program up to which it is faster than first-order steps
+_CURVE = 60  # Newton steps along the value curve; they converge like Newton's method does
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifted:
+    """θ with Φθ = ϑ, and what is known about its gauge.
+
+    Attributes:
+        theta: shape (p,).
+        gauge: ‖θ‖_C.
+        least: no θ with Φθ = ϑ has a gauge below this.
+    """
+
+    theta: Array
+    gauge: float
+    least: float
+
+
+def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lifted:
+    """argmin ‖θ‖_C subject to Φθ = ϑ, ‖θ‖_C = min{r ≥ 0 : θ ∈ rC}: the simplest model in the eyes of C behind a sketched one.
+
+    The l2 ball by its closed form `Φᵀ(ΦΦᵀ)⁻¹ϑ`; the l1 ball (basis pursuit), the simplex and polytopes by a linear program on
+    weights of vertices; every other set that holds 0 and can be projected onto along its value curve `φ(r) = min{‖Φθ − ϑ‖ : θ ∈
+    rC}`, whose root is the answer: φ is convex and falls with slope `−h_C(Φᵀρ)/‖ρ‖`, ρ = ϑ − Φθ, so that Newton's method rises to
+    the root from below (van den Berg and Friedlander 2008). Every `⟨λ, ϑ⟩/h_C(Φᵀλ)` is a lower bound of the gauge.
+
+    Args:
+        matrix: Φ, shape (m, p).
+        vartheta: ϑ, shape (m,), in the image of Φ.
+        body: C.
+
+    Raises:
+        InvalidParameter: shapes do not fit, a number is not finite, or no multiple of C reaches ϑ.
+        CapabilityError: C can neither be listed by vertices nor projected onto, or does not hold 0.
+
+    Example:
+        >>> lift([[1.0, 2.0]], [2.0], L1Ball(1.0)).theta
+        array([0., 1.])
+    """
+    phi, aim = _system(matrix, vartheta)
+    m, p = phi.shape
+    if not aim.any():
+        return Lifted(np.zeros(p), 0.0, 0.0)
+    if m >= p or isinstance(body, L2Ball):
+        theta = np.linalg.lstsq(phi, aim, rcond=None)[0]
+        gauge = _gauge(body, theta)
+        return Lifted(theta, gauge, gauge if m >= p else gauge * (1.0 - 1e-9))
+    if isinstance(body, Polytope):
+        return _by_weights(phi, aim, np.ascontiguousarray(body.vertices.T))
+    if m * p <= _LP and isinstance(body, L1Ball | Simplex):
+        return _by_weights(phi, aim, body.radius, signed=isinstance(body, L1Ball))
+    require(body, [Projectable], "Lifting a sketched model")
+    if not body.contains(np.zeros(p)):
+        raise CapabilityError(
+            f"A sketched model was to be lifted into {body!r}, which does not hold 0, so that no gauge measures θ by it. Use a set "
+            "around 0, such as hb.L1Ball(1.0)."
+        )
+    return _along_the_curve(phi, aim, body)
+
+
+def minimise_sketched(
+    matrix: Array, gram: Array, cross: Array, body: ConvexSet, *, steps: int = 1000, dense: int = 300
+) -> Array:
+    """θ in C that minimises ½ϑᵀAϑ − bᵀϑ, ϑ = Φθ, for a symmetric positive semidefinite A of shape (m, m).
+
+    Up to `dense` columns by the quadratic solver, exactly; otherwise by accelerated projected gradient steps, at most `steps`
+    of them, that touch Φ by products only: `V√Λ` of A's positive eigenvalues times Φ is all that is kept.
+    """
+    values, vectors = np.linalg.eigh(gram)
+    used = values > 1e-12 * max(float(values[-1]), 0.0)
+    factor = (vectors[:, used] * np.sqrt(values[used])).T @ matrix
+    linear = cross @ matrix
+    if matrix.shape[1] <= dense:
+        from hullabaloo.quadratic import minimise_quadratic
+
+        return minimise_quadratic(factor.T @ factor, linear, feasible=body).theta
+    require(body, [Projectable], "A sketched regression")
+    assert isinstance(body, Projectable)
+    return _accelerated(factor, linear, body.project, body.start(matrix.shape[1]), steps, 1e-9)
+
+
+def is_least(matrix: Array, theta: Array, pull: Array, body: ConvexSet) -> bool:
+    """Whether θ in C provably has the least gauge, 1, among all with its Φθ: `pull` λ = b − AΦθ points out of ΦC there."""
+    outward = float(pull @ (matrix @ theta))
+    return outward > 0.0 and outward >= (1.0 - 1e-6) * body.support(pull @ matrix)
+
+
+def _system(matrix: npt.ArrayLike, vartheta: npt.ArrayLike) -> tuple[Array, Array]:
+    phi, aim = np.asarray(matrix, dtype=np.float64), np.asarray(vartheta, dtype=np.float64)
+    if phi.ndim != 2 or aim.shape != phi.shape[:1] or not np.isfinite(phi).all() or not np.isfinite(aim).all():
+        raise InvalidParameter(
+            f"A sketched model of shape {aim.shape} was to be lifted through a matrix of shape {phi.shape}. They must be finite, "
+            "with one number of the model for each row of the matrix."
+        )
+    return phi, aim
+
+
+def _gauge(body: ConvexSet, theta: Array) -> float:
+    """‖θ‖_C, by bisection where the set has no closed form; C holds 0."""
+    if isinstance(body, HasGauge):
+        return body.gauge(theta)
+    low, high = 0.0, 1.0
+    while not body.contains(theta / high, 0.0) and high < 1e12:
+        low, high = high, 2.0 * high
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if middle > 0.0 and body.contains(theta / middle, 0.0) else (middle, high)
+    return high
+
+
+def _by_weights(phi: Array, aim: Array, vertices: Any, *, signed: bool = False) -> Lifted:
+    """min Σw over w ≥ 0 with Φ(Σ w_i v_i) = ϑ; `vertices` as columns, or r for the vertices r e_j (and −r e_j)."""
+    from scipy.optimize import linprog
+
+    images = phi * vertices if np.isscalar(vertices) else phi @ vertices
+    system = np.hstack([images, -images]) if signed else images
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    size = float(np.abs(aim).max())
+    found = linprog(np.ones(system.shape[1]), A_eq=system, b_eq=aim / size, method="highs", options=tight)
+    if found.x is None:
+        raise InvalidParameter(
+            "A sketched model was to be lifted into a set of which no multiple reaches it. Lift Φθ of a θ in the set, or use "
+            "another set."
+        )
+    weights = found.x
+    used = np.flatnonzero(weights > 1e-9 * weights.max())
+    exact = np.linalg.lstsq(system[:, used], aim / size, rcond=None)[0]  # the basis again, to the last digits
+    if exact.min() >= 0.0 and np.allclose(system[:, used] @ exact, aim / size, rtol=0.0, atol=1e-9):
+        weights = np.zeros_like(weights)
+        weights[used] = exact
+    weights = size * weights
+    least = float(found.eqlin.marginals @ aim) * (1.0 - 1e-7)
+    if signed:
+        weights, gauge = weights[: phi.shape[1]] - weights[phi.shape[1] :], float(np.abs(weights).sum())
+    else:
+        gauge = float(weights.sum())
+    return Lifted(vertices * weights if np.isscalar(vertices) else vertices @ weights, gauge, least)
+
+
+def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:
+    """Newton's method on φ(r), each value by projected gradient steps from the point before."""
+    theta, rho, least, size = np.zeros(phi.shape[1]), aim, 0.0, float(np.linalg.norm(aim))
+    linear = aim @ phi
+    for _ in range(_CURVE):
+        far = body.support(rho @ phi)
+        if not far > 0.0:
+            break
+        least = max(least, float(rho @ aim) / far)
+        scale = least
+
+        def project(point: Array, scale: float = scale) -> Array:
+            return np.asarray(scale * body.project(point / scale), dtype=np.float64)
+
+        theta = _accelerated(phi, linear, project, project(theta), 3000, 1e-11)
+        rho = aim - phi @ theta
+        if float(np.linalg.norm(rho)) <= 1e-7 * size:
+            break
+    theta = theta + np.linalg.lstsq(phi, rho, rcond=None)[0]
+    if float(np.linalg.norm(aim - phi @ theta)) > 1e-6 * size or not least > 0.0:
+        raise InvalidParameter(
+            "A sketched model was to be lifted into a set of which no multiple reaches it. Lift Φθ of a θ in the set, or use "
+            "another set."
+        )
+    return Lifted(theta, _gauge(body, theta), least)
+
+
+def _accelerated(
+    factor: Array, linear: Array, project: Callable[[Array], Array], start: Array, steps: int, tolerance: float
+) -> Array:
+    """Accelerated projected gradient for ½‖Fθ‖² − ⟨l, θ⟩, momentum dropped where it points uphill (O'Donoghue, Candès 2015)."""
+    curvature = _largest(factor)
+    if curvature == 0.0:
+        return project(start + linear * (1e12 / max(float(np.linalg.norm(linear)), 1e-300)))
+    theta = ahead = project(start)
+    image = ahead_image = factor @ theta
+    momentum = 1.0
+    for _ in range(steps):
+        new = project(ahead - (ahead_image @ factor - linear) / curvature)
+        new_image = factor @ new
+        move = new - theta
+        if float((ahead - new) @ move) > 0.0 and momentum > 1.0:
+            ahead, ahead_image, momentum = theta, image, 1.0
+            continue
+        following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
+        share = (momentum - 1.0) / following
+        ahead, ahead_image = new + share * move, new_image + share * (new_image - image)
+        theta, image, momentum = new, new_image, following
+        if float(np.linalg.norm(move)) <= tolerance * float(np.linalg.norm(new)):
+            break
+    return theta
+
+
+def _largest(factor: Array) -> float:
+    """The largest eigenvalue of FᵀF, a little from above."""
+    if factor.size == 0:
+        return 0.0
+    return float(np.linalg.eigvalsh(factor @ factor.T)[-1]) * (1.0 + 1e-9)
