@@ -129,21 +129,32 @@ def _remembered(problem: Problem, menu: CuratorMenu, allowance: Allowance, asked
 
 def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:
     """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
+    check(task, encoding)
+    problem = problem_of(task, encoding, _public_records(task, rows))
+    menu = CuratorMenu(encoding.facts, task.neighbours, problem.records)
+    return Posed(problem, menu, allowance(task), rehearsal(encoding.facts))
+
+
+def check(task: Task, encoding: Encoding) -> None:
+    """Refuse a ledger without a dataset, a domain without a target, and sets of other dimensions than the encoded columns."""
     if (task.ledger is None) != (task.dataset is None):
         raise InvalidParameter(
             "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
             "they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
         )
-    facts = encoding.facts
-    if not facts.targets:
+    if not encoding.facts.targets:
         raise DomainError(
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
             "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
-    check_matrix(task, len(facts.targets))
+    check_matrix(task, len(encoding.facts.targets))
     check_dimension(task.constraint, task.penalty, coordinates(task.loss, encoding))
-    records = _public_records(task, rows)
-    problem = Problem(
+
+
+def problem_of(task: Task, encoding: Encoding, records: int) -> Problem:
+    """A task as solvers see it."""
+    facts = encoding.facts
+    return Problem(
         loss=task.loss,
         dimension=facts.width,
         intercept=facts.intercept,
@@ -159,8 +170,6 @@ def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:
         max_weight=facts.max_weight,
         records_per_unit=facts.records_per_unit,
     )
-    menu = CuratorMenu(facts, task.neighbours, records)
-    return Posed(problem, menu, _allowance(task), rehearsal(facts))
 
 
 def rehearsal(facts: RowFacts) -> Perform:
@@ -297,7 +306,7 @@ def _public_records(task: Task, rows: int | None) -> int:
     return int(count)
 
 
-def _allowance(task: Task) -> Allowance:
+def allowance(task: Task) -> Allowance:
     """The budget, in the ledger's filter."""
     rule = None if task.ledger is None or task.dataset is None else task.ledger.dataset(task.dataset).filter
     return Allowance(task.budget, rule, task.calibration)

@@ -15,6 +15,7 @@ from hullabaloo._version import __version__
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget, Event, Neighbours, delta_of, epsilon_of, event_from_dict, group
 from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.schedule import FOREVER
 
 Array = npt.NDArray[np.float64]
 
@@ -59,6 +60,7 @@ class PrivacyStatement:
         made: UTC time of the release.
         version: the library that made it.
         claimed: for noise calibrated as a paper prints it, the budget that the paper claims for it; else None.
+        horizon: for a stream, the most records that all its releases together are accounted for; None for a table.
     """
 
     event: Event
@@ -75,6 +77,7 @@ class PrivacyStatement:
     made: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     version: str = __version__
     claimed: Budget | None = None
+    horizon: int | None = None
 
     def __post_init__(self) -> None:
         """Fail closed: what drew no noise is marked whatever a file says, and an unknown mark is refused."""
@@ -117,19 +120,13 @@ class PrivacyStatement:
         if not self.private:
             return [f"{NOT_PRIVATE[self.not_private]}. Do not release this model of sensitive records"]
         opening = [] if self.ledger else [NOT_RECORDED]
-        unit = (
-            "one record"
-            if self.unit == "record"
-            else f"all records of one {self.unit} (at most {self.records_per_unit})"
-        )
-        change = "replaced by any other" if self.neighbours is Neighbours.REPLACE_ONE else "added or removed"
         mu = self.mu
         gaussian = "" if mu is None else f", and {mu:.4g}-Gaussian differential privacy"
+        several = "k units in the table" if self.horizon is None else "k records in the stream"
         lines = [
             *opening,
-            f"({self.epsilon():.4g}, {self.delta:.3g})-differential privacy{gaussian}, for tables that differ in {unit}, "
-            f"{change}",
-            f"A person with k units in the table has {', '.join(self._groups())}",
+            f"({self.epsilon():.4g}, {self.delta:.3g})-differential privacy{gaussian}, for {self._neighbours()}",
+            f"A person with {several} has {', '.join(self._groups())}",
             "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key",
             "Not covered: elapsed time, memory traffic, the machine that holds the records, and other releases "
             + ("outside the ledger" if self.ledger else "of the same records"),
@@ -145,13 +142,37 @@ class PrivacyStatement:
                 len(opening) + 1,
                 f"Beware: {late}; this release has epsilon {self.epsilon(self.records**-2.0):.3g} at 1/n²",
             )
-        if self.neighbours is Neighbours.ADD_OR_REMOVE:
+        if self.horizon is not None:
+            lines.insert(len(opening) + 1, self._stream())
+        elif self.neighbours is Neighbours.ADD_OR_REMOVE:
             lines.insert(
                 len(opening) + 1, f"The number of records is hidden; {self.records} is the declared nominal number"
             )
         if self.ledger:
             lines.append(f"Charged to dataset {self.dataset!r} in {self.ledger} (charge {self.charge})")
         return lines
+
+    def _neighbours(self) -> str:
+        """What cannot be told apart."""
+        replaced = self.neighbours is Neighbours.REPLACE_ONE
+        if self.horizon is not None:
+            return "streams that differ in one record, " + (
+                "replaced in its place by any other" if replaced else "present or absent in its place"
+            )
+        unit = (
+            "one record"
+            if self.unit == "record"
+            else f"all records of one {self.unit} (at most {self.records_per_unit})"
+        )
+        return f"tables that differ in {unit}, " + ("replaced by any other" if replaced else "added or removed")
+
+    def _stream(self) -> str:
+        """What a stream's guarantee spans."""
+        span = (
+            f"of up to {self.horizon} records" if self.horizon and self.horizon < FOREVER else "however long it grows"
+        )
+        seen = "" if self.neighbours is Neighbours.REPLACE_ONE else "; the number of places in the stream is public"
+        return f"It holds for all models released along the stream together, {span}, however often they are read{seen}"
 
     def _groups(self) -> list[str]:
         return [f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5)]
@@ -182,6 +203,7 @@ class PrivacyStatement:
             "made": self.made,
             "version": self.version,
             "claimed": None if self.claimed is None else self.claimed.to_dict(),
+            **({} if self.horizon is None else {"horizon": self.horizon}),
         }
 
     @classmethod

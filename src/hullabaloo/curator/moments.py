@@ -135,25 +135,30 @@ def exact_moments(rows: Rows, query: MomentsQuery) -> Array:
     if not math.isfinite(query.mu):
         raw = _float_products(rows, query.width)
     elif isinstance(rows.X, np.ndarray):
-        raw = _dense_products(rows, query.width, query.exponent)
+        raw = dense_sum(rows, query.width, query.exponent).value(math.inf)
     else:
         raw = _sparse_products(rows, query.width, query.exponent)
     scales = query.scales
     return np.clip(isometric(raw * scales[:, None] * scales[None, :]), -query.bound, query.bound)
 
 
-def _dense_products(rows: Rows, size: int, exponent: int) -> Array:
-    """`Σ w (x,y)(x,y)ᵀ` of rounded rows, exactly."""
+def dense_sum(rows: Rows, size: int, exponent: int) -> ExactSum:
+    """`Σ w (x,y)(x,y)ᵀ` of dense rows, rounded to the lattice, as an exact sum of shape (size, size); PRIVATE."""
     root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(exponent)
 
     def fill(part: slice, out: Array) -> None:
         quantised_rows(rows.X[part], rows.Y[part], root[part], magic, out)
 
-    return exact_products(rows.Y.shape[0], size, exponent, fill)
+    return exact_sum(rows.Y.shape[0], size, exponent, fill)
 
 
 def exact_products(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> Array:
-    """`Σ b bᵀ` of n rows b, exactly; `fill` writes those of a block, rounded to the lattice of quantised.py.
+    """`Σ b bᵀ` of n rows b, exactly, as doubles; `fill` writes those of a block, rounded to the lattice of quantised.py."""
+    return exact_sum(n, size, exponent, fill).value(math.inf)
+
+
+def exact_sum(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> ExactSum:
+    """The same before its integers become doubles.
 
     Every thread rounds a block into its own cache and multiplies it there. BLAS runs single-threaded meanwhile (for the
     whole process, as scikit-learn does): its own threads would wait for one another at every block. Sums are integers, so
@@ -172,13 +177,13 @@ def exact_products(n: int, size: int, exponent: int, fill: Callable[[slice, Arra
 
     blocks = range(0, n, PRODUCT_BLOCK)
     if len(blocks) < _MANY:
-        return products(blocks).value(math.inf)
+        return products(blocks)
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         first, *others = pool.map(products, [blocks[k::workers] for k in range(workers)])
     for other in others:
         first.merge(other)
-    return first.value(math.inf)
+    return first
 
 
 def _sparse_products(rows: Rows, size: int, exponent: int) -> Array:

@@ -26,7 +26,8 @@ class NoisyMoments:
         scale_x: the bound of ‖x‖₂ by which rows were normalised.
         scale_y: the bound of ‖y‖₂ by which targets were normalised.
         target_scale: κ, the weight of the target inside `a`.
-        records: the public number of records (declared, under add-or-remove).
+        records: the public number of records (declared, under add-or-remove); of a stream that forgets, the sum of the weights
+            that time has left them.
         counted: whether `records` is exactly the sum of weights, so that the mean of a constant column is known.
     """
 
@@ -37,7 +38,7 @@ class NoisyMoments:
     scale_x: float
     scale_y: float
     target_scale: float
-    records: int
+    records: float
     counted: bool = False
 
     @property
@@ -91,8 +92,9 @@ class NoisyMoments:
         arrays: dict[str, Any] = {
             name: np.asarray(data[name], dtype=np.float64) for name in ("gram", "cross", "square")
         }
-        numbers: dict[str, Any] = {name: float(data[name]) for name in ("sigma", "scale_x", "scale_y", "target_scale")}
-        return cls(**arrays, **numbers, records=int(data["records"]), counted=bool(data["counted"]))
+        names = ("sigma", "scale_x", "scale_y", "target_scale", "records")
+        numbers: dict[str, Any] = {name: float(data[name]) for name in names}
+        return cls(**arrays, **numbers, counted=bool(data["counted"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,331 @@
+"""The hinge of streams: from public arguments to a process that holds a stream's curator, its price and its releases.
+
+Validate → plan here; the charge is made by `charge`, which the estimator calls through its journal; only then records are taken.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from hullabaloo.curator.stream import StreamCurator
+from hullabaloo.curator.stream_sum import StreamSumQuery, plan_stream
+from hullabaloo.data import Domain, Encoding, Rows
+from hullabaloo.data.source import RowFacts
+from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+from hullabaloo.fit import Task, allowance, check, problem_of
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.losses import Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Event, Neighbours
+from hullabaloo.privacy.allowance import DRAWS
+from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.calibrate import gaussian_mu
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.solvers import Plan, Problem, Solution
+from hullabaloo.solvers.moments import TARGET_SCALE, solve_moments
+from hullabaloo.streaming.process import Process, Snapshot
+
+FORMAT = 1
+"""Version of what fingerprints and snapshots mean."""
+
+Solve = Callable[[NoisyMoments, Problem], Solution]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTask:
+    """The public arguments of one stream.
+
+    Attributes:
+        what: the estimator, for ledgers.
+        window: the number of latest records that a model is about, rounded to whole steps; None for all.
+        half_life: after how many records a record counts half, from step to step; None for never.
+        mechanism: the name of the strategy, or "auto".
+    """
+
+    what: str
+    domain: Domain
+    budget: Budget
+    neighbours: Neighbours
+    schedule: Schedule
+    constraint: ConvexSet | None = None
+    penalty: Penalty = field(default_factory=NoPenalty)
+    fit_intercept: bool = True
+    mechanism: str = "auto"
+    window: int | None = None
+    half_life: float | None = None
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    key: TestKey | None = None
+
+    @property
+    def records(self) -> int:
+        """The most records that the stream is accounted for."""
+        return self.schedule.position(self.schedule.steps)
+
+    @property
+    def decay(self) -> float:
+        """What a step's records count for one step later, in (0, 1]."""
+        if self.half_life is None:
+            return 1.0
+        if not (isinstance(self.half_life, int | float) and 0.0 < self.half_life < math.inf):
+            raise InvalidParameter(
+                f"half_life={self.half_life!r} was asked. It is the number of records after which a record counts half: pass a positive "
+                "number, or None to forget nothing."
+            )
+        every = self._spacing("half_life")
+        if every > 30 * self.half_life:
+            raise InvalidParameter(
+                f"half_life={self.half_life!r} was asked of a stream that releases every {every} records: nothing would be left of one "
+                "step at the next. Release more often (every=…), or pass a longer half-life."
+            )
+        return float(0.5 ** (every / self.half_life))
+
+    @property
+    def window_steps(self) -> int | None:
+        """The number of latest steps that a model is about; None for all."""
+        if self.window is None:
+            return None
+        if isinstance(self.window, bool) or not isinstance(self.window, int) or self.window < 1:
+            raise InvalidParameter(
+                f"window={self.window!r} was asked. It is the number of latest records that a model is about: pass a positive whole "
+                "number, or None for all records."
+            )
+        steps = max(1, round(self.window / self._spacing("window")))
+        return steps if steps < self.schedule.steps else None
+
+    def _spacing(self, name: str) -> int:
+        if not isinstance(self.schedule.every, int):
+            raise InvalidParameter(
+                f"A {name} was asked together with releases at listed positions. Records are forgotten by whole steps, which must be "
+                "equally long then: pass every=… as one number."
+            )
+        return self.schedule.every
+
+    def as_fit(self) -> Task:
+        """The same arguments as those of a fit, for what both check."""
+        return Task(
+            what=self.what,
+            loss=Squared(),
+            domain=self.domain,
+            budget=self.budget,
+            neighbours=self.neighbours,
+            constraint=self.constraint,
+            penalty=self.penalty,
+            fit_intercept=self.fit_intercept,
+            solver="moments",
+            ledger=self.ledger,
+            dataset=self.dataset,
+            key=self.key,
+        )
+
+    def encoding_for(self, table: Any, target: Any = None, weight: Any = None) -> Encoding:
+        """The public encoding of a table, from its declared schema alone."""
+        return self.as_fit().encoding_for(table, target, weight)
+
+
+def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
+    """The problem that a stream's models solve; raises for all that can be known to be wrong beforehand."""
+    if task.domain.unit is not None:
+        raise DomainError(
+            f"The domain declares the unit {task.domain.unit!r}, and a stream protects single records: what a person contributes over "
+            "time is not bounded by a column. Declare a domain without a unit; a person with k records in the stream then has the "
+            "guarantee of k records, which the statement gives."
+        )
+    if task.window is not None and task.half_life is not None:
+        raise InvalidParameter("A window and a half-life were asked together. Forget in one way: pass one of the two.")
+    fit = task.as_fit()
+    check(fit, encoding)
+    return problem_of(fit, encoding, task.records)
+
+
+def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
+    """What the running moments of rows of these facts cost and how they are encoded; draws nothing, reads nothing."""
+    about = (facts, task.neighbours, task.records, task.schedule)
+    query = plan_stream(*about, task.mechanism, task.decay, task.window_steps, target_scale=TARGET_SCALE)
+    samples = max(DRAWS, query.length)
+    query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task.as_fit()).filter))
+    if task.budget.is_private and not task.budget.admits(query.event):
+        raise BudgetError(
+            f"The noise of mechanism {task.mechanism!r} costs more than the budget {task.budget.describe()} allows. Nothing was charged "
+            "or read. This is a fault of the planner; please report it."
+        )
+    return query
+
+
+@final
+class MomentsProcess(Process):
+    """A stream whose models are solved from the noisy moments after each step."""
+
+    def __init__(
+        self,
+        task: StreamTask,
+        problem: Problem,
+        query: StreamSumQuery,
+        *,
+        transform: Callable[[Rows], Rows] | None = None,
+        solve: Solve = solve_moments,
+        public: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.task, self.problem, self.query, self.schedule = task, problem, query, query.schedule
+        self.charge: Charge | None = None  # set by whoever has charged, for the statements
+        self._transform, self._solve, self._public = transform, solve, dict(public or {})
+        self._curator = StreamCurator(query, key=task.key)
+        self._latest: tuple[int, Release] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A stream under way holds private sums and cannot be pickled or copied.")
+
+    @property
+    def event(self) -> Event:
+        """What all releases up to the horizon cost together."""
+        return self.query.event
+
+    @property
+    def position(self) -> int:
+        """Records taken."""
+        return self._curator.position
+
+    def take(self, rows: Rows) -> None:
+        """Take records; noise is drawn for every step that they complete."""
+        self._curator.take(rows if self._transform is None else self._transform(rows))
+
+    def moments(self) -> NoisyMoments | None:
+        """The noisy moments of the last completed step."""
+        return self._curator.moments()
+
+    def released(self) -> Release | None:
+        """The model of the last completed step: solved when it is first read, remembered until the next."""
+        step = self.schedule.completed(self.position)
+        if self._latest is not None and self._latest[0] == step:
+            return self._latest[1]
+        moments = self.moments()
+        if moments is None:
+            return None
+        solution = self._solve(moments, self.problem)
+        settings = {"target_scale": self.query.moments.target_scale, "sigma": self.query.sigma, **self._public}
+        plan = Plan(
+            "continual_moments", (self.query,), settings, "one noisy running sum serves every model of the stream"
+        )
+        release = Release(
+            theta=solution.theta,
+            statement=statement(self.task, self, self.charge, (self.query.to_dict(),)),
+            plan=plan.to_dict(),
+            privacy_covariance=solution.privacy_covariance,
+            sampling_covariance=solution.sampling_covariance,
+            moments=solution.moments,
+            trace=solution.trace,
+        )
+        self._latest = step, release
+        return release
+
+    def snapshot(self) -> Snapshot:
+        """Everything needed to go on, bit for bit. PRIVATE."""
+        return Snapshot({"format": FORMAT, "position": self.position}, self._curator.state())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot of the same public configuration (the caller has compared fingerprints)."""
+        self._curator.restore(snapshot.arrays)
+        self._latest = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Names everything public that the encoding and the noise depend on: a state goes on under no other."""
+        return fingerprint(
+            self.task,
+            {
+                "columns": list(self.query.moments.facts.columns),
+                "strategy": self.query.strategy.to_dict(),
+                "sigma": self.query.sigma,
+                "target_scale": self.query.moments.target_scale,
+                **self._public,
+            },
+        )
+
+
+def open_moments(
+    task: StreamTask,
+    encoding: Encoding,
+    *,
+    facts: RowFacts | None = None,
+    transform: Callable[[Rows], Rows] | None = None,
+    solve: Solve = solve_moments,
+    public: Mapping[str, Any] | None = None,
+) -> MomentsProcess:
+    """A process for the stream, planned and priced; nothing is charged or read.
+
+    Args:
+        task: the public arguments.
+        encoding: how records become rows.
+        facts: the public facts of the rows that `transform` makes, where it is given.
+        transform: a public map of rows, record by record (a sketch): what it gives obeys `facts` whatever the records hold.
+        solve: how a model is computed from noisy moments: post-processing.
+        public: what else belongs into the plan and the fingerprint (a sketch's seed, a solver's settings).
+    """
+    problem = check_stream(task, encoding)
+    query = plan_moments(task, encoding.facts if facts is None else facts)
+    return MomentsProcess(task, problem, query, transform=transform, solve=solve, public=public)
+
+
+def charge(task: StreamTask, process: Process, stream_id: str) -> Charge | None:
+    """Charge all releases of a stream to the task's ledger, once for each `stream_id`; None without a ledger."""
+    if task.ledger is None or task.dataset is None:
+        return None
+    return task.ledger.open_stream(
+        task.dataset,
+        stream_id,
+        process.event,
+        budget=task.budget,
+        neighbours=task.neighbours,
+        what=task.what,
+        detail={"schedule": task.schedule.to_dict()},
+        test_key=task.key is not None,
+    )
+
+
+def statement(
+    task: StreamTask, process: Process, paid: Charge | None, noise: tuple[Mapping[str, Any], ...]
+) -> PrivacyStatement:
+    """What the models of a stream guarantee, all releases up to the horizon together."""
+    known = task.schedule.horizon
+    return PrivacyStatement(
+        event=process.event,
+        budget=task.budget,
+        neighbours=task.neighbours,
+        unit="record",
+        records_per_unit=1,
+        records=process.position if known is None else known,
+        not_private=""
+        if task.budget.is_private and task.key is None
+        else "test_key"
+        if task.budget.is_private
+        else "epsilon",
+        ledger=None if task.ledger is None else task.ledger.address,
+        dataset=task.dataset,
+        charge=None if paid is None else paid.number,
+        query_noise=noise,
+        horizon=task.records,
+    )
+
+
+def fingerprint(task: StreamTask, more: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of a task's public facts, those of its rows' and noise's in `more` included."""
+    facts = {
+        "format": FORMAT,
+        "what": task.what,
+        "domain": task.domain.to_dict(),
+        "fit_intercept": task.fit_intercept,
+        "budget": task.budget.to_dict(),
+        "neighbours": str(task.neighbours),
+        "schedule": task.schedule.to_dict(),
+        "window": task.window_steps,
+        "decay": task.decay,
+        "test_key": task.key is not None,
+        **more,
+    }
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=True)
+    return hashlib.sha256(text.encode()).hexdigest()
