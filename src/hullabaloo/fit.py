@@ -252,13 +252,14 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding
     prepared = prepare(task, encoding, source.n_rows if count_is_public(task) else None)
     charge = _charge(prepared)
     try:
-        release = _answer(prepared, encoding.encode(source, target, weight=weight), charge)
+        release = answer(prepared, encoding.encode(source, target, weight=weight), charge)
     except MemoryError:  # NumPy's own words hold the number of rows
         raise MemoryError("The machine has not enough memory for this fit. A charge that was made stays.") from None
     return Fitted(release, prepared, names=source.schema.names)
 
 
-def _answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
+def answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
+    """Carry a prepared fit out on encoded rows; what it costs has been charged, or is not counted."""
     task, plan = prepared.task, prepared.plan
     curator = Curator(rows, plan.quotes, key=task.key)  # type: ignore[arg-type]  # the menu made these quotes
     try:
