@@ -73,7 +73,7 @@ _EXPORTS = {
     "plan": "planner",
     "private_pipeline": "linear_model",
 }
-_MODULES = ("report",)
+_MODULES = ("report", "streaming")
 
 __all__ = [
     "BoundedCardinality",
@@ -141,10 +141,11 @@ __all__ = [
     "plan",
     "private_pipeline",
     "report",
+    "streaming",
 ]
 
 if TYPE_CHECKING:
-    from hullabaloo import report
+    from hullabaloo import report, streaming
     from hullabaloo.data import Categorical, Domain, Numeric
     from hullabaloo.geometry import (
         BoundedCardinality,

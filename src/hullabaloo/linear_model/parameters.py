@@ -1,7 +1,7 @@
 """The types of an estimator's parameters, checked before anything else: `__init__` only stores."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,13 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 }
 
 
-def check_types(model: Any) -> None:
-    """Refuse a parameter of the wrong type with a sentence that says how to write it.
+def check_types(model: Any, names: Iterable[str] = tuple(_KINDS)) -> None:
+    """Refuse a parameter of the wrong type, of those named, with a sentence that says how to write it.
 
     Raises:
         InvalidParameter: a parameter has a type that it cannot have.
     """
-    for name in _KINDS:
+    for name in names:
         _check(model, name)
 
 

@@ -1,1 +1,40 @@
-"""Streams: models that are current and private while records arrive."""
+"""Streams: models that are current and private while records arrive. Everything is imported on first use (PEP 562)."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_EXPORTS = {
+    "IncrementalRegression": "incremental_regression",
+    "PrivateStream": "base",
+    "RiverRegressor": "for_river",
+    "StreamModel": "model",
+    "load": "model",
+}
+
+__all__ = [
+    "IncrementalRegression",
+    "PrivateStream",
+    "RiverRegressor",
+    "StreamModel",
+    "load",
+]
+
+if TYPE_CHECKING:
+    from hullabaloo.streaming.base import PrivateStream
+    from hullabaloo.streaming.for_river import RiverRegressor
+    from hullabaloo.streaming.incremental_regression import IncrementalRegression
+    from hullabaloo.streaming.model import StreamModel, load
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(
+            f"module 'hullabaloo.streaming' has no attribute {name!r}; public names are {', '.join(__all__)}"
+        )
+    value = getattr(import_module(f"hullabaloo.streaming.{_EXPORTS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

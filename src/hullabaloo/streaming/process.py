@@ -55,6 +55,11 @@ class Process(ABC):
 
     @property
     @abstractmethod
+    def fingerprint(self) -> str:
+        """Names everything public that exact sums and noise depend on: a saved state goes on under no other."""
+
+    @property
+    @abstractmethod
     def position(self) -> int:
         """Records taken."""
 

@@ -1,0 +1,448 @@
+"""What every private stream shares: parameters, opening, taking records in tables or one by one, reading, copies."""
+
+import inspect
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.utils import Tags
+
+from hullabaloo.data import Domain, Encoding, TargetScale, open_table
+from hullabaloo.data.targets import BoundedTarget
+from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
+from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.linear_model.parameters import check_types, declared
+from hullabaloo.linear_model.structure_files import shape_to_dict
+from hullabaloo.linear_model.summary import Summary
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.streaming.intake import Intake
+from hullabaloo.streaming.journal import Journal
+from hullabaloo.streaming.parameters import check_stream
+from hullabaloo.streaming.process import Process
+
+Array = npt.NDArray[np.float64]
+
+SEE_BELOW = "Parameters, attributes and methods: see `PrivateStream`."
+_COPY = (
+    "This is a copy of a stream (a pickle, a deepcopy, or what a worker process got). It holds what was released and predicts; it cannot "
+    "learn, because the exact sums that a stream goes on from never leave it. Go on with the original, open it from its state file, "
+    "or begin a new stream with sklearn.base.clone(model)."
+)
+
+
+class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
+    """Abstract base of the private streams; see a concrete one for what it learns.
+
+    Records are taken in order and counted by `position_`, which is public. A model is released when the records of a step are
+    complete, at positions fixed beforehand; noise of a step is drawn once. The guarantee is for one record at one position
+    (replaced by any other, or absent), and holds for all releases up to the horizon together; reading them costs nothing.
+
+    Parameters (all keyword-only, stored untouched):
+        budget: `hb.Budget(epsilon, delta)`, what all releases up to the horizon may cost together; no default.
+        domain: `hb.Domain(...)`, what is declared about the records without looking at them; no default.
+        horizon: the largest number of records that the stream may take; None when it is not known.
+        every: a release after every so many records, or a tuple of positions; "auto" is about 1024 releases.
+        constraint: a convex set on the unit domain; excludes `penalty`.
+        penalty: a convex penalty on the unit domain; excludes `constraint`.
+        fit_intercept: whether a constant column is added.
+        neighbours: "replace-one" (default) or "add-or-remove".
+        mechanism: how sums are released continually: "auto", or one of the names of `hullabaloo.noise.continual`.
+        window: only the latest so many records count; None for all.
+        half_life: a record counts half after so many later ones; None for no forgetting.
+        ledger, dataset: where the stream is charged, once, before the first record; as for other estimators.
+        state: the path of the state file, from which the stream goes on after a crash. It holds exact sums: private data.
+        key_file: the path of a key that the state file is encrypted with.
+        test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
+
+    Attributes:
+        position_: how many records were taken.
+        released_at_: the position of the model that is read; 0 before the first release.
+        coef_, intercept_: of the model of the last release, in the user's units.
+        statement_: the privacy statement, of all releases up to the horizon together.
+        feature_names_out_: names of the encoded columns that coefficients belong to.
+        n_features_in_, feature_names_in_: as in scikit-learn.
+    """
+
+    _intake: Intake | None = None
+    _copied: Any = None
+    _is_copy = False
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Give a stream's help() the parameters and attributes that are described here once for all."""
+        super().__init_subclass__(**keywords)
+        if cls.__doc__ and PrivateStream.__doc__:
+            shared = inspect.cleandoc(PrivateStream.__doc__).partition("\n\n")[2]
+            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(SEE_BELOW, shared)
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        domain: Domain | None = None,
+        horizon: int | None = None,
+        every: int | tuple[int, ...] | str = "auto",
+        constraint: ConvexSet | None = None,
+        penalty: Penalty | None = None,
+        fit_intercept: bool = True,
+        neighbours: str | Neighbours = "replace-one",
+        mechanism: str = "auto",
+        window: int | None = None,
+        half_life: float | None = None,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        state: str | Path | None = None,
+        key_file: str | Path | None = None,
+        test_key: TestKey | bytes | None = None,
+    ) -> None:
+        self.budget = budget
+        self.domain = domain
+        self.horizon = horizon
+        self.every = every
+        self.constraint = constraint
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.neighbours = neighbours
+        self.mechanism = mechanism
+        self.window = window
+        self.half_life = half_life
+        self.ledger = ledger
+        self.dataset = dataset
+        self.state = state
+        self.key_file = key_file
+        self.test_key = test_key
+
+    # ---- what a concrete stream says of itself ----------------------------------------------------------------------
+
+    @abstractmethod
+    def _open(self, encoding: Encoding) -> Process:
+        """Plan from public facts: refuses what does not go together; reads, draws and charges nothing."""
+
+    @abstractmethod
+    def _target(self) -> tuple[TargetScale, str | None]:
+        """How the target is scaled, and the column that is a known exposure; refuses targets that cannot be learned."""
+
+    @abstractmethod
+    def _released_model(self, release: Release, position: int, encoding: Encoding) -> Any:
+        """The frozen model of a release: `predict`, `predict_one`, `coef_`, `intercept_`, `statement`, `summary`; picklable."""
+
+    @abstractmethod
+    def _settings(self) -> dict[str, Any]:
+        """JSON-ready public parameters beyond those of every stream, for the header of the state file and the released model."""
+
+    # ---- taking records -------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Begin a new stream and take the whole table, in its order.
+
+        Args:
+            X: rows: an array, a sparse matrix, a dataframe, or the path of a Parquet or CSV file.
+            y: targets, (n,) or (n, k); None when X has the columns that the domain names as targets.
+            sample_weight: nonnegative weights, (n,); the domain must declare their maximum.
+
+        Raises:
+            InvalidParameter: an argument, the declared schema or the horizon does not fit; or a state file exists. Nothing was spent.
+            LedgerError: the ledger refuses; nothing was read or spent.
+        """
+        if self._is_copy:
+            raise NotReleased(_COPY)
+        if self.state is not None and Path(self.state).exists():
+            raise InvalidParameter(
+                f"A fit begins a new stream, and there is a state file at {self.state} already, whose stream it would end. Go on from it "
+                "with partial_fit, or name another file. Nothing was read or charged."
+            )
+        self.close()
+        self._intake = None
+        return self._take_table(X, y, sample_weight, fresh=True)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take the records of a table, in its order; the first call opens the stream, from its state file where there is one.
+
+        Parameters and errors are those of `fit`. A table that the horizon has no room for is refused whole.
+        """
+        if self._is_copy:
+            raise NotReleased(_COPY)
+        return self._take_table(X, y, sample_weight, fresh=False)
+
+    def learn_one(self, x: Mapping[str, Any], y: Any = None) -> None:
+        """Take one record, a mapping from feature to value: unknown keys are ignored, a missing key is a missing value.
+
+        Args:
+            x: the record; where the domain declares a weight, under its name.
+            y: the target's value; of several targets, a mapping from target to value or a list of values.
+
+        Records wait until about a thousand are taken together, or until somebody reads beyond a release: what is seen is as if
+        they were taken one by one. `checkpoint` and `close` take and save what waits.
+        """
+        intake = self._intake
+        if intake is None:
+            intake = self.begin()._live()
+        intake.learn(x, y)
+
+    def begin(self, *, feature_names: list[str] | None = None, n_features: int | None = None) -> Self:
+        """Open the stream without taking a record: charge it, or restore it from its state file. Nothing where it is open.
+
+        Args:
+            feature_names, n_features: the columns of a prepared matrix, where the domain is a `row_norm` only.
+        """
+        if self._is_copy:
+            raise NotReleased(_COPY)
+        if self._intake is None:
+            domain, scale, exposure = self._declared()
+            intercept = bool(self.fit_intercept)
+            encoding = domain.encoding(
+                feature_names, n_features, fit_intercept=intercept, scale=scale, exposure=exposure
+            )
+            self._start(encoding)
+        return self
+
+    def checkpoint(self) -> Self:
+        """Take the records that wait and save the state, also between two releases."""
+        self._live().checkpoint()
+        return self
+
+    def close(self) -> None:
+        """Take what waits, save, and let the state file go; what was released can still be read."""
+        if self._intake is not None:
+            self._intake.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- reading: post-processing of what was released ------------------------------------------------------------
+
+    @property
+    def position_(self) -> int:
+        """How many records were taken, those that wait included."""
+        return self._live().position
+
+    @property
+    def released_at_(self) -> int:
+        """The position of the last release; 0 before the first."""
+        model = self._read()
+        return 0 if model is None else int(model.position)
+
+    def model_at(self) -> Any:
+        """The model of the last release, frozen: it predicts, and can be saved, copied and sent anywhere, at no cost.
+
+        Raises:
+            NotFittedError: nothing was released yet; it says at which position the first release comes.
+        """
+        model = self._read()
+        if model is None:
+            raise NotFittedError(self._not_yet())
+        return model
+
+    def predict(self, X: Any) -> Any:
+        """Predictions of the model of the last release."""
+        return self.model_at().predict(X)
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The prediction for one record; before the first release the middle of the declared bounds, which knows nothing."""
+        intake = self._intake
+        model = self._read() if intake is not None or self._is_copy else None
+        return self._knowing_nothing() if model is None else model.predict_one(x)
+
+    def summary(self, *, confidence: float = 0.95) -> Summary:
+        """Coefficients of the last release with standard errors, split into sampling and privacy noise, and intervals."""
+        summary: Summary = self.model_at().summary(confidence=confidence)
+        return summary
+
+    @property
+    def coef_(self) -> Any:
+        """Coefficients of the last release, in the user's units."""
+        return self.model_at().coef_
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept of the last release, in the user's units."""
+        return self.model_at().intercept_
+
+    @property
+    def statement_(self) -> PrivacyStatement:
+        """The privacy statement, of all releases up to the horizon together."""
+        statement: PrivacyStatement = self.model_at().statement
+        return statement
+
+    @property
+    def feature_names_out_(self) -> Any:
+        """Names of the encoded columns that coefficients belong to."""
+        return self.model_at().feature_names_out_
+
+    # ---- inside ---------------------------------------------------------------------------------------------------
+
+    def _declared(self) -> tuple[Domain, TargetScale, str | None]:
+        domain = declared(self)
+        check_types(self, ("budget", "domain", "fit_intercept", "ledger", "dataset", "test_key"))
+        check_stream(self)
+        if domain.unit is not None:
+            raise DomainError(
+                f"The domain declares the unit {domain.unit!r}, and a stream protects single records: which of a person's records are "
+                "kept would depend on records far apart. Leave the unit out; a person with k records then has the guarantee for k "
+                "of them, which the statement prints."
+            )
+        return domain, *self._target()
+
+    @property
+    def _schedule(self) -> Schedule:
+        return Schedule.of(self.horizon, self.every)
+
+    def _ledger(self) -> Ledger | None:
+        return Ledger(self.ledger) if isinstance(self.ledger, str) else self.ledger
+
+    def _key(self) -> TestKey | None:
+        return TestKey(self.test_key) if isinstance(self.test_key, bytes) else self.test_key
+
+    def _take_table(self, X: Any, y: Any, weight: Any, *, fresh: bool) -> Self:
+        domain, scale, exposure = self._declared()
+        if len(domain.targets) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Its one column is the target.",
+                DataConversionWarning,
+                stacklevel=3,
+            )
+        source = open_table(X)
+        if self._intake is None:
+            intercept = bool(self.fit_intercept)
+            encoding = domain.encoding_for(
+                source, y, weight=weight, fit_intercept=intercept, scale=scale, exposure=exposure
+            )
+            count = source.n_rows
+            if fresh and count < 1:
+                raise InvalidParameter(
+                    "A fit needs at least one record: found 0 sample(s). Pass a table that has rows."
+                )
+            self._start(encoding, room_for=count, names=source.schema.names)
+        intake = self._live()
+        encoding = intake.encoding
+        domain.encoding_for(source, y, weight=weight)  # its declared schema, before anything is taken
+        intake.take(source.n_rows, lambda: encoding.encode(source, y, weight=weight))
+        return self
+
+    def _start(self, encoding: Encoding, *, room_for: int = 0, names: tuple[str, ...] | None = None) -> None:
+        """Plan, charge, restore: in this order, and nothing is read before."""
+        process = self._open(encoding)
+        horizon = process.schedule.horizon
+        if horizon is not None and room_for > horizon:
+            raise InvalidParameter(
+                f"A table of {room_for} records was given to a stream with a horizon of {horizon}, for which its noise is calibrated. "
+                "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
+            )
+        ledger, test_key = self._ledger(), self._key()
+        assert self.budget is not None
+
+        def charge(stream: str) -> Charge:
+            assert ledger is not None
+            assert self.dataset is not None
+            return ledger.open_stream(
+                self.dataset,
+                stream,
+                process.event,
+                budget=self.budget,
+                neighbours=Neighbours.parse(self.neighbours),
+                what=type(self).__name__,
+                detail={"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)},
+                test_key=test_key is not None,
+            )
+
+        journal, snapshot = Journal.begin(
+            state=self.state,
+            key_file=self.key_file,
+            fingerprint=process.fingerprint,
+            public=self._public(encoding),
+            ledger=ledger,
+            dataset=self.dataset,
+            charge=charge,
+        )
+        address = None if ledger is None else ledger.address
+        number = None if journal.charge is None else journal.charge.number
+
+        def model(release: Release, position: int) -> Any:
+            statement = replace(release.statement, ledger=address, dataset=self.dataset, charge=number)
+            return self._released_model(replace(release, statement=statement), position, encoding)
+
+        self.n_features_in_ = encoding.n_features_in
+        if names is not None and encoding.feature_names_in is not None:
+            self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
+        self._intake = Intake(encoding, process, journal, snapshot, model)
+
+    def _public(self, encoding: Encoding) -> dict[str, Any]:
+        """The public configuration, JSON-ready: what a state file says of itself."""
+        assert self.budget is not None
+        assert self.domain is not None
+        return {
+            "stream": type(self).__name__,
+            "budget": self.budget.to_dict(),
+            "domain": self.domain.to_dict(),
+            "columns": list(encoding.facts.columns),
+            **self._schedule.to_dict(),
+            "constraint": shape_to_dict(self.constraint, encoding),
+            "penalty": shape_to_dict(self.penalty, encoding),
+            "fit_intercept": bool(self.fit_intercept),
+            "neighbours": str(Neighbours.parse(self.neighbours)),
+            "mechanism": self.mechanism,
+            "window": self.window,
+            "half_life": self.half_life,
+            "test_key": self.test_key is not None,
+            **self._settings(),
+        }
+
+    def _live(self) -> Intake:
+        if self._intake is None:
+            raise NotFittedError(_COPY if self._is_copy else self._not_yet())
+        return self._intake
+
+    def _read(self) -> Any:
+        """The model of the last release; None before the first."""
+        return self._copied if self._is_copy else self._live().read()
+
+    def _not_yet(self) -> str:
+        name = type(self).__name__
+        if self._intake is None and not self._is_copy:
+            return f"This {name} instance is not fitted yet. Call 'fit' or 'partial_fit' with records before using this estimator."
+        first = self._schedule.position(1)
+        found = "it is a copy made before that" if self._is_copy else f"{self.position_} are in"
+        return (
+            f"This {name} has released nothing yet, so there is no model to read: its first release comes after {first} records, and "
+            f"{found}. Positions of releases are fixed before records are read; every=... sets them."
+        )
+
+    def _knowing_nothing(self) -> Any:
+        """The middle of each target's declared bounds."""
+        targets = declared(self).targets
+        middles = {t.names[0]: t.lo / 2 + t.hi / 2 for t in targets if isinstance(t, BoundedTarget)}
+        return next(iter(middles.values())) if len(middles) == 1 else middles
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return (self._intake is not None or self._is_copy) and self._read() is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What may leave: parameters, the public schema, and the released model. Never sums, noise or records."""
+        state = self.get_params(deep=False)
+        state |= {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
+        if self._intake is not None or self._is_copy:
+            state |= {"_is_copy": True, "_copied": self._read()}
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags

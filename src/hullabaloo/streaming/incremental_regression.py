@@ -1,0 +1,123 @@
+"""Private incremental linear regression: least squares that is current while records arrive."""
+
+from typing import Any, ClassVar, final
+
+from hullabaloo.data import Encoding
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.not_in_file import refuse_unknown
+from hullabaloo.linear_model.parameters import one_of
+from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.solvers.moments import solve_moments
+from hullabaloo.streaming.hinge import StreamTask, open_moments
+from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
+from hullabaloo.streaming.process import Process
+from hullabaloo.streaming.regressor import StreamRegressor
+
+
+@final
+class IncrementalRegression(StreamRegressor):
+    """Private least squares over a stream: after every step, minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over the records so far.
+
+    PrivIncReg1 of Kasiviswanathan, Nissim and Jin (2017): the running sums of `x xᵀ` and `x yᵀ` are released continually, as one
+    stream of `a aᵀ`, `a = (x, κy)`, in place of two with half the budget each; every model is post-processing of them. Several
+    targets share the release. A target of 0 and 1 makes a linear probability model.
+
+    Parameters beyond those of every stream:
+        solver: "moments" (default), which mends the noisy moments and solves to the last digits; or
+            "noisy_projected_gradient", the paper's own procedure, for reference (a set is needed).
+
+    Parameters, attributes and methods: see `PrivateStream`.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> domain = hb.Domain(features={"a": (0, 10), "b": (0, 10)}, target=(-5, 5), indicators=False)
+        >>> stream = hb.streaming.IncrementalRegression(
+        ...     budget=hb.Budget(1.0, 1e-8), domain=domain, horizon=10_000, every=1_000
+        ... )
+        >>> for i in range(2_500):
+        ...     stream.learn_one({"a": i % 11, "b": i % 7}, 0.3 * (i % 11) - 0.2 * (i % 7))
+        >>> stream.position_, stream.released_at_, stream.coef_.shape
+        (2500, 2000, (2,))
+    """
+
+    SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        domain: Any = None,
+        horizon: int | None = None,
+        every: int | tuple[int, ...] | str = "auto",
+        constraint: ConvexSet | None = None,
+        penalty: Penalty | None = None,
+        solver: str = "moments",
+        fit_intercept: bool = True,
+        neighbours: str | Neighbours = "replace-one",
+        mechanism: str = "auto",
+        window: int | None = None,
+        half_life: float | None = None,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        state: Any = None,
+        key_file: Any = None,
+        test_key: TestKey | bytes | None = None,
+    ) -> None:
+        super().__init__(
+            budget=budget,
+            domain=domain,
+            horizon=horizon,
+            every=every,
+            constraint=constraint,
+            penalty=penalty,
+            fit_intercept=fit_intercept,
+            neighbours=neighbours,
+            mechanism=mechanism,
+            window=window,
+            half_life=half_life,
+            ledger=ledger,
+            dataset=dataset,
+            state=state,
+            key_file=key_file,
+            test_key=test_key,
+        )
+        self.solver = solver
+
+    def _open(self, encoding: Encoding) -> Process:
+        constraint, penalty = chosen(self, encoding)  # type: ignore[arg-type]  # the two parameters and `_default` are all it asks
+        refuse_unknown(constraint, penalty)
+        paper = one_of("solver", self.solver, self.SOLVERS) == "noisy_projected_gradient"
+        if paper:
+            check_bounded(constraint)
+        return open_moments(
+            self._task(constraint, penalty), encoding, solve=noisy_projected_gradient if paper else solve_moments
+        )
+
+    def _task(self, constraint: ConvexSet | None, penalty: Penalty) -> StreamTask:
+        assert self.budget is not None
+        assert self.domain is not None
+        return StreamTask(
+            what=type(self).__name__,
+            domain=self.domain,
+            budget=self.budget,
+            neighbours=Neighbours.parse(self.neighbours),
+            schedule=self._schedule,
+            constraint=constraint,
+            penalty=penalty,
+            fit_intercept=bool(self.fit_intercept),
+            mechanism=self.mechanism,
+            window=self.window,
+            half_life=self.half_life,
+            ledger=self._ledger(),
+            dataset=self.dataset,
+            key=self._key(),
+        )
+
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return None, NoPenalty()
+
+    def _settings(self) -> dict[str, Any]:
+        return {"solver": self.solver}

@@ -1,0 +1,244 @@
+"""What a stream has released so far, frozen: predictions, statement and position, and no records."""
+
+import html
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo._version import __version__
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.data.targets import BoundedTarget
+from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.linear_model.structure_files import penalty_in_file, set_in_file, shape_to_dict
+from hullabaloo.linear_model.summary import Summary, summarise
+from hullabaloo.losses import AnyLoss, Squared
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.streaming.single import SinglePredictor
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+Array = npt.NDArray[np.float64]
+FORMAT = "hullabaloo stream model"
+FORMAT_VERSION = 1
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamModel:
+    """The model that a stream of numbers released after `position` records; reading, copying and keeping it costs nothing.
+
+    Predictions are cut off at the declared bounds of the target: every target was clipped to them before it was learned from, so that a
+    prediction outside is further from all of them than the bound. Where the target is 0 or 1, predictions are chances.
+
+    Attributes:
+        estimator: the class whose stream released it.
+        domain: the declaration that rows are read by.
+        encoding_: the public map from rows to the unit domain.
+        release_: everything released, on the unit domain.
+        position: how many records were in at the release.
+        schedule: the positions of all releases up to the horizon.
+        constraint, penalty: what the coefficients were fitted with.
+        settings: public settings of the stream.
+        named: whether the first table had names.
+    """
+
+    estimator: str
+    domain: Domain
+    encoding_: Encoding
+    release_: Release
+    position: int
+    schedule: Schedule
+    constraint: ConvexSet | None
+    penalty: Penalty | None
+    settings: Mapping[str, Any]
+    named: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is released, without what is remembered for speed."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee, of all releases up to the horizon together."""
+        return self.release_.statement
+
+    statement_ = statement
+    ledger = None
+
+    @cached_property
+    def _user(self) -> tuple[Array, Array]:
+        return self.encoding_.coefficients_to_user(self.release_.theta)
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients in the user's units, (p,), or (k, p) of several targets; named `feature_names_out_`."""
+        coef = self._user[0]
+        return coef[0] if coef.shape[0] == 1 else coef
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept in the user's units, a float or (k,)."""
+        intercept = self._user[1]
+        return float(intercept[0]) if intercept.shape[0] == 1 else intercept
+
+    @property
+    def feature_names_out_(self) -> Any:
+        """Names of the encoded columns that coefficients belong to."""
+        return np.asarray(self.encoding_.feature_names_out, dtype=object)
+
+    @cached_property
+    def _bounds(self) -> Array:
+        return np.array([(t.lo, t.hi) for t in self.encoding_.targets if isinstance(t, BoundedTarget)]).T
+
+    @cached_property
+    def _single(self) -> SinglePredictor:
+        return SinglePredictor(self.encoding_, self.release_.theta)
+
+    def _cut(self, unit: Array) -> Array:
+        values = unit * self.encoding_.target_scale + self.encoding_.prediction_offset
+        return np.clip(values, self._bounds[0], self._bounds[1])
+
+    def predict(self, X: Any) -> Array:
+        """Predictions in the target's units, cut off at its declared bounds; (n,) or (n, k)."""
+        values = self._cut(self.encoding_.predictions(X, self.release_.theta))
+        return values[:, 0].copy() if values.shape[1] == 1 else values
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The prediction for one record: a float, or one by target's name; unknown keys are ignored, missing ones are missing values."""
+        values = self._cut(self._single(x))
+        if values.size == 1:
+            return float(values[0])
+        return dict(zip(self.encoding_.facts.targets, map(float, values), strict=True))
+
+    def summary(self, *, confidence: float = 0.95) -> Summary:
+        """Coefficients with standard errors, split into sampling and privacy noise, and intervals."""
+        return summarise(cast("PrivateLinearModel", self), confidence)
+
+    def __str__(self) -> str:
+        horizon = "an unknown horizon" if self.schedule.horizon is None else f"a horizon of {self.schedule.horizon:,}"
+        return f"{self.estimator} after {self.position:,} records, of a stream with {horizon}\n{self.summary()}"
+
+    def __repr__(self) -> str:
+        return f"StreamModel({self.estimator}, position={self.position}, horizon={self.schedule.horizon})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.summary()._repr_html_()}"
+
+    # ---- what summaries and cards ask of a model ------------------------------------------------------------------
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return Squared()
+
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return None, NoPenalty()
+
+    def _meaning(self) -> str:
+        return ""
+
+    def _axis(self, target: str) -> str:
+        return target
+
+    # ---- files ----------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values."""
+        encoding = self.encoding_
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "library_version": __version__,
+            "estimator": self.estimator,
+            "domain": self.domain.to_dict(),
+            "fit_intercept": encoding.fit_intercept,
+            "columns": {
+                "named": self.named,
+                "names": None if encoding.feature_names_in is None else list(encoding.feature_names_in),
+                "n_features": encoding.n_features_in,
+            },
+            "constraint": shape_to_dict(self.constraint, encoding),
+            "penalty": shape_to_dict(self.penalty, encoding),
+            "position": self.position,
+            "schedule": self.schedule.to_dict(),
+            "settings": dict(self.settings),
+            "release": self.release_.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "StreamModel":
+        """Read what `to_dict` gave."""
+        domain, columns, schedule = Domain.from_dict(data["domain"]), data["columns"], data["schedule"]
+        release = Release.from_dict(data["release"])
+        return cls(
+            estimator=str(data["estimator"]),
+            domain=domain,
+            encoding_=domain.encoding(columns["names"], columns["n_features"], fit_intercept=data["fit_intercept"]),
+            release_=replace(release, plan=dict(release.plan)),
+            position=int(data["position"]),
+            schedule=Schedule.of(schedule["horizon"], schedule["every"]),
+            constraint=set_in_file(data["constraint"]),
+            penalty=penalty_in_file(data["penalty"]),
+            settings=dict(data["settings"]),
+            named=bool(columns["named"]),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as versioned JSON, atomically: released numbers and declarations, no records."""
+        path = Path(path)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
+
+    @classmethod
+    def load(cls, path: str | Path) -> "StreamModel":
+        """Read a saved model.
+
+        Raises:
+            InvalidParameter: there is no such file, or it is none that `save` wrote, or of another version.
+        """
+        path = Path(path)
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InvalidParameter(
+                f"There is no saved model at {path}. Check the path, or save one with stream.model_at().save(path)."
+            ) from None
+        except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
+            raise InvalidParameter(f"{path} cannot be read as a saved model (it is not JSON: {error}).") from error
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise InvalidParameter(
+                f"{path} is JSON but not the model of a stream; stream.model_at().save(path) writes one. Other models of "
+                "Hullabaloo are read by hb.load(path)."
+            )
+        if data.get("format_version") != FORMAT_VERSION:
+            raise InvalidParameter(
+                f"{path} has format version {data.get('format_version')!r}, and this library reads version {FORMAT_VERSION}. Use "
+                f"the library version that wrote it ({data.get('library_version')!r}) or a newer one."
+            )
+        try:
+            return cls.from_dict(data)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, HullabalooError):
+                raise
+            raise InvalidParameter(
+                f"{path} says it is a {FORMAT} file, but an entry is missing or malformed ({error}). It was changed or cut off "
+                "after it was written; restore the original file."
+            ) from error
+
+
+def load(path: str | Path) -> StreamModel:
+    """Read a model that `StreamModel.save` wrote."""
+    return StreamModel.load(path)

@@ -1,0 +1,61 @@
+"""Records that come one by one, as mappings from feature to value: gathered as columns, read by the domain's own rules."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.numbers import numbers_of
+from hullabaloo.data.table import CELLS, Table, TableSchema
+
+_PLAIN = {float, int, bool, np.float64}
+"""Types of which NumPy makes the same float64 as `float` does."""
+
+
+@final
+class RecordTable(Table):
+    """Columns of Python cells, with names where they have some."""
+
+    def __init__(self, columns: Sequence[Sequence[Any]], names: tuple[str, ...] | None, rows: int) -> None:
+        self._columns = columns
+        self._names = names
+        self._rows = rows
+
+    @property
+    def schema(self) -> TableSchema:
+        """See `Table`; cells are read one by one, whatever they are."""
+        width = len(self._columns)
+        return TableSchema(self._names, ("unknown",) * width, (CELLS,) * width)
+
+    @property
+    def n_rows(self) -> int:
+        """See `Table`."""
+        return self._rows
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See `Table`."""
+        out = np.empty((self._rows, len(columns)))
+        for place, column in enumerate(columns):
+            out[:, place] = _floats(self._columns[column])
+        return out
+
+    def cells(self, column: int) -> list[Any]:
+        """See `Table`."""
+        return list(self._columns[column])
+
+
+def _floats(cells: Sequence[Any]) -> NDArray[np.float64]:
+    """`numbers_of`, at the speed of NumPy where every cell is a plain number."""
+    if set(map(type, cells)) <= _PLAIN:
+        try:
+            return np.array(cells, dtype=np.float64)
+        except OverflowError:  # a whole number beyond float64
+            pass
+    return numbers_of(list(cells))
+
+
+def table_of(records: Sequence[tuple[Any, ...]], names: tuple[str, ...] | None, width: int) -> RecordTable:
+    """A table of records that have `width` cells each."""
+    columns = list(zip(*records, strict=True)) if records else [()] * width
+    return RecordTable(columns, names, len(records))

@@ -1,0 +1,45 @@
+"""What private streams of numbers share: a target with declared bounds, and the frozen linear model of each release."""
+
+from abc import ABC
+
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import Tags
+
+from hullabaloo.data import Encoding, TargetScale
+from hullabaloo.data.targets import ClassTarget
+from hullabaloo.errors import DomainError
+from hullabaloo.release import Release
+from hullabaloo.streaming.base import PrivateStream
+from hullabaloo.streaming.model import StreamModel
+
+
+class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
+    """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds."""
+
+    def _target(self) -> tuple[TargetScale, str | None]:
+        if self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets):
+            raise DomainError(
+                f"{type(self).__name__} learns numbers, and the domain declares classes. Declare target={{'column': (0, 1)}} where the "
+                "column holds 0 and 1: predictions are then chances, cut off at 0 and 1."
+            )
+        return TargetScale.SYMMETRIC, None
+
+    def _released_model(self, release: Release, position: int, encoding: Encoding) -> StreamModel:
+        settings = {"mechanism": self.mechanism, "window": self.window, "half_life": self.half_life, **self._settings()}
+        return StreamModel(
+            estimator=type(self).__name__,
+            domain=encoding.domain,
+            encoding_=encoding,
+            release_=release,
+            position=position,
+            schedule=self._schedule,
+            constraint=self.constraint,
+            penalty=self.penalty,
+            settings=settings,
+            named=hasattr(self, "feature_names_in_"),
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
+        return tags
