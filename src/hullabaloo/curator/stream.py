@@ -80,7 +80,6 @@ class StreamCurator:
 
     def moments(self) -> NoisyMoments | None:
         """The noisy moments after the last completed step, in mean form; None before the first. Free: nothing is drawn."""
-        self.__check_owner()
         step, last = self.__mechanism.step, self.__mechanism.last
         if step == 0 or last is None:
             return None

@@ -1,6 +1,6 @@
 """The hinge of streams: from public arguments to a process that holds a stream's curator, its price and its releases.
 
-Validate → plan here; the charge is made by `charge`, which the estimator calls through its journal; only then records are taken.
+Validate → plan here; the estimator charges the process's event through its journal; only then it hands over records.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.fit import Task, allowance, check, problem_of
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.ledger import Ledger
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours
@@ -172,7 +172,6 @@ class MomentsProcess(Process):
         public: Mapping[str, Any] | None = None,
     ) -> None:
         self.task, self.problem, self.query, self.schedule = task, problem, query, query.schedule
-        self.charge: Charge | None = None  # set by whoever has charged, for the statements
         self._transform, self._solve, self._public = transform, solve, dict(public or {})
         self._curator = StreamCurator(query, key=task.key)
         self._latest: tuple[int, Release] | None = None
@@ -213,7 +212,7 @@ class MomentsProcess(Process):
         )
         release = Release(
             theta=solution.theta,
-            statement=statement(self.task, self, self.charge, (self.query.to_dict(),)),
+            statement=statement(self.task, self, (self.query.to_dict(),)),
             plan=plan.to_dict(),
             privacy_covariance=solution.privacy_covariance,
             sampling_covariance=solution.sampling_covariance,
@@ -271,27 +270,9 @@ def open_moments(
     return MomentsProcess(task, problem, query, transform=transform, solve=solve, public=public)
 
 
-def charge(task: StreamTask, process: Process, stream_id: str) -> Charge | None:
-    """Charge all releases of a stream to the task's ledger, once for each `stream_id`; None without a ledger."""
-    if task.ledger is None or task.dataset is None:
-        return None
-    return task.ledger.open_stream(
-        task.dataset,
-        stream_id,
-        process.event,
-        budget=task.budget,
-        neighbours=task.neighbours,
-        what=task.what,
-        detail={"schedule": task.schedule.to_dict()},
-        test_key=task.key is not None,
-    )
-
-
-def statement(
-    task: StreamTask, process: Process, paid: Charge | None, noise: tuple[Mapping[str, Any], ...]
-) -> PrivacyStatement:
-    """What the models of a stream guarantee, all releases up to the horizon together."""
-    known = task.schedule.horizon
+def statement(task: StreamTask, process: Process, noise: tuple[Mapping[str, Any], ...]) -> PrivacyStatement:
+    """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
+    known, private = task.schedule.horizon, task.budget.is_private
     return PrivacyStatement(
         event=process.event,
         budget=task.budget,
@@ -299,14 +280,7 @@ def statement(
         unit="record",
         records_per_unit=1,
         records=process.position if known is None else known,
-        not_private=""
-        if task.budget.is_private and task.key is None
-        else "test_key"
-        if task.budget.is_private
-        else "epsilon",
-        ledger=None if task.ledger is None else task.ledger.address,
-        dataset=task.dataset,
-        charge=None if paid is None else paid.number,
+        not_private="epsilon" if not private else "" if task.key is None else "test_key",
         query_noise=noise,
         horizon=task.records,
     )
