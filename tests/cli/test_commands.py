@@ -184,6 +184,20 @@ def test_ledger_show_log_upgrade_verify(run: Run, ledger: str) -> None:
     assert run("ledger", "verify", ledger, "--json").json["verification"]["findings"] == []
 
 
+def test_the_log_shows_where_a_stream_stands(run: Run, ledger: str) -> None:
+    from hullabaloo import Budget, Ledger
+    from hullabaloo.privacy import GaussianEvent
+
+    assert run("ledger", "log", ledger, "clinic", "--json").json["streams"] == []
+    books = Ledger(ledger)
+    part = Budget(0.1, 1e-9)
+    books.open_stream("clinic", "s1", GaussianEvent(200.0), budget=part, neighbours="replace-one", what="a stream")
+    books.advance("clinic", "s1", position=12345, token="a", previous="s1")
+    assert "12345" in run("ledger", "log", ledger, "clinic").out
+    (row,) = run("ledger", "log", ledger, "clinic", "--json").json["streams"]
+    assert (row["stream"], row["charge"], row["position"]) == ("s1", 1, 12345)
+
+
 def test_a_tampered_ledger_has_a_code_of_its_own(
     run: Run, ledger: str, table: Path, domain: Path, tmp_path: Path
 ) -> None:
