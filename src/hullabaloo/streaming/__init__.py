@@ -7,6 +7,8 @@ _EXPORTS = {
     "IncrementalRegression": "incremental_regression",
     "PrivateStream": "base",
     "RiverRegressor": "for_river",
+    "Sketch": "sketch",
+    "SketchedRegression": "sketched_regression",
     "StreamModel": "model",
     "load": "model",
 }
@@ -15,6 +17,8 @@ __all__ = [
     "IncrementalRegression",
     "PrivateStream",
     "RiverRegressor",
+    "Sketch",
+    "SketchedRegression",
     "StreamModel",
     "load",
 ]
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from hullabaloo.streaming.for_river import RiverRegressor
     from hullabaloo.streaming.incremental_regression import IncrementalRegression
     from hullabaloo.streaming.model import StreamModel, load
+    from hullabaloo.streaming.sketch import Sketch
+    from hullabaloo.streaming.sketched_regression import SketchedRegression
 
 
 def __getattr__(name: str) -> Any:

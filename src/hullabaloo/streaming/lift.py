@@ -17,6 +17,7 @@ from hullabaloo.geometry import ConvexSet, HasGauge, L1Ball, L2Ball, Polytope, P
 Array = npt.NDArray[np.float64]
 
 _LP = 4_000_000  # entries of a linear program up to which it is faster than first-order steps
+_OUT_OF_REACH = "A sketched model was to be lifted into a set of which no multiple reaches it. Lift Φθ of a θ in the set, or use another set."
 _CURVE = 60  # Newton steps along the value curve; they converge like Newton's method does
 
 
@@ -61,13 +62,18 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
     if not aim.any():
         return Lifted(np.zeros(p), 0.0, 0.0)
     if m >= p or isinstance(body, L2Ball):
-        theta = np.linalg.lstsq(phi, aim, rcond=None)[0]
+        theta = _nearest(phi, aim)
         gauge = _gauge(body, theta)
         return Lifted(theta, gauge, gauge if m >= p else gauge * (1.0 - 1e-9))
     if isinstance(body, Polytope):
-        return _by_weights(phi, aim, np.ascontiguousarray(body.vertices.T))
-    if m * p <= _LP and isinstance(body, L1Ball | Simplex):
-        return _by_weights(phi, aim, body.radius, signed=isinstance(body, L1Ball))
+        weights, least = _least_weights(phi @ body.vertices.T, aim)
+        return Lifted(weights @ body.vertices, float(weights.sum()), least)
+    if m * p <= _LP and isinstance(body, Simplex):
+        weights, least = _least_weights(phi * body.radius, aim)
+        return Lifted(body.radius * weights, float(weights.sum()), least)
+    if m * p <= _LP and isinstance(body, L1Ball):
+        weights, least = _least_weights(np.hstack([phi, -phi]) * body.radius, aim)
+        return Lifted(body.radius * (weights[:p] - weights[p:]), float(weights.sum()), least)
     require(body, [Projectable], "Lifting a sketched model")
     if not body.contains(np.zeros(p)):
         raise CapabilityError(
@@ -114,6 +120,11 @@ def _system(matrix: npt.ArrayLike, vartheta: npt.ArrayLike) -> tuple[Array, Arra
     return phi, aim
 
 
+def _nearest(matrix: Array, aim: Array) -> Array:
+    """The shortest least-squares solution."""
+    return np.asarray(np.linalg.lstsq(matrix, aim, rcond=None)[0], dtype=np.float64)
+
+
 def _gauge(body: ConvexSet, theta: Array) -> float:
     """‖θ‖_C, by bisection where the set has no closed form; C holds 0."""
     if isinstance(body, HasGauge):
@@ -127,33 +138,23 @@ def _gauge(body: ConvexSet, theta: Array) -> float:
     return high
 
 
-def _by_weights(phi: Array, aim: Array, vertices: Any, *, signed: bool = False) -> Lifted:
-    """min Σw over w ≥ 0 with Φ(Σ w_i v_i) = ϑ; `vertices` as columns, or r for the vertices r e_j (and −r e_j)."""
+def _least_weights(images: Array, aim: Array) -> tuple[Array, float]:
+    """argmin Σw over w ≥ 0 with Σ w_i images_i = ϑ, by linear programming, and a lower bound of Σw from its dual."""
     from scipy.optimize import linprog
 
-    images = phi * vertices if np.isscalar(vertices) else phi @ vertices
-    system = np.hstack([images, -images]) if signed else images
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     size = float(np.abs(aim).max())
-    found = linprog(np.ones(system.shape[1]), A_eq=system, b_eq=aim / size, method="highs", options=tight)
+    unit = aim / size
+    found = linprog(np.ones(images.shape[1]), A_eq=images, b_eq=unit, method="highs", options=tight)
     if found.x is None:
-        raise InvalidParameter(
-            "A sketched model was to be lifted into a set of which no multiple reaches it. Lift Φθ of a θ in the set, or use "
-            "another set."
-        )
-    weights = found.x
+        raise InvalidParameter(_OUT_OF_REACH)
+    weights = np.asarray(found.x, dtype=np.float64)
     used = np.flatnonzero(weights > 1e-9 * weights.max())
-    exact = np.linalg.lstsq(system[:, used], aim / size, rcond=None)[0]  # the basis again, to the last digits
-    if exact.min() >= 0.0 and np.allclose(system[:, used] @ exact, aim / size, rtol=0.0, atol=1e-9):
+    exact = _nearest(images[:, used], unit)  # the basis again, to the last digits
+    if exact.min() >= 0.0 and np.allclose(images[:, used] @ exact, unit, rtol=0.0, atol=1e-9):
         weights = np.zeros_like(weights)
         weights[used] = exact
-    weights = size * weights
-    least = float(found.eqlin.marginals @ aim) * (1.0 - 1e-7)
-    if signed:
-        weights, gauge = weights[: phi.shape[1]] - weights[phi.shape[1] :], float(np.abs(weights).sum())
-    else:
-        gauge = float(weights.sum())
-    return Lifted(vertices * weights if np.isscalar(vertices) else vertices @ weights, gauge, least)
+    return size * weights, float(found.eqlin.marginals @ aim) * (1.0 - 1e-7)
 
 
 def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:
@@ -174,12 +175,9 @@ def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:
         rho = aim - phi @ theta
         if float(np.linalg.norm(rho)) <= 1e-7 * size:
             break
-    theta = theta + np.linalg.lstsq(phi, rho, rcond=None)[0]
+    theta = theta + _nearest(phi, rho)
     if float(np.linalg.norm(aim - phi @ theta)) > 1e-6 * size or not least > 0.0:
-        raise InvalidParameter(
-            "A sketched model was to be lifted into a set of which no multiple reaches it. Lift Φθ of a θ in the set, or use "
-            "another set."
-        )
+        raise InvalidParameter(_OUT_OF_REACH)
     return Lifted(theta, _gauge(body, theta), least)
 
 
