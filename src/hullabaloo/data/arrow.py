@@ -112,8 +112,8 @@ def _objects(array: Any) -> list[Any]:
     return list(array.to_pylist())
 
 
-def open_parquet(path: Path) -> ArrowTable:
-    """Open a Parquet file or folder; the message of a failure says nothing of what the file holds."""
+def parquet_dataset(path: Path) -> Any:
+    """PyArrow's dataset of a Parquet file or folder; the message of a failure says nothing of what the file holds."""
     try:
         from pyarrow import dataset
     except ImportError:
@@ -122,8 +122,13 @@ def open_parquet(path: Path) -> ArrowTable:
             "pip install 'hullabaloo[parquet]'"
         ) from None
     try:
-        return ArrowTable(dataset.dataset(path, format="parquet"))
+        return dataset.dataset(path, format="parquet")
     except Exception:  # reason: the reader's own error may quote bytes of the file
         raise SchemaError(
             f"The file {path} cannot be read as Parquet. Check that it is a complete Parquet file."
         ) from None
+
+
+def open_parquet(path: Path) -> ArrowTable:
+    """Open a Parquet file or folder."""
+    return ArrowTable(parquet_dataset(path))

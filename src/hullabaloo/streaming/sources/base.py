@@ -1,0 +1,168 @@
+"""`StreamSource`: records in their order, as batches of tables, from any position on."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from threading import Event
+from typing import Any, Self, final
+
+from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.errors import HullabalooError
+
+BATCH = 4096  # records of a batch at most
+PAUSE = 0.05  # seconds between two looks at a source that has nothing new
+
+
+class SourceChanged(HullabalooError, OSError):
+    """A source is no longer the one whose records were taken, or cannot be read any more."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Mark:
+    """A place in a source. PRIVATE: a byte offset says how long records are.
+
+    Attributes:
+        position: the records before it.
+        place: where they end, JSON-ready, in the source's own terms (a byte offset, a row group and row, an entry's id).
+    """
+
+    position: int
+    place: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Mark(position={self.position})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Batch:
+    """Some records that follow each other. PRIVATE.
+
+    Attributes:
+        table: the records; `open_table` opens it.
+        count: how many they are.
+        position: how many records came before.
+        mark: the furthest place to go on from, at the batch's end or a little before it.
+    """
+
+    table: Table
+    count: int
+    position: int
+    mark: Mark
+
+    def __repr__(self) -> str:
+        return f"Batch(position={self.position}, count={self.count})"
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Records as a source found them; `table` makes their table, so that records that are skipped are not converted."""
+
+    count: int
+    table: Callable[[], Table]
+
+
+class Gap(Enum):
+    """Why a source gives no records."""
+
+    IDLE = "nothing new so far"
+    END = "nothing more"
+
+
+class StreamSource(ABC):
+    """Records from somewhere, in their order, each exactly once; what a record holds never raises and never drops it.
+
+    A source is read by one reader, once or from several positions in turn. Those of files and of Redis can be read again from any
+    position; a pipe cannot.
+    """
+
+    can_wait = False
+    """Whether records that were there before may still be on their way: in a pipe they may, in a file they may not."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> TableSchema:
+        """The names and declared types of the columns, without reading a record."""
+
+    @final
+    def batches(
+        self,
+        start: int = 0,
+        mark: Mark | None = None,
+        *,
+        cut: Callable[[int], int] | None = None,
+        stop: Event | None = None,
+        continues: bool = False,
+    ) -> Iterator[Batch]:
+        """The records from position `start` on, until there are no more or `stop` is set.
+
+        Args:
+            start: the records to leave out, taken before.
+            mark: a mark of an earlier reading of this very source, not behind `start`; without one the records left out are counted
+                from the first.
+            cut: for a position, the next one at which a batch has to end (a release); None cuts by size only.
+            stop: ends the reading soon after it was set, between two records.
+            continues: the source's first record follows the `start` records taken from elsewhere: none is left out, but those behind
+                a mark in this very source.
+
+        Raises:
+            SourceChanged: the source holds fewer records than were taken, or was replaced or cut off meanwhile.
+        """
+        stop = Event() if stop is None else stop
+        if mark is not None and mark.position <= start and self._find(mark):
+            position = mark.position
+        else:
+            position = self._rewind(0 if continues else start)
+            position, mark = (start if continues else position), None
+        mark = Mark(position, self._place() or {}) if mark is None else mark
+        while not stop.is_set():
+            until = (
+                start if position < start else position + BATCH if cut is None else min(position + BATCH, cut(position))
+            )
+            if until <= position:
+                return
+            found = self._next(min(until - position, BATCH))
+            if isinstance(found, Gap):
+                if position < start and (found is Gap.END or not self.can_wait):
+                    raise self._shorter(start)
+                if found is Gap.END:
+                    return
+                stop.wait(PAUSE)
+                continue
+            before, position = position, position + found.count
+            place = self._place()
+            mark = mark if place is None else Mark(position, place)
+            if before >= start:
+                yield Batch(found.table(), found.count, before, mark)
+
+    def close(self) -> None:  # noqa: B027 - most sources hold nothing open
+        """Let go of files and connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def _find(self, mark: Mark) -> bool:
+        """Go to a mark, if it is one of this very source; says whether it was."""
+
+    @abstractmethod
+    def _rewind(self, start: int) -> int:
+        """Go to the record at `start` or, where that takes counting, to the first; gives the position reached."""
+
+    @abstractmethod
+    def _next(self, most: int) -> Portion | Gap:
+        """Up to `most` records from here on, those that are there; does not wait."""
+
+    @abstractmethod
+    def _place(self) -> Mapping[str, Any] | None:
+        """Where the reading stands; None when it would not be found again (an unfinished line)."""
+
+    def _shorter(self, start: int) -> SourceChanged:
+        return SourceChanged(
+            f"The stream has taken {start:,} records, and the source holds fewer. It is another one, or was replaced or cut off. "
+            "Nothing was taken from it. Pass the source whose first records were taken; a source that begins where the stream "
+            "left off has to be named as such (--continues)."
+        )

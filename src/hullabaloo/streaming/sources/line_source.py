@@ -1,0 +1,31 @@
+"""What sources made of lines have in common."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hullabaloo.streaming.sources.base import Mark, StreamSource
+from hullabaloo.streaming.sources.lines import Lines
+
+
+class LineSource(StreamSource):
+    """Records in lines of text: a file, a file that grows (`follow`), or standard input ("-")."""
+
+    def __init__(self, path: str | Path, *, follow: bool, universal: bool) -> None:
+        self._lines = Lines(path, follow=follow, universal=universal)
+        self._first = 0  # where the first record begins
+        self.can_wait = not self._lines.seekable
+
+    def _find(self, mark: Mark) -> bool:
+        return self._lines.find(mark)
+
+    def _rewind(self, start: int) -> int:
+        self._lines.go(self._first)
+        return 0
+
+    def _place(self) -> Mapping[str, Any] | None:
+        return self._lines.place()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()

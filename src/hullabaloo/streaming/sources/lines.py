@@ -1,0 +1,164 @@
+"""Lines of bytes from a file, a growing file or a pipe: complete ones only, and where each begins."""
+
+import os
+import select
+import stat
+from collections import deque
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.streaming.sources.base import Mark, SourceChanged
+
+BLOCK = 1 << 20
+STANDARD_INPUT = "-"
+
+
+class Lines:
+    """A queue of complete lines, filled from a file descriptor; it never waits.
+
+    A line that its writer has not finished is no line, until the end of a source that is not followed: there the last line may lack
+    its end. `universal` lines end with a line feed, a carriage return or both, as in CSV; others with a line feed.
+    """
+
+    def __init__(self, path: str | Path, *, follow: bool, universal: bool) -> None:
+        self._path = None if str(path) == STANDARD_INPUT else Path(path)
+        self._universal = universal
+        self._fd = 0 if self._path is None else _open(self._path)
+        self._seekable = stat.S_ISREG(os.fstat(self._fd).st_mode)
+        self._follow = follow and self._seekable
+        self.go(0)
+
+    @property
+    def seekable(self) -> bool:
+        """Whether it can be read again: a file, and no pipe."""
+        return self._seekable
+
+    def go(self, offset: int) -> None:
+        """Read on from an offset; a pipe stays where it is."""
+        if not self._seekable and offset > 0:
+            return
+        if self._seekable:
+            os.lseek(self._fd, offset, os.SEEK_SET)
+        self.offset = offset
+        """Where the first line of the queue begins."""
+        self.read = offset
+        """Bytes read so far."""
+        self._queue: deque[bytes] = deque()
+        self._begun: list[bytes] = []
+        self._ended = self._unfinished = False
+
+    def find(self, mark: Mark) -> bool:
+        """Go to a mark, if it is one of this very file."""
+        if not self._seekable:
+            return False
+        now = os.fstat(self._fd)
+        if (mark.place.get("device"), mark.place.get("inode")) != (now.st_dev, now.st_ino):
+            return False
+        if now.st_size < mark.place["offset"]:
+            raise SourceChanged(
+                f"The file {self._path} is shorter than what the stream has read of it, so it was cut off or written anew. Nothing was "
+                "taken from it. Restore the file, or begin another stream."
+            )
+        self.go(mark.place["offset"])
+        return True
+
+    def place(self) -> Mapping[str, Any] | None:
+        """The beginning of the next line, of this very file; None after a line that may still grow."""
+        if not self._seekable or (self._unfinished and not self._queue):
+            return None
+        now = os.fstat(self._fd)
+        return {"offset": self.offset, "device": now.st_dev, "inode": now.st_ino}
+
+    def fetch(self, count: int) -> None:
+        """Read until there are so many lines in the queue, or nothing more at the moment."""
+        while len(self._queue) < count and not self._ended:
+            block = self._block()
+            if block is None:
+                return
+            self.read += len(block)
+            self._add(block)
+
+    def peek(self, count: int) -> list[bytes]:
+        """The first lines of the queue, left there."""
+        return list(islice(self._queue, count))
+
+    def drop(self, count: int) -> None:
+        """Take the first lines off the queue."""
+        for _ in range(count):
+            self.offset += len(self._queue.popleft())
+
+    @property
+    def queued(self) -> int:
+        """Lines in the queue."""
+        return len(self._queue)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will be added to the queue."""
+        return self._ended
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._path is not None and self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _block(self) -> bytes | None:
+        if not self._seekable and not select.select([self._fd], [], [], 0)[0]:
+            return None
+        block = os.read(self._fd, BLOCK)
+        if not block and self._follow:
+            self._same()
+            return None
+        return block
+
+    def _same(self) -> None:
+        """Refuse to follow a file that is no longer the one that was opened."""
+        assert self._path is not None
+        opened = os.fstat(self._fd)
+        try:
+            now = os.stat(self._path)
+        except OSError:
+            now = None
+        if now is None or (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
+            raise SourceChanged(
+                f"The file {self._path} was removed or replaced while it was followed. What was complete in it has been taken and is saved. "
+                "Records that go on in another file are taken by running the command on that file with --continues."
+            )
+        if now.st_size < self.read:
+            raise SourceChanged(
+                f"The file {self._path} was cut off while it was followed: it is shorter than what was read of it. What was complete "
+                "in it has been taken and is saved. Restore the file; a followed file may only grow."
+            )
+
+    def _add(self, block: bytes) -> None:
+        if not block:
+            self._ended = True
+            rest = b"".join(self._begun)
+            self._begun = []
+            if rest:
+                self._unfinished = True
+                self._queue.append(rest)
+            return
+        last = block[-1:]
+        held = self._universal and (b"\r" in block or any(piece.endswith(b"\r") for piece in self._begun[-1:]))
+        if b"\n" not in block and not held:
+            self._begun.append(block)
+            return
+        text = b"".join([*self._begun, block])
+        lines = text.splitlines(keepends=True) if self._universal else text.split(b"\n")
+        if not self._universal:
+            lines = [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+        self._begun = [] if last == b"\n" else [lines.pop()]  # a carriage return may be half of a line's end
+        self._queue.extend(lines)
+
+
+def _open(path: Path) -> int:
+    if path.is_dir() or not path.exists():
+        raise InvalidParameter(
+            f"There is no file {path} to read records from. Check the path; nothing was read or spent."
+        )
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
