@@ -43,6 +43,7 @@ def create_private(name: str | Path, folder: int | None = None) -> int:
         os.fchmod(made, 0o600)
     except BaseException:
         os.close(made)
+        os.unlink(name, dir_fd=folder)
         raise
     return made
 
