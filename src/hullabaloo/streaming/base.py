@@ -342,11 +342,11 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
                 "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
             )
         ledger, test_key = self._ledger(), self._key()
-        assert self.budget is not None
 
         def charge(stream: str) -> Charge:
             assert ledger is not None
             assert self.dataset is not None
+            assert self.budget is not None
             return ledger.open_stream(
                 self.dataset,
                 stream,
@@ -431,14 +431,14 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
 
     def __getstate__(self) -> dict[str, Any]:
         """What may leave: parameters, the public schema, and the released model. Never sums, noise or records."""
-        state = self.get_params(deep=False)
+        state: dict[str, Any] = self.get_params(deep=False)
         state |= {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
         if self._intake is not None or self._is_copy:
             state |= {"_is_copy": True, "_copied": self._read()}
         return state
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        vars(self).update(state)
+        self.__dict__.update(state)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

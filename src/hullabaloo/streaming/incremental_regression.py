@@ -87,7 +87,7 @@ class IncrementalRegression(StreamRegressor):
         self.solver = solver
 
     def _open(self, encoding: Encoding) -> Process:
-        constraint, penalty = chosen(self, encoding)  # type: ignore[arg-type]  # the two parameters and `_default` are all it asks
+        constraint, penalty = chosen(self, encoding)
         refuse_unknown(constraint, penalty)
         paper = one_of("solver", self.solver, self.SOLVERS) == "noisy_projected_gradient"
         if paper:

@@ -39,7 +39,8 @@ class SinglePredictor:
             unit: Array = (self._row(x) @ self._theta)[0]
             return unit
         cells = tuple(map(x.get, self._names))
-        return self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]
+        found: Array = self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]
+        return found
 
 
 class _Row:
