@@ -73,7 +73,7 @@ def test_a_restart_changes_no_bit(name: str, mu: float) -> None:
 
 
 def test_the_order_of_records_inside_a_step_changes_no_bit() -> None:
-    asked, rng = query(ABOUT, name="tree", every=5), np.random.default_rng(6)
+    asked, rng = query(ABOUT, every=5), np.random.default_rng(6)
     order = np.concatenate([start + rng.permutation(5) for start in range(0, N, 5)])
     assert not np.array_equal(order, np.arange(N))
     moved = told(StreamCurator(asked, key=KEY), reordered(ROWS, order), [5] * 4)
@@ -86,7 +86,7 @@ def test_long_and_sparse_steps_have_the_bits_of_short_and_dense_ones(width: int)
     about = facts(width, norm_l2=1.0)
     rows = random_rows(np.random.default_rng(7), 6000, about)
     rows = Rows(rows.X * (np.random.default_rng(8).random(rows.X.shape) < 0.2), rows.Y)
-    asked = query(about, name="tree", every=2500, horizon=6000)
+    asked = query(about, every=2500, horizon=6000)
     whole = told(StreamCurator(asked, key=KEY), rows, [6000])
     assert told(StreamCurator(asked, key=KEY), rows, [100] * 60)[-1] == whole[-1]
     curator = StreamCurator(asked, key=KEY)
@@ -107,13 +107,14 @@ def test_the_vector_of_a_step_is_its_moments_answer(weighted: bool) -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_without_noise_the_moments_are_those_of_the_prefix(name: str) -> None:
-    decay, _ = STRATEGIES[name]
+    _, decay, window = STRATEGIES[name]
     about = facts(3)
     rows = random_rows(np.random.default_rng(10), N, about)
     curator = StreamCurator(query(about, name=name, mu=math.inf))
     for stop in range(1, N + 1):
         curator.take(reordered(rows, np.array([stop - 1])))
-        weight = decay ** np.arange(stop - 1, -1, -1.0)
+        ages = np.arange(stop - 1, -1, -1.0)
+        weight = decay**ages * (1.0 if window is None else ages < window)
         found = curator.moments()
         assert found is not None
         assert found.sigma == 0.0
