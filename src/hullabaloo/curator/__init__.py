@@ -14,6 +14,8 @@ from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondM
 from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
+from hullabaloo.curator.stream import StreamCurator
+from hullabaloo.curator.stream_sum import StreamSumQuery
 from hullabaloo.curator.vertex import VertexQuery
 
 __all__ = [
@@ -34,5 +36,7 @@ __all__ = [
     "SelectQuery",
     "SpreadQuery",
     "StepQuery",
+    "StreamCurator",
+    "StreamSumQuery",
     "VertexQuery",
 ]

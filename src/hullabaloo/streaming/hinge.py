@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from hullabaloo.curator.stream import StreamCurator
-from hullabaloo.curator.stream_sum import StreamSumQuery, plan_stream
+from hullabaloo.curator import StreamCurator, StreamSumQuery
+from hullabaloo.curator.stream_sum import plan_stream
 from hullabaloo.data import Domain, Encoding, Rows
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
