@@ -11,6 +11,7 @@ _EXPORTS = {
     "SketchedRegression": "sketched_regression",
     "StreamModel": "model",
     "load": "model",
+    "new_key_file": "private_files",
 }
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "SketchedRegression",
     "StreamModel",
     "load",
+    "new_key_file",
 ]
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from hullabaloo.streaming.for_river import RiverRegressor
     from hullabaloo.streaming.incremental_regression import IncrementalRegression
     from hullabaloo.streaming.model import StreamModel, load
+    from hullabaloo.streaming.private_files import new_key_file
     from hullabaloo.streaming.sketch import Sketch
     from hullabaloo.streaming.sketched_regression import SketchedRegression
 
