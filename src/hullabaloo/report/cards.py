@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report.checking import problems
@@ -83,7 +83,7 @@ def card(model: "PrivateLinearModel", *, ledger: "Ledger | str | None" = None, t
     """The privacy card of a fitted model: what it guarantees, to whom, on what assumptions, and how to check it.
 
     Args:
-        model: a fitted estimator of hullabaloo, or one read by `hb.load`.
+        model: a fitted estimator of hullabaloo, or one read by `hb.load`; or a stream, whose card is that of its last release.
         ledger: where the charge was recorded; by default where the model says. Read, never written.
         title: the card's title; by default the estimator, its target and the dataset's name.
 
@@ -147,7 +147,13 @@ def schema() -> dict[str, Any]:
 def _estimator(model: Any) -> "PrivateLinearModel":
     """The estimator inside a pipeline, or the estimator itself."""
     from hullabaloo.linear_model.base import PrivateLinearModel
+    from hullabaloo.streaming.base import PrivateStream
+    from hullabaloo.streaming.model import StreamModel
 
+    if isinstance(model, PrivateStream):
+        return _estimator(model.model_at())
+    if isinstance(model, StreamModel):
+        return cast("PrivateLinearModel", model)
     inner = getattr(model, "model_", getattr(model, "model", model))
     for found in (model, inner):
         if isinstance(found, PrivateLinearModel):

@@ -20,6 +20,7 @@ from hullabaloo.report.methods import methods, sources
 from hullabaloo.report.released import WITHHELD, coefficients
 from hullabaloo.report.spending import spending
 from hullabaloo.report.trust import trust
+from hullabaloo.streaming.model import StreamModel
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -35,6 +36,8 @@ _FORMS = {
     "PoissonRegressor": "a log-linear model",
     "QuantileRegressor": "a linear quantile regression",
     "HuberRegressor": "a robust linear regression",
+    "IncrementalRegression": "a linear regression that is kept current",
+    "SketchedRegression": "a linear regression of sketched records that is kept current",
     "MultiTaskRegression": "a joint linear model",
     "StructuredSparseClassifier": "a logistic regression with structured sparsity",
     "StructuredSparseRegression": "a linear regression with structured sparsity",
@@ -79,11 +82,13 @@ def _about(model: "PrivateLinearModel") -> Document:
     release, encoding = model.release_, model.encoding_
     constraint, penalty = chosen(model, encoding)
     settings = release.plan.get("settings", {})
+    if isinstance(model, StreamModel):
+        settings = {**settings, "position": model.position, "horizon": model.schedule.horizon, **model.settings}
     return {
-        "estimator": type(model).__name__,
+        "estimator": _estimator(model),
         "targets": list(encoding.facts.targets),
         "predicts": [UNNAMED if target.column is None else target.column for target in encoding.targets],
-        "form": _FORMS.get(type(model).__name__, "a linear model"),
+        "form": _FORMS.get(_estimator(model), "a linear model"),
         "features": [str(name) for name in encoding.feature_names_in or encoding.feature_names_out],
         "columns": [str(name) for name in encoding.facts.columns],
         "intercept": bool(encoding.facts.intercept),
@@ -94,6 +99,11 @@ def _about(model: "PrivateLinearModel") -> Document:
         "regularisation": _regularisation(model, constraint, penalty),
         "made": release.statement.made,
     }
+
+
+def _estimator(model: Any) -> str:
+    """The class that made the release; the model of a stream is a frozen record that names it."""
+    return model.estimator if isinstance(model, StreamModel) else type(model).__name__
 
 
 def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) -> str:
@@ -113,7 +123,8 @@ def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) 
 
 def _title(statement: PrivacyStatement, about: Document) -> str:
     place = f" in {statement.dataset}" if statement.dataset else ""
-    return f"{about['estimator']} model of {', '.join(about['predicts'])}{place}"
+    where = f", {words.span_text(statement)}" if words.of_stream(statement) else ""
+    return f"{about['estimator']} model of {', '.join(about['predicts'])}{place}{where}"
 
 
 def _plain(statement: PrivacyStatement, readings: Document | None) -> Document:

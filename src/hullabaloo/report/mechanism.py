@@ -11,6 +11,7 @@ from hullabaloo.report.numbers import shown, up
 
 QUERIES = {
     "moments": "all sums of products of two columns (features and target), at once",
+    "stream_moments": "all running sums of products of two columns (features and target), encoded once for every release of the stream",
     "gradient": "the sum over records of clipped gradients of the loss",
     "second_moments": "the sum of squares of each column",
     "second_moments_laplace": "the sum of squares of each column",

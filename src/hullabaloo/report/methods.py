@@ -5,7 +5,7 @@ from typing import Any
 
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.numbers import shown, up
-from hullabaloo.report.words import by_person, is_replaced, records_public
+from hullabaloo.report.words import by_person, is_replaced, of_stream, records_public, span_text
 
 SOURCES = {
     "dp": "Dwork, McSherry, Nissim, Smith (2006), Calibrating noise to sensitivity in private data analysis.",
@@ -67,7 +67,9 @@ def _fit(statement: PrivacyStatement, about: Mapping[str, Any]) -> str:
 def _relation(statement: PrivacyStatement) -> str:
     unit = "one record" if not by_person(statement) else f"all records of one {statement.unit}"
     change = f"replacement of {unit} by any other" if is_replaced(statement) else f"addition or removal of {unit}"
-    if not records_public(statement):
+    if of_stream(statement):
+        count = f" at one position of {span_text(statement)}, and holds for all models released along it together"
+    elif not records_public(statement):
         count = f"; the number of records is not published, and sums were scaled by a nominal {statement.records:,}"
     else:
         count = f"; the number of records, {statement.records:,}, is public"
@@ -120,7 +122,8 @@ def _accounting(statement: PrivacyStatement) -> str:
 
 def _recording(statement: PrivacyStatement, ledger: Mapping[str, Any]) -> str:
     if not statement.ledger:
-        return "This privacy loss is that of this one fit; other fits on the same records were not counted by the software."
+        what = "stream" if of_stream(statement) else "fit"
+        return f"This privacy loss is that of this one {what}; others on the same records were not counted by the software."
     text = f"The release was charged to a durable ledger (dataset {statement.dataset}, charge {statement.charge})"
     if ledger["status"] != "read":
         return text + "."

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.report.words import by_person, records_public
+from hullabaloo.report.words import by_person, of_stream, place, records_public
 
 CENTRAL = (
     "Central model: a trusted curator holds the records in clear and publishes noisy answers only. The guarantee protects "
@@ -42,14 +42,15 @@ def assumptions(statement: PrivacyStatement) -> list[str]:
         lines.append(f"The column {statement.unit!r} gives all records of a person the same value.")
     else:
         lines.append(
-            "Each person has one record in the table. For somebody with k records read the row k of the table."
+            f"Each person has one record in the {place(statement)}. For somebody with k records read the row k of the table."
         )
     if statement.ledger:
         lines.append(
             "Every other release of these records is charged to the same ledger, and the ledger has not been altered."
         )
     else:
-        lines.append("This is the only release of these records. Nothing checks that, as the fit was not recorded.")
+        what = "the stream" if of_stream(statement) else "the fit"
+        lines.append(f"This is the only release of these records. Nothing checks that, as {what} was not recorded.")
     lines.append(
         "The library that ran is the one named below, unaltered, and the operating system's source of randomness is sound."
     )

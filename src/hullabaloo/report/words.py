@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.privacy.schedule import FOREVER
 from hullabaloo.release import NOT_PRIVATE, NOT_RECORDED, PrivacyStatement
 from hullabaloo.report.numbers import one_in, percent, up
 
@@ -22,6 +23,24 @@ def is_replaced(statement: PrivacyStatement) -> bool:
     return statement.neighbours is Neighbours.REPLACE_ONE
 
 
+def of_stream(statement: PrivacyStatement) -> bool:
+    """Whether the release is one of a stream, all of whose releases the guarantee covers together."""
+    return statement.horizon is not None
+
+
+def place(statement: PrivacyStatement) -> str:
+    """What holds the records."""
+    return "stream" if of_stream(statement) else "table"
+
+
+def span_text(statement: PrivacyStatement) -> str:
+    """What the guarantee of a stream spans; "" for a table."""
+    if statement.horizon is None:
+        return ""
+    known = statement.horizon < FOREVER
+    return f"a stream of up to {statement.horizon:,} records" if known else "a stream of unknown length"
+
+
 def by_person(statement: PrivacyStatement) -> bool:
     """Whether the unit is more than a record."""
     return statement.unit != "record"
@@ -37,6 +56,9 @@ def unit_text(statement: PrivacyStatement) -> str:
 def relation_text(statement: PrivacyStatement) -> str:
     """The neighbouring relation."""
     whose = "record" if not by_person(statement) else f"{statement.unit}'s records"
+    if of_stream(statement):
+        change = "replaced in its place by any other" if is_replaced(statement) else "present or absent in its place"
+        return f"{statement.neighbours}: two streams are neighbours when they differ in one record, {change}, all others in theirs"
     if is_replaced(statement):
         return f"replace-one: two tables are neighbours when one {whose} in one of them is replaced by any other in the other"
     return f"add-or-remove: two tables are neighbours when one of them has one {whose} that the other lacks"
@@ -44,6 +66,8 @@ def relation_text(statement: PrivacyStatement) -> str:
 
 def records_text(statement: PrivacyStatement) -> str:
     """What is said about the number of records."""
+    if of_stream(statement):
+        return f"{span_text(statement)}, for all of whose models together the guarantee holds; how many came is public"
     if records_public(statement):
         return f"{statement.records:,} (public under this relation)"
     return f"hidden; {statement.records:,} is a nominal number declared beforehand"
@@ -51,7 +75,7 @@ def records_text(statement: PrivacyStatement) -> str:
 
 def records_public(statement: PrivacyStatement) -> bool:
     """Whether the number of records is part of what is published."""
-    return is_replaced(statement) and not by_person(statement)
+    return of_stream(statement) or (is_replaced(statement) and not by_person(statement))
 
 
 def headline(statement: PrivacyStatement, readings: Mapping[str, Any] | None) -> str:
@@ -72,9 +96,9 @@ def headline(statement: PrivacyStatement, readings: Mapping[str, Any] | None) ->
     change = (
         f"had their {whose} said anything else"
         if is_replaced(statement)
-        else f"had their {whose} not been in the table"
+        else f"had their {whose} not been in the {place(statement)}"
     )
-    return f"For every person in the table: a model like this would have come out with {degree} probability {change}."
+    return f"For every person in the {place(statement)}: a model like this would have come out with {degree} probability {change}."
 
 
 def guess_text(statement: PrivacyStatement, readings: Mapping[str, Any]) -> str:
@@ -86,7 +110,7 @@ def guess_text(statement: PrivacyStatement, readings: Mapping[str, Any]) -> str:
             else ("two possibilities for what that person's records say")
         )
     else:
-        game = "whether that person is in the table or not"
+        game = f"whether that person is in the {place(statement)} or not"
     return (
         f"An attacker who already knows every other record, gives even odds to {game}, and then sees this model names the "
         f"right one at most {percent(readings['best_guess'])} of the time, whatever their method. Blind guessing is right "
@@ -113,9 +137,9 @@ def cannot_learn(statement: PrivacyStatement) -> list[str]:
         lines = [f"With more confidence than the odds above: {what}."]
     else:  # two values of a record are two steps apart: one removal, one addition
         lines = [
-            "With more confidence than the odds above: whether somebody is in the table at all. The number of records is "
-            "hidden too.",
-            f"With more confidence than the row for 2 in the table below: {what}, for somebody known to be in the table.",
+            f"With more confidence than the odds above: whether somebody is in the {place(statement)} at all."
+            + ("" if of_stream(statement) else " The number of records is hidden too."),
+            f"With more confidence than the row for 2 in the table below: {what}, for somebody known to be in the {place(statement)}.",
         ]
     lines += [
         "More by joining the model with anything else they know: the odds hold for an attacker who knows all other records.",
@@ -128,14 +152,16 @@ def can_learn(statement: PrivacyStatement) -> list[str]:
     """What somebody who sees the model can learn."""
     lines = [
         "What holds for people in general, which is the purpose of the model. If it shows that one group has a higher value, "
-        "that is learnt about everybody in the group, in the table or not.",
+        f"that is learnt about everybody in the group, in the {place(statement)} or not.",
         "What was declared without looking at the records: the names of columns, their bounds and levels.",
     ]
-    if records_public(statement):
+    if of_stream(statement):
+        lines.append("How many records came and when models were released: positions in a stream are public.")
+    elif records_public(statement):
         lines.append(f"The number of records, {statement.records:,}, which this relation treats as public.")
     whose = "several records" if not by_person(statement) else f"records under several values of {statement.unit!r}"
     lines.append(
-        f"More than the odds above about somebody with {whose} in the table; how much more is in the table below."
+        f"More than the odds above about somebody with {whose} in the {place(statement)}; how much more is in the table below."
     )
     lines.append("More than the odds above from other releases of the same records; each one adds to what is known.")
     return lines
@@ -168,7 +194,8 @@ def warnings(statement: PrivacyStatement, readings: Mapping[str, Any] | None) ->
     if statement.ledger is None:
         found.append(_warning(
             "not-recorded", "Not recorded",
-            f"This fit is {NOT_RECORDED}. The guarantee below is that of this one release alone.",
+            f"This {'stream' if of_stream(statement) else 'fit'} is {NOT_RECORDED}. The guarantee below is that of this one "
+            f"{'stream' if of_stream(statement) else 'release'} alone.",
         ))  # fmt: skip
     if readings["best_guess"] >= WEAK_GUESS:
         found.append(_warning(
