@@ -141,7 +141,7 @@ def test_the_noise_has_the_stated_deviation(name: str) -> None:
         curator.take(rows)
         noisy = curator.moments()
         assert noisy is not None
-        assert noisy.sigma == pytest.approx(asked.error(asked.schedule.steps))
+        assert noisy.sigma == pytest.approx(asked.sigma * asked.error(asked.schedule.steps))
         total += float(np.sum(((coordinates(noisy) - coordinates(plain)) / noisy.sigma) ** 2))
     degrees = runs * asked.moments.length
     assert chdtri(degrees, 1.0 - 5e-7) <= total <= chdtri(degrees, 5e-7)

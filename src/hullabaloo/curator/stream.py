@@ -27,13 +27,13 @@ class StreamCurator:
     it: a forked child that went on would draw other noise for the same records, two releases in place of one.
     """
 
-    __slots__ = ("__mechanism", "__owner", "__position", "__query", "__sums")
+    __slots__ = ("__mechanism", "__owner", "__position", "__query", "__sigma", "__sums")
 
     def __init__(self, query: StreamSumQuery, *, key: TestKey | None = None) -> None:
         self.__query, self.__position, self.__owner = query, 0, os.getpid()
-        self.__sums = StepSums(query.moments, query.step_bound)
+        self.__sums, self.__sigma = StepSums(query.moments, query.step_bound), query.sigma
         self.__mechanism = ContinualSum(
-            query.strategy, query.sigma, length=query.moments.length, bound=query.bound, key=key
+            query.strategy, self.__sigma, length=query.moments.length, bound=query.bound, key=key
         )
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class StreamCurator:
             gram=means[:p, :p],
             cross=means[:p, p:],
             square=means[p:, p:],
-            sigma=query.error(step),
+            sigma=self.__sigma * query.error(step),
             scale_x=about.facts.norm_l2,
             scale_y=about.scale_y,
             target_scale=about.target_scale,

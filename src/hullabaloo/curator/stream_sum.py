@@ -114,8 +114,8 @@ class StreamSumQuery:
         return replace(self, moments=replace(self.moments, mu=mu))
 
     def error(self, step: int) -> float:
-        """Standard deviation of a coordinate of the sum that is released after `step` = 1, 2, …"""
-        return self.sigma * float(self.strategy.errors(np.array([step], dtype=np.int64))[0])
+        """Standard deviation of a coordinate of the sum that is released after `step` = 1, 2, …, in units of `sigma`."""
+        return float(self.strategy.errors(np.array([step], dtype=np.int64))[0])
 
     def effective_records(self, step: int) -> float:
         """`Σ_s decay^{step−s} · (records of step s)` over the steps that the sum after `step` holds: public."""

@@ -26,7 +26,7 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.solvers import Plan, Problem, Solution
+from hullabaloo.solvers import Problem, Solution
 from hullabaloo.solvers.moments import TARGET_SCALE, solve_moments
 from hullabaloo.streaming.process import Process, Snapshot
 
@@ -173,6 +173,7 @@ class MomentsProcess(Process):
     ) -> None:
         self.task, self.problem, self.query, self.schedule = task, problem, query, query.schedule
         self._transform, self._solve, self._public = transform, solve, dict(public or {})
+        self._event, self._quoted = query.event, query.to_dict()
         self._curator = StreamCurator(query, key=task.key)
         self._latest: tuple[int, Release] | None = None
 
@@ -182,7 +183,7 @@ class MomentsProcess(Process):
     @property
     def event(self) -> Event:
         """What all releases up to the horizon cost together."""
-        return self.query.event
+        return self._event
 
     @property
     def position(self) -> int:
@@ -206,14 +207,13 @@ class MomentsProcess(Process):
         if moments is None:
             return None
         solution = self._solve(moments, self.problem)
-        settings = {"target_scale": self.query.moments.target_scale, "sigma": self.query.sigma, **self._public}
-        plan = Plan(
-            "continual_moments", (self.query,), settings, "one noisy running sum serves every model of the stream"
-        )
+        settings = {"target_scale": moments.target_scale, "sigma": self._quoted["noise_std_of_sum"], **self._public}
+        reason = "one noisy running sum serves every model of the stream"
+        plan = {"solver": "continual_moments", "queries": [self._quoted], "settings": settings, "reason": reason}
         release = Release(
             theta=solution.theta,
-            statement=statement(self.task, self, (self.query.to_dict(),)),
-            plan=plan.to_dict(),
+            statement=statement(self.task, self, (self._quoted,)),
+            plan=plan,
             privacy_covariance=solution.privacy_covariance,
             sampling_covariance=solution.sampling_covariance,
             moments=solution.moments,
@@ -239,7 +239,7 @@ class MomentsProcess(Process):
             {
                 "columns": list(self.query.moments.facts.columns),
                 "strategy": self.query.strategy.to_dict(),
-                "sigma": self.query.sigma,
+                "sigma": self._quoted["noise_std_of_sum"],
                 "target_scale": self.query.moments.target_scale,
                 **self._public,
             },
