@@ -37,6 +37,7 @@ EXTRAS = {
     "pandas": "demo",
     "psycopg": "postgres",
     "pyarrow": "parquet",
+    "redis": "stream",
     "statsmodels": "demo",
 }
 STAYS = "A charge that was made stays."
@@ -51,6 +52,10 @@ INTERNAL = (
 
 class NotSaved(HullabalooError, OSError):
     """A release could not be written where it was asked for."""
+
+
+class Stopped(HullabalooError):
+    """Work was stopped on request, and the sentence says what was saved."""
 
 
 class Boundary(TyperGroup):
@@ -94,8 +99,9 @@ class Boundary(TyperGroup):
 def described(error: Exception) -> tuple[str, ExitCode, str]:
     """The kind of an error, its exit code, and the sentence for it."""
     if isinstance(error, HullabalooError):
-        code = ExitCode.LEDGER if isinstance(error, LedgerError) else ExitCode.REFUSED
-        return type(error).__name__, ExitCode.MACHINE if isinstance(error, NotSaved) else code, str(error)
+        kinds = ((OSError, ExitCode.MACHINE), (LedgerError, ExitCode.LEDGER), (Stopped, ExitCode.INTERRUPTED))
+        code = next((code for kind, code in kinds if isinstance(error, kind)), ExitCode.REFUSED)
+        return type(error).__name__, code, str(error)
     if hasattr(error, "format_message"):  # Typer's usage errors, whichever library it takes them from
         return "Usage", ExitCode.USAGE, _usage(error)
     if type(error).__name__ == "Abort":

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +165,18 @@ def own(
     }
 
 
+def target(domain: "Domain", asked: str | None) -> str | None:
+    """The column asked for, which must be the one that the domain bounds, where it names one."""
+    if asked is not None and domain.targets_named:
+        names = [one.column for one in domain.targets]
+        if [asked] != names:
+            raise InvalidParameter(
+                f"--target {asked} was asked, but the domain declares the bounds of {', '.join(map(str, names))}. "
+                "Correct one of the two: bounds of another column protect nobody."
+            )
+    return asked
+
+
 def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> None:
     """Refuse an output that cannot be written, or that would be lost, before anything is spent on it."""
     if path is None:
@@ -188,3 +201,17 @@ def existing(path: Path, what: str) -> Path:
     if not path.is_file():
         raise InvalidParameter(f"There is no {what} at {path}. Check the path; nothing was read or spent.")
     return path
+
+
+def model(path: Path) -> Any:
+    """The model in a file that `fit` or `stream` wrote."""
+    import json
+
+    from hullabaloo import linear_model, streaming
+    from hullabaloo.streaming.model import FORMAT
+
+    document = None
+    with suppress(ValueError, OSError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+    streamed = isinstance(document, dict) and document.get("format") == FORMAT
+    return streaming.load(path) if streamed else linear_model.load(path)

@@ -22,14 +22,13 @@ def card(
 ) -> None:
     """Write the privacy card: what the release guarantees, to whom, under which assumptions. Spends nothing."""
     from hullabaloo import report
-    from hullabaloo.linear_model import load
 
     places = list(out or [])
     for place in places:
         build.output(place, overwrite)
         if place.suffix.lower() not in {".html", ".json"}:
             raise InvalidParameter(f"A card is written as .html or .json, and {place.name!r} is neither. Rename it.")
-    made = report.card(load(build.existing(model, "saved model")))
+    made = report.card(build.model(build.existing(model, "saved model")))
     for place in places:
         if place.suffix.lower() == ".html":
             made.to_html(place)

@@ -14,7 +14,6 @@ from hullabaloo.cli.voice import Voice, table
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from hullabaloo.data import Domain
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 
@@ -79,7 +78,7 @@ def fit(
     path = str(build.existing(source, "table"))
     voice = Voice("fit", as_json)
     with voice.working("Charging, reading, drawing noise"):
-        model.fit(path, _target(declared, target))
+        model.fit(path, build.target(declared, target))
     _save(model, out)
     remaining = _remaining(model)
     voice.result(
@@ -89,18 +88,6 @@ def fit(
         *([] if remaining is None else [f"Left for dataset {dataset!r}: {remaining.sentence}"]),
         f"Saved {out}. Next: hullabaloo card {out} --out card.html, or hullabaloo predict {out} TABLE",
     )
-
-
-def _target(domain: "Domain", target: str | None) -> str | None:
-    """The column asked for, which must be the one that the domain bounds, where it names one."""
-    if target is not None and domain.targets_named:
-        names = [one.column for one in domain.targets]
-        if [target] != names:
-            raise InvalidParameter(
-                f"--target {target} was asked, but the domain declares the bounds of {', '.join(map(str, names))}. "
-                "Correct one of the two: bounds of another column protect nobody."
-            )
-    return target
 
 
 def _save(model: "PrivateLinearModel", out: Path) -> None:

@@ -229,5 +229,7 @@ Dataset = Annotated[
     typer.Option("--dataset", metavar="NAME", rich_help_panel=_LEDGER, help="Whose budget in the ledger is charged."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing output file.")]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by `hullabaloo fit`.")]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model saved by `hullabaloo fit` or `hullabaloo stream`.")
+]
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A Parquet or CSV file.")]

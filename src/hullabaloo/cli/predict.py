@@ -35,12 +35,10 @@ def predict(
     as_json: options.Json = False,
 ) -> None:
     """Predict the target of every row of a table, in the table's order: a number or a class; spends nothing."""
-    from hullabaloo.linear_model import load
-
     build.output(out, overwrite)
     if out is not None and out.suffix.lower() not in {".csv", ".parquet"}:
         raise InvalidParameter(f"Predictions are written as .csv or .parquet, and {out.name!r} is neither. Rename it.")
-    fitted = load(build.existing(model, "saved model"))
+    fitted = build.model(build.existing(model, "saved model"))
     voice = Voice("predict", as_json)
     with voice.working("Predicting"):
         columns = _columns(fitted, str(build.existing(source, "table")), probabilities)

@@ -42,12 +42,14 @@ class Batch:
         table: the records; `open_table` opens it.
         count: how many they are.
         position: how many records came before.
-        mark: the furthest place to go on from, at the batch's end or a little before it.
+        start: the furthest place to read this batch again from, at its beginning or a little before it.
+        mark: the same for the records after it.
     """
 
     table: Table
     count: int
     position: int
+    start: Mark
     mark: Mark
 
     def __repr__(self) -> str:
@@ -83,6 +85,13 @@ class StreamSource(ABC):
     @abstractmethod
     def schema(self) -> TableSchema:
         """The names and declared types of the columns, without reading a record."""
+
+    def empty(self) -> Table:
+        """A table of these columns without records, for what is checked and paid before the first is read."""
+        from hullabaloo.streaming.sources.cells import CellTable
+
+        names = self.schema.names or ()
+        return CellTable(names, [()] * len(names), 0)
 
     @final
     def batches(
@@ -130,10 +139,10 @@ class StreamSource(ABC):
                 stop.wait(PAUSE)
                 continue
             before, position = position, position + found.count
-            place = self._place()
+            place, first = self._place(), mark
             mark = mark if place is None else Mark(position, place)
             if before >= start:
-                yield Batch(found.table(), found.count, before, mark)
+                yield Batch(found.table(), found.count, before, first, mark)
 
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Let go of files and connections."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hullabaloo.data.arrow import ArrowTable, parquet_dataset
-from hullabaloo.data.table import TableSchema
+from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.streaming.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, StreamSource
 
@@ -38,6 +38,10 @@ class ParquetSource(StreamSource):
     def schema(self) -> TableSchema:
         """The declared columns of the file."""
         return ArrowTable(self._dataset).schema
+
+    def empty(self) -> Table:
+        """See `StreamSource`; the declared types are the file's."""
+        return ArrowTable(self._dataset.schema.empty_table())
 
     def _identity(self) -> dict[str, int]:
         found = os.stat(self._path)

@@ -1,0 +1,290 @@
+"""`hullabaloo stream`: a private model that is current while records arrive, charged once, resumed after anything."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hullabaloo.cli import build, options, stream_build
+from hullabaloo.cli.boundary import Stopped
+from hullabaloo.cli.fit import guarantee
+from hullabaloo.cli.stream_build import Format, Method
+from hullabaloo.cli.voice import Voice, facts
+from hullabaloo.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from hullabaloo.privacy.schedule import Schedule
+
+_STREAM, _FILES = "Stream", "Files"
+
+
+def stream(
+    *,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A CSV, JSON Lines or Parquet file, - for standard input, or redis://host:6379/0.",
+        ),
+    ],
+    domain: options.DomainFile,
+    target: options.Target = None,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            rich_help_panel=_STREAM,
+            help="The most records that the stream may take: noise is calibrated for them. Left out: unknown, and noise grows slowly.",
+        ),
+    ] = None,
+    every: Annotated[
+        str,
+        typer.Option(
+            metavar="K",
+            rich_help_panel=_STREAM,
+            help="A model after every K records, at positions such as 1000,5000,20000, or auto: about 1024 models.",
+        ),
+    ] = "auto",
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            rich_help_panel=_FILES,
+            help="A file for the model of each release, written once: 'models/{position}.json'.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", rich_help_panel=_FILES, help="A file that holds the latest model.")
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=_FILES,
+            help="Where the stream is kept between runs: it goes on from there after an interruption or a crash. Private data.",
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", rich_help_panel=_FILES, help="A key that the state is encrypted with."),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", rich_help_panel=_FILES, help="Wait for more at the end of the source.")
+    ] = False,
+    continues: Annotated[
+        bool,
+        typer.Option(
+            "--continues",
+            rich_help_panel=_FILES,
+            help="The source begins with the first record not taken yet (the next file, a live pipe); else it begins with the "
+            "stream's first record, and those already taken are passed over.",
+        ),
+    ] = False,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", rich_help_panel=_FILES, help="How records are written; else told by the suffix."),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="NAME", rich_help_panel=_FILES, help="redis: the stream's key.")
+    ] = None,
+    one_line: Annotated[
+        bool,
+        typer.Option(
+            "--one-line",
+            rich_help_panel=_FILES,
+            help="csv: every line is one record, so that a quote left open spoils no other; else quoted cells may hold line breaks.",
+        ),
+    ] = False,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    mu: options.Mu = None,
+    rho: options.Rho = None,
+    neighbours: Annotated[
+        options.Relation,
+        typer.Option(
+            rich_help_panel="Privacy",
+            help="What is hidden: one record replaced by any other, or one record being there at all; in its place in both.",
+        ),
+    ] = options.Relation.REPLACE_ONE,
+    method: Annotated[
+        Method,
+        typer.Option(
+            rich_help_panel="Model",
+            help="incremental: least squares from running sums; sketched: for very many columns, with a --set; periodic: any "
+            "--estimator fitted again now and then.",
+        ),
+    ] = Method.INCREMENTAL,
+    kind: Annotated[
+        options.Estimator | None,
+        typer.Option("--estimator", rich_help_panel="Model", help="periodic: what is fitted again, as in `fit`."),
+    ] = None,
+    sketch_size: Annotated[
+        int | None,
+        typer.Option(metavar="M", rich_help_panel="Model", help="sketched: the numbers that a record is kept as."),
+    ] = None,
+    max_nonzeros: Annotated[
+        int | None,
+        typer.Option(
+            metavar="S", rich_help_panel="Model", help="sketched: records with more nonzero columns count for nothing."
+        ),
+    ] = None,
+    constraint: options.Set = None,
+    penalty: options.Penalty = None,
+    intercept: options.Intercept = True,
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", rich_help_panel=_STREAM, help="How noise is drawn for running sums; auto is best."
+        ),
+    ] = "auto",
+    window: Annotated[
+        int | None,
+        typer.Option(metavar="N", rich_help_panel=_STREAM, help="Only the latest N records count; else all."),
+    ] = None,
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N", rich_help_panel=_STREAM, help="A record counts half after N later ones; else for ever."
+        ),
+    ] = None,
+    ledger: options.LedgerUrl = None,
+    dataset: options.Dataset = None,
+    price: Annotated[
+        bool,
+        typer.Option("--price", "--dry-run", help="Say what the stream would cost and gain; reads and spends nothing."),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print JSON objects for scripts, one on each line: every release, then the result."
+        ),
+    ] = False,
+) -> None:
+    """Learn from records as they arrive: a private model after every K of them.
+
+    One charge, made before the first record, pays for all models up to the horizon, however often they are read.
+
+    With --state the same command goes on where the last run stopped, whatever stopped it; exit code 130: interrupted.
+    """
+    from hullabaloo.privacy.schedule import Schedule
+
+    declared = build.read_domain(domain)
+    target = build.target(declared, target)
+    schedule = Schedule.of(horizon, stream_build.every(every))
+    made = stream_build.stream(
+        method,
+        constraint=constraint,
+        penalty=penalty,
+        own={"estimator": kind, "sketch_size": sketch_size, "max_nonzeros": max_nonzeros},
+        budget=build.budget(epsilon, delta, mu, rho),
+        domain=declared,
+        horizon=horizon,
+        every=schedule.every,
+        fit_intercept=intercept,
+        neighbours=neighbours.value,
+        mechanism=mechanism,
+        window=window,
+        half_life=half_life,
+        ledger=build.ledger(ledger, dataset),
+        dataset=dataset,
+        state=state,
+        key_file=key_file,
+    )
+    voice = Voice("stream", as_json)
+    if price:
+        _price(voice, made, schedule)
+        return
+    _run(
+        voice,
+        made,
+        schedule,
+        target=target,
+        opened={"address": source, "given": format_, "follow": follow, "one_line": one_line, "key": key},
+        files=(models, out, state),
+        continues=continues,
+    )
+
+
+def _run(
+    voice: Voice,
+    stream: Any,
+    schedule: "Schedule",
+    *,
+    target: str | None,
+    opened: dict[str, Any],
+    files: tuple[str | None, Path | None, Path | None],
+    continues: bool,
+) -> None:
+    from hullabaloo.cli import stream_loop
+    from hullabaloo.cli.stream_files import ModelFiles, PlaceFile
+
+    pattern, out, state = files
+    models = ModelFiles(pattern, out)
+    if state is None or not state.exists():
+        models.refuse_old(schedule)
+    if continues and state is None:
+        raise InvalidParameter(
+            "--continues was given without --state, so there is nothing that the source could continue. Leave it out, or name the state "
+            "of the stream that goes on."
+        )
+
+    def show(model: Any, path: Path | None) -> None:
+        text = stream_loop.as_json(model, path) if voice.as_json else stream_loop.line(model, path, schedule.horizon)
+        print(text, flush=True)
+
+    with stream_build.source(domain=stream.domain, target=target, **opened) as source, stream_loop.stopping() as stop:
+        stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
+        before = stream.position_
+        if not voice.as_json:
+            print(_opening(stream, schedule, before), flush=True)
+        stream_loop.feed(
+            stream,
+            source,
+            schedule,
+            target=target,
+            models=models,
+            place=PlaceFile(state),
+            continues=continues,
+            stop=stop,
+            show=show,
+        )
+        _end(voice, stream, schedule, before, stopped=stop.is_set(), state=state)
+
+
+def _opening(stream: Any, schedule: "Schedule", position: int) -> str:
+    number = "as they come" if schedule.horizon is None else f"{schedule.steps:,} up to record {schedule.horizon:,}"
+    if position:
+        return f"Going on after record {position:,}; releases: {number}."
+    return f"Beginning; releases: {number}, the first after record {schedule.position(1):,}. One charge pays for all."
+
+
+def _end(voice: Voice, stream: Any, schedule: "Schedule", before: int, *, stopped: bool, state: Path | None) -> None:
+    position, released = stream.position_, stream.released_at_
+    kept = (
+        f"Saved in {state}; the same command goes on from there."
+        if state is not None
+        else "Without --state the stream has ended here; its charge stays."
+    )
+    full = position == schedule.horizon
+    if stopped and not full:
+        raise Stopped(f"Interrupted after record {position:,}. {kept}")
+    statement = stream.statement_ if released else None
+    voice.result(
+        {
+            "ended": "horizon" if full else "end of the source",
+            "position": position,
+            "taken": position - before,
+            "released_at": released,
+            "statement": statement and statement.to_dict(),
+            "guarantee": statement and statement.lines(),
+        },
+        *([guarantee(stream)] if released else ["Nothing was released yet."]),
+        f"The horizon of {position:,} records is reached: the stream takes no more."
+        if full
+        else f"The source ends after record {position:,}. {kept}",
+    )
+
+
+def _price(voice: Voice, stream: Any, schedule: "Schedule") -> None:
+    found = stream.price()
+    voice.result({"price": found.to_dict()}, facts([]), "Nothing was read or spent.")

@@ -1,0 +1,110 @@
+"""The work of `hullabaloo stream`: read, take, save, show; until the source or the horizon ends, or somebody says stop."""
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hullabaloo.cli.stream_files import ModelFiles, PlaceFile
+from hullabaloo.cli.voice import plain
+
+if TYPE_CHECKING:
+    from hullabaloo.privacy.schedule import Schedule
+    from hullabaloo.streaming.sources import StreamSource
+
+SHOWN = 4  # coefficients on a line
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stopping() -> Iterator[Event]:
+    """An event that an interrupt sets, so that work stops between two batches; a second interrupt ends the process at once."""
+    stop = Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    mine = SIGNALS if threading.current_thread() is threading.main_thread() else ()  # others have no say in signals
+    before = {number: signal.signal(number, ask) for number in mine}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def next_release(schedule: "Schedule") -> Callable[[int], int]:
+    """For a position, the next one at which a model is released; the horizon after the last of them."""
+
+    def cut(position: int) -> int:
+        done = schedule.completed(position)
+        if done < schedule.steps:
+            return schedule.position(done + 1)
+        return position if schedule.horizon is None else schedule.horizon
+
+    return cut
+
+
+def feed(
+    stream: Any,
+    source: "StreamSource",
+    schedule: "Schedule",
+    *,
+    target: str | None,
+    models: ModelFiles,
+    place: PlaceFile,
+    continues: bool,
+    stop: Event,
+    show: Callable[[Any, Path | None], None],
+) -> None:
+    """Take the records of a source from the stream's position on, and write and show every model as it is released.
+
+    The stream is open. A batch ends where a model is released, so the model is written before the next record is read: a run that was
+    killed in between finds the last release in its state and writes it first.
+    """
+    released = stream.released_at_
+    if released:
+        models.write(stream.model_at())
+    begun, mark = False, None
+    for batch in source.batches(
+        stream.position_, place.read(), cut=next_release(schedule), stop=stop, continues=continues
+    ):
+        if not begun:
+            place.write(batch.start, now=True)
+            begun = True
+        stream.partial_fit(batch.table, target)
+        mark = batch.mark
+        if stream.released_at_ != released:
+            released = stream.released_at_
+            model = stream.model_at()
+            show(model, models.write(model))
+            place.write(mark)
+    stream.close()
+    if mark is not None:
+        place.write(mark, now=True)
+
+
+def line(model: Any, path: Path | None, horizon: int | None) -> str:
+    """What a person reads of a release: public facts and released numbers."""
+    of = "" if horizon is None else f" of {horizon:,}"
+    coefficients = np.atleast_2d(model.coef_)[0]
+    pairs = [f"{name} {value:.4g}" for name, value in zip(model.feature_names_out_[:SHOWN], coefficients, strict=False)]
+    more = ["…"] if coefficients.size > SHOWN else []
+    return "   ".join(
+        [f"{model.position:>12,}{of} records", ", ".join(pairs + more), *([] if path is None else [str(path)])]
+    )
+
+
+def as_json(model: Any, path: Path | None) -> str:
+    """A release for scripts, on a line of its own."""
+    coefficients = dict(zip(model.feature_names_out_, np.asarray(model.coef_).T, strict=True))
+    found = {"release": model.position, "model": path and str(path), "coefficients": coefficients}
+    return json.dumps(plain({**found, "intercept": model.intercept_}), allow_nan=False, ensure_ascii=False)
