@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _EXPORTS = {
     "IncrementalRegression": "incremental_regression",
+    "PeriodicERM": "periodic_erm",
     "PrivateStream": "base",
     "RiverRegressor": "for_river",
     "Sketch": "sketch",
@@ -16,6 +17,7 @@ _EXPORTS = {
 
 __all__ = [
     "IncrementalRegression",
+    "PeriodicERM",
     "PrivateStream",
     "RiverRegressor",
     "Sketch",
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from hullabaloo.streaming.for_river import RiverRegressor
     from hullabaloo.streaming.incremental_regression import IncrementalRegression
     from hullabaloo.streaming.model import StreamModel, load
+    from hullabaloo.streaming.periodic_erm import PeriodicERM
     from hullabaloo.streaming.private_files import new_key_file
     from hullabaloo.streaming.sketch import Sketch
     from hullabaloo.streaming.sketched_regression import SketchedRegression

@@ -1,0 +1,239 @@
+"""Any estimator of the library as a stream: fitted again on all records so far, every τ of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+
+from hullabaloo.data import Encoding, TargetScale
+from hullabaloo.data.targets import ClassTarget
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.parameters import found, one_of
+from hullabaloo.linear_model.summary import Summary
+from hullabaloo.noise import TestKey
+from hullabaloo.planning.named import solver_to_dict
+from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.streaming.base import PrivateStream
+from hullabaloo.streaming.prefixes import PrefixProcess
+from hullabaloo.streaming.process import Process
+from hullabaloo.streaming.records import table_of
+from hullabaloo.streaming.refits import RULES, Refits, spacing
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class PeriodicModel:
+    """A fitted estimator, as a stream released it after `position` records; reading and copying it costs nothing.
+
+    Attributes:
+        estimator: fitted; everything that it offers, such as `predict_proba`, `save` and `to_sklearn`.
+        position: how many records were in.
+    """
+
+    estimator: PrivateLinearModel
+    position: int
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee, of all releases up to the horizon together."""
+        return self.estimator.statement_
+
+    def __getattr__(self, name: str) -> Any:
+        """What the estimator has."""
+        if name.startswith("__") or name == "estimator":
+            raise AttributeError(name)
+        return getattr(self.estimator, name)
+
+    def predict(self, X: Any) -> Any:
+        """The estimator's predictions."""
+        return self.estimator.predict(X)
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The prediction for one record: a number, or a class; unknown keys are ignored, missing ones are missing values."""
+        made = self.estimator.predict(_table(self.estimator, x))[0]
+        return made.item() if isinstance(made, np.generic) else made
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """The chance of each class, for classifiers that have chances."""
+        chances = self.estimator.predict_proba(_table(self.estimator, x))[0]
+        return dict(zip(self.estimator.classes_.tolist(), map(float, chances), strict=True))
+
+    def summary(self, *, confidence: float = 0.95) -> Summary:
+        """Coefficients with what is known of their errors."""
+        return self.estimator.summary(confidence=confidence)
+
+    def __repr__(self) -> str:
+        return f"PeriodicModel({type(self.estimator).__name__}, position={self.position})"
+
+
+def _table(estimator: PrivateLinearModel, x: Mapping[str, Any]) -> Any:
+    names = estimator.encoding_.feature_names_in or ()
+    return table_of([tuple(map(x.get, names))], names, len(names))
+
+
+def _offers(method: str) -> Any:
+    return available_if(lambda self: hasattr(self.estimator, method))
+
+
+@final
+class PeriodicERM(PrivateStream):
+    """An estimator fitted again on all records so far, at every release; in between the last model stays.
+
+    Mechanism PrivIncERM of Kasiviswanathan, Nissim and Jin (2017), around any estimator. All fits up to the horizon share one budget,
+    the estimator's, charged once: they compose exactly, and early fits, whose records are few, get more of it (`m_k ∝ 1/n_k`). Where the
+    solver allows it a fit starts from the model before it and learns what is to be added. Fits on few occasions keep more of a
+    model than running sums do, fits on many less: `hb.streaming.plan` compares them.
+
+    Memory grows with the records, as each is needed again: so does the state file, which holds them all, encoded. PRIVATE.
+
+    Parameters:
+        estimator: an estimator of the library, unfitted; budget, domain, neighbours, solver, constraint, penalty, ledger, dataset and
+            test_key are its own. With `calibration="paper"` the fits compose as the paper prints it, at
+            `ε/(2√(2R ln(2/δ)))` each of R.
+        horizon: the largest number of records that the stream may take.
+        every: records between two fits, or a tuple of positions; "auto" asks `rule`.
+        rule: "convex", "strongly_convex" (for a penalty with a squared part) or "width" (for a set): the paper's three spacings.
+        state, key_file: the path of the state file, and of a key that it is encrypted with.
+
+    Methods and attributes are those of every stream (`partial_fit`, `learn_one`, `predict`, `model_at`, …), and what the estimator predicts:
+    `predict_proba` and `decision_function` where it has them. `model_at().estimator` is the fitted estimator itself.
+
+    Raises:
+        InvalidParameter: no estimator of the library, no horizon, or a rule that does not fit the estimator.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> domain = hb.Domain(features={"age": (18, 90)}, classes={"bought": ["no", "yes"]}, indicators=False)
+        >>> logistic = hb.LogisticRegression(budget=hb.Budget(1.0, 1e-6), domain=domain)
+        >>> stream = hb.streaming.PeriodicERM(logistic, horizon=2_000, every=1_000)
+        >>> for i in range(1_500):
+        ...     stream.learn_one({"age": 18 + i % 72}, "yes" if i % 72 > 30 else "no")
+        >>> stream.released_at_, stream.predict_one({"age": 20}) in ("no", "yes")
+        (1000, True)
+    """
+
+    _every: int | tuple[int, ...] | None = None
+
+    def __init__(
+        self,
+        estimator: PrivateLinearModel,
+        horizon: int | None = None,
+        *,
+        every: int | tuple[int, ...] | str = "auto",
+        rule: str = "convex",
+        state: str | Path | None = None,
+        key_file: str | Path | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.horizon = horizon
+        self.every = every
+        self.rule = rule
+        self.state = state
+        self.key_file = key_file
+
+    # what every stream asks of itself is the estimator's
+    mechanism, window, half_life = "none", None, None
+    budget: Budget | None = property(lambda self: self.estimator.budget)  # type: ignore[assignment]
+    domain = property(lambda self: self.estimator.domain)
+    constraint = property(lambda self: self.estimator.constraint)
+    penalty = property(lambda self: self.estimator.penalty)
+    fit_intercept: bool = property(lambda self: self.estimator.fit_intercept)  # type: ignore[assignment]
+    neighbours: str | Neighbours = property(lambda self: self.estimator.neighbours)  # type: ignore[assignment]
+    ledger = property(lambda self: self.estimator.ledger)
+    dataset: str | None = property(lambda self: self.estimator.dataset)  # type: ignore[assignment]
+    test_key: TestKey | bytes | None = property(lambda self: self.estimator.test_key)  # type: ignore[assignment]
+
+    @_offers("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Chances of the classes, by the model of the last release."""
+        return self.model_at().predict_proba(X)
+
+    @_offers("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Decisions of the model of the last release."""
+        return self.model_at().decision_function(X)
+
+    @_offers("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """The chance of each class for one record; empty before the first release."""
+        model = self._read() if self._intake is not None or self._is_copy else None
+        return {} if model is None else model.predict_proba_one(x)
+
+    @property
+    def classes_(self) -> Any:
+        """A classifier's declared classes."""
+        return self.model_at().classes_
+
+    # ---- what the base asks -----------------------------------------------------------------------------------------
+
+    def _open(self, encoding: Encoding) -> Process:
+        one_of("rule", self.rule, RULES)
+        if self.horizon is None:
+            raise InvalidParameter(
+                "PeriodicERM needs a horizon: how many fits share the budget must be known before the first. Pass horizon=100_000, the "
+                "largest number of records that the stream may take; for one without an end use hb.streaming.IncrementalRegression."
+            )
+        task = self.estimator._task(encoding)
+        every = self.every
+        if isinstance(every, str) and every == "auto":
+            every = spacing(self.rule, task, encoding, self.horizon)
+        schedule = Schedule.of(self.horizon, every)
+        process = PrefixProcess(task, Refits.planned(task, encoding, schedule))
+        self._every = schedule.every
+        return process
+
+    @property
+    def _schedule(self) -> Schedule:
+        return Schedule.of(self.horizon, self.every if self._every is None else self._every)
+
+    def _target(self) -> tuple[TargetScale, str | None]:
+        return self.estimator._target()
+
+    def _declared(self) -> Any:
+        if not isinstance(self.estimator, PrivateLinearModel):
+            raise InvalidParameter(
+                "PeriodicERM fits an estimator of the library again and again, such as hb.LogisticRegression(budget=…, domain=…), but "
+                f"{found(self.estimator)} was given. Pass an unfitted one."
+            )
+        self.estimator._declared()
+        return super()._declared()
+
+    def _released_model(self, release: Release, position: int, encoding: Encoding) -> PeriodicModel:
+        fitted = clone(self.estimator)
+        names = getattr(self, "feature_names_in_", None)
+        fitted._adopt(release, encoding, None if names is None else tuple(names))
+        return PeriodicModel(fitted, position)
+
+    def _settings(self) -> dict[str, Any]:
+        estimator = self.estimator
+        return {
+            "estimator": type(estimator).__name__,
+            "solver": solver_to_dict(estimator.solver),
+            "calibration": str(Calibration.parse(estimator.calibration)),
+            "own": {
+                name: repr(value) for name, value in estimator.get_params(deep=False).items() if name not in _COMMON
+            },
+            "rule": self.rule,
+        }
+
+    def _knowing_nothing(self) -> Any:
+        classes = self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets)
+        return None if classes else super()._knowing_nothing()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_every": self._every}
+
+    def __sklearn_tags__(self) -> Tags:
+        return self.estimator.__sklearn_tags__()
+
+
+_COMMON = set(PrivateLinearModel.__init__.__kwdefaults__ or ())
+"""Parameters that every estimator has; what of them is public configuration is named by the stream itself."""

@@ -1,0 +1,185 @@
+"""The records of a stream so far, and the estimator that is fitted on all of them again at every release."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.data.source import Rows
+from hullabaloo.fit import Task, answer
+from hullabaloo.planning.named import solver_to_dict
+from hullabaloo.privacy import Event
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.streaming.process import Process, Snapshot
+from hullabaloo.streaming.refits import Refits, corrects
+
+Array = npt.NDArray[Any]
+
+FORMAT = 1
+"""Version of what fingerprints and snapshots mean."""
+
+
+@final
+class PrefixProcess(Process):
+    """Keeps every encoded record, PRIVATE, and fits on all of them at each release.
+
+    A fit that can starts from the model before it: the released model's predictions are known offsets of the records, and what the
+    fit learns is added to the model. **Guarantee.** That of `Refits`: noise for gradients cut at a bound is the same whatever
+    the offsets, and released numbers may be used in any later fit.
+    """
+
+    def __init__(self, task: Task, refits: Refits) -> None:
+        self.schedule = refits.schedule
+        self._task, self._refits = task, refits
+        self._parts: list[Rows] = []
+        self._position = 0
+        self._release: Release | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A stream under way holds private records and cannot be pickled or copied.")
+
+    @property
+    def event(self) -> Event:
+        """What all fits up to the horizon cost together."""
+        return self._refits.event
+
+    @property
+    def fingerprint(self) -> str:
+        """Names everything public that the kept rows and the models depend on."""
+        task, problem = self._task, self._refits.fits[0].problem
+        facts = {
+            "format": FORMAT,
+            "what": task.what,
+            "domain": task.domain.to_dict(),
+            "columns": list(self._refits.fits[0].encoding.facts.columns),
+            "budget": task.budget.to_dict(),
+            "neighbours": str(task.neighbours),
+            "calibration": str(task.calibration),
+            "loss": task.loss.to_dict(),
+            "solver": solver_to_dict(task.solver),
+            "constraint": None if problem.constraint is None else problem.constraint.to_dict(),
+            "penalty": task.penalty.to_dict(),
+            "schedule": self.schedule.to_dict(),
+            "test_key": task.key is not None,
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()
+
+    @property
+    def position(self) -> int:
+        """Records taken."""
+        return self._position
+
+    def take(self, rows: Rows) -> None:
+        """Keep records, and fit wherever they complete a step."""
+        start, count = 0, rows.Y.shape[0]
+        while start < count:
+            step = self.schedule.completed(self._position) + 1
+            due = self.schedule.position(step) - self._position if step <= self.schedule.steps else count
+            stop = min(count, start + due)
+            self._parts.append(_part(rows, start, stop))
+            self._position += stop - start
+            start = stop
+            if self.schedule.completed(self._position) == step:
+                self._fit(step)
+
+    def released(self) -> Release | None:
+        """The model of the last fit; it stays until the next."""
+        return self._release
+
+    def snapshot(self) -> Snapshot:
+        """The records and the last release. PRIVATE, of a size that grows with the records."""
+        rows = self._rows()
+        arrays: dict[str, Array] = {}
+        if rows is not None:
+            arrays = {"Y": rows.Y, **_matrix(rows.X)}
+            arrays |= {
+                name: value for name, value in (("weight", rows.weight), ("offset", rows.offset)) if value is not None
+            }
+        release = None if self._release is None else self._release.to_dict()
+        return Snapshot({"position": self._position, "release": release}, arrays)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on with the records and the release of a snapshot."""
+        arrays, release = snapshot.arrays, snapshot.numbers["release"]
+        self._position = int(snapshot.numbers["position"])
+        self._release = None if release is None else Release.from_dict(release)
+        self._parts = [Rows(_read(arrays), arrays["Y"], arrays.get("weight"), arrays.get("offset"))] if arrays else []
+
+    def _fit(self, step: int) -> None:
+        fit, before, rows = self._refits.fits[step - 1], self._release, self._rows()
+        assert rows is not None
+        onward = before is not None and corrects(fit)
+        if onward:
+            assert before is not None
+            rows = replace(rows, offset=(rows.X @ before.theta)[:, 0])
+        release = answer(fit, rows, None)
+        if onward:
+            assert before is not None
+            release = replace(
+                release, theta=before.theta + release.theta, privacy_covariance=None, sampling_covariance=None
+            )
+        plan = {**release.plan, "fit": step, "of": self.schedule.steps, "starts from the model before": onward}
+        self._release = replace(release, statement=self._statement(release.statement), plan=plan)
+
+    def _statement(self, alone: PrivacyStatement) -> PrivacyStatement:
+        """Of all fits together, in place of the one fit's."""
+        return replace(alone, event=self.event, budget=self._task.budget, records=self._horizon, horizon=self._horizon)
+
+    @property
+    def _horizon(self) -> int:
+        return self.schedule.position(self.schedule.steps)
+
+    def _rows(self) -> Rows | None:
+        """All records so far, as one table."""
+        if len(self._parts) > 1:
+            parts = self._parts
+            self._parts = [
+                Rows(
+                    _stacked([one.X for one in parts]),
+                    np.concatenate([one.Y for one in parts]),
+                    _joined([one.weight for one in parts]),
+                    _joined([one.offset for one in parts]),
+                )
+            ]
+        return self._parts[0] if self._parts else None
+
+
+def _part(rows: Rows, start: int, stop: int) -> Rows:
+    """Some records, in memory of their own."""
+
+    def cut(values: Array | None) -> Array | None:
+        return None if values is None else values[start:stop].copy()
+
+    return Rows(rows.X[start:stop].copy(), rows.Y[start:stop].copy(), cut(rows.weight), cut(rows.offset))
+
+
+def _joined(parts: list[Array | None]) -> Array | None:
+    kept = [part for part in parts if part is not None]
+    return np.concatenate(kept) if kept else None
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return vstack(parts, format="csr")
+
+
+def _matrix(X: Any) -> dict[str, Array]:
+    if isinstance(X, np.ndarray):
+        return {"X": X}
+    return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.asarray(X.shape, dtype=np.int64)}
+
+
+def _read(arrays: Mapping[str, Array]) -> Any:
+    if "X" in arrays:
+        return arrays["X"]
+    from scipy.sparse import csr_array
+
+    rows, columns = map(int, arrays["shape"])
+    return csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(rows, columns))

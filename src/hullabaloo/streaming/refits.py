@@ -1,0 +1,186 @@
+"""When to fit again and with how much of the budget: both are fixed by public facts, before any record is read."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.errors import BudgetError, InvalidParameter
+from hullabaloo.fit import Prepared, Task, allowance, check, prepare, problem_of
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.losses import KernelCode, Loss
+from hullabaloo.privacy import Budget, Calibration, Event, compose
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.solvers import Problem, Solver
+from hullabaloo.solvers.mirror_blocks import penalty_strength, prediction_bound, slope_bound
+
+RULES = ("convex", "strongly_convex", "width")
+REHEARSED = 8
+"""Releases at which the solver is chosen anew, evenly spaced by the logarithm of the records; between two of them it stays."""
+CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
+"""Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Refits:
+    """The fits of a stream: at release k on all records so far, at its share of μ².
+
+    **Guarantee.** Every fit is a plan for the budget `μ √share`; a record takes part in those from its position on, so the first record in
+    all of them, and no record in more. Adaptive composition of all plans' events (Dong, Roth, Su 2022) covers every record: earlier
+    models, from which a fit starts, are released numbers.
+
+    Attributes:
+        schedule: the releases' positions.
+        fits: the prepared fits, their price and noise included.
+        event: what all cost together.
+    """
+
+    schedule: Schedule
+    fits: tuple[Prepared, ...]
+    event: Event
+
+    @classmethod
+    def planned(cls, task: Task, encoding: Encoding, schedule: Schedule) -> "Refits":
+        """Plan every release; reads, draws and charges nothing.
+
+        Raises:
+            BudgetError: the fits of a solver of the user's cost more than they were given.
+        """
+        check(task, encoding)
+        positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
+        budgets = _budgets(task, positions)
+        solvers = _solvers(task, encoding, positions, budgets)
+        fits = tuple(
+            _prepared(replace(task, solver=solver), encoding, position, budget, step)
+            for step, (position, budget, solver) in enumerate(zip(positions, budgets, solvers, strict=True), start=1)
+        )
+        event = compose(*(one.plan.event for one in fits))
+        if not allowance(task).takes(event):
+            raise BudgetError(
+                f"The {len(fits)} fits up to the horizon cost more than the budget {task.budget.describe()} allows. Nothing was charged "
+                "or read. This is a fault of the planner; please report it."
+            )
+        return cls(schedule, fits, event)
+
+
+def divided(positions: tuple[int, ...]) -> tuple[float, ...]:
+    """Shares of μ² that make the sum of the releases' expected excess risks least: `m_k ∝ 1/n_k`.
+
+    The excess risk of a fit on n records with μ²m goes like `1/(n² m)`, whatever the solver; its derivative by m is the same for
+    all where m ∝ 1/n. Early prefixes are short, and need more.
+    """
+    weights = [1.0 / position for position in positions]
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+def corrects(fit: Prepared) -> bool:
+    """Whether a fit can start from the model before it: it then learns what is to be added to that model.
+
+    The predictions of the earlier model are known offsets of the records. Where a set or penalty speaks of the coefficients themselves,
+    or the solver asks for moments or minimisers, a fit starts afresh.
+    """
+    problem = fit.problem
+    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty) and problem.targets == 1
+    smooth = isinstance(problem.loss, Loss) and problem.loss.kernel_code != KernelCode.POISSON
+    return free and smooth and fit.plan.solver in CORRECTS and fit.allowance.is_private
+
+
+def spacing(rule: str, task: Task, encoding: Encoding, horizon: int) -> int:
+    """τ, the number of records between two fits, by one of the rules of Kasiviswanathan, Nissim and Jin (2017), Theorem 3.1.
+
+    `⌈(Td)^{1/3}/ε^{2/3}⌉` for convex losses; `⌈√(dL)/(ν^{1/2} ε ‖C‖^{1/2})⌉` for ν-strongly convex ones (ν from the penalty); and
+    `⌈√(T w(C)) Γ^{1/4}/((L‖C‖)^{1/4} ε^{1/2})⌉` by Gaussian width; never more than T. L bounds a record's gradient, Γ its
+    curvature over C, ‖C‖ is the largest norm in C, the interval of the intercept included.
+
+    Raises:
+        InvalidParameter: the rule needs a set or a penalty that was not given.
+    """
+    problem, budget = problem_of(task, encoding, horizon), task.budget
+    if not budget.is_private:
+        return 1
+    epsilon = budget.epsilon if budget.kind == "dp" else budget.epsilon_at(min(horizon**-2.0, 0.1))
+    size = problem.dimension * problem.targets
+    if rule == "convex":
+        tau = (horizon * size) ** (1.0 / 3.0) / epsilon ** (2.0 / 3.0)
+    elif rule == "strongly_convex":
+        bend = penalty_strength(problem)
+        if not bend > 0.0:
+            raise InvalidParameter(
+                "rule='strongly_convex' spaces the fits by the curvature of the penalty, and this estimator has none with a squared l2 "
+                "part. Pass penalty=hb.SquaredL2Penalty(0.01), for example, or take rule='convex'."
+            )
+        radius = math.sqrt(2.0 * float(problem.max_weight) * _height(problem) / bend)
+        lipschitz = _lipschitz(problem, problem.norm_l2 * radius)
+        tau = math.sqrt(size * lipschitz) / (math.sqrt(bend * radius) * epsilon)
+    else:
+        body = problem.feasible
+        if body is None:
+            raise InvalidParameter(
+                "rule='width' spaces the fits by the Gaussian width of the set, and this estimator has no set. Pass constraint=hb.L1Ball("
+                "1.0), for example, or take rule='convex'."
+            )
+        reach, radius = prediction_bound(problem), body.max_norm(2.0, size)
+        curvature = problem.max_weight * problem.loss.curvature(reach)
+        width = body.gaussian_width(size).high
+        tau = math.sqrt(horizon * width / epsilon) * (curvature / (_lipschitz(problem, reach) * radius)) ** 0.25
+    return int(max(1, min(horizon, math.ceil(tau))))
+
+
+def _height(problem: Problem) -> float:
+    """The largest loss of the prediction 0."""
+    ends = np.array([[-1.0], [1.0]]) * np.ones((1, problem.targets))
+    return float(np.max(np.sum(problem.loss.value(np.zeros_like(ends), ends), axis=-1)))
+
+
+def _lipschitz(problem: Problem, reach: float) -> float:
+    return problem.max_weight * slope_bound(problem, reach) * problem.norm_l2
+
+
+def _budgets(task: Task, positions: tuple[int, ...]) -> list[Budget]:
+    """What each fit may spend: its share of μ², or as Kasiviswanathan, Nissim and Jin (2017) print it, Mechanism PrivIncERM.
+
+    Theirs is `ε' = ε/(2√(2R ln(2/δ)))`, `δ' = δ/(2R)` for each of R fits: less than exact composition allows, so always within it.
+    """
+    budget, count = task.budget, len(positions)
+    if not budget.is_private:
+        return [budget] * count
+    if task.calibration is Calibration.PAPER:
+        if budget.kind != "dp" or not budget.delta > 0.0:
+            raise InvalidParameter(
+                f"calibration='paper' composes the fits by a formula in epsilon and delta, and the budget is {budget.describe()}. Pass "
+                "budget=hb.Budget(1.0, 1e-8), for example, or leave calibration='exact'."
+            )
+        epsilon = budget.epsilon / (2.0 * math.sqrt(2.0 * count * math.log(2.0 / budget.delta)))
+        return [Budget(epsilon, budget.delta / (2.0 * count))] * count
+    mu = allowance(task).mu
+    return [Budget.gdp(mu * math.sqrt(share)) for share in divided(positions)]
+
+
+def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets: list[Budget]) -> list[str | Solver]:
+    """The solver of each release: the user's, or what is chosen at up to `REHEARSED` releases and kept until the next."""
+    if task.solver != "auto" or not task.budget.is_private:
+        return [task.solver] * len(positions)
+    last = len(positions) - 1
+    grid = {round(math.expm1(math.log1p(last) * k / (REHEARSED - 1))) for k in range(REHEARSED)}
+    chosen: list[str | Solver] = []
+    for step, (position, budget) in enumerate(zip(positions, budgets, strict=True)):
+        chosen.append(_prepared(task, encoding, position, budget, 0).plan.solver if step in grid else chosen[-1])
+    return chosen
+
+
+def _prepared(task: Task, encoding: Encoding, position: int, budget: Budget, step: int) -> Prepared:
+    """One fit, planned for as many records as there are: the clock of a stream is public under either relation."""
+    alone = replace(
+        task,
+        budget=budget,
+        domain=Domain.from_dict({**task.domain.to_dict(), "records": position}),
+        ledger=None,
+        dataset=None,
+        key=None if task.key is None else task.key.derive(step),
+        calibration=Calibration.EXACT,
+    )
+    return prepare(alone, encoding, position)
