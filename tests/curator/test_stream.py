@@ -17,6 +17,7 @@ from hullabaloo.curator.stream import StreamCurator
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.noise import TestKey
+from hullabaloo.noise.continual.mechanism import ContinualSum
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 from tests.curator.neighbours import facts, random_rows, reordered
@@ -215,3 +216,27 @@ def test_a_curator_never_leaves_its_process() -> None:
         os._exit(caught)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == len(refused)
     curator.take(reordered(ROWS, np.arange(3)))  # here it goes on
+
+
+def test_an_interrupted_batch_is_not_taken_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    curator = StreamCurator(query(ABOUT))
+    curator.take(reordered(ROWS, np.arange(3)))
+    state, before = curator.state(), curator.moments()
+
+    def interrupted(*_: object) -> np.ndarray:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ContinualSum, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            curator.take(reordered(ROWS, np.arange(3, 6)))
+    for use in (lambda: curator.take(reordered(ROWS, np.arange(3, 6))), curator.state):
+        with pytest.raises(NotPaidFor, match="interrupted"):
+            use()
+    found = curator.moments()  # what was released can still be read
+    assert before is not None
+    assert found is not None
+    assert found.gram.tobytes() == before.gram.tobytes()
+    again = StreamCurator(query(ABOUT))
+    again.restore(state)
+    assert again.position == 3

@@ -244,7 +244,7 @@ def test_the_statement_speaks_of_streams(relation: str) -> None:
 
 def test_a_stream_of_unknown_length_says_so() -> None:
     said = released(run(task(schedule=Schedule(None, 40)), part(records(), 0, 100))).statement
-    assert said.records == 100
+    assert said.records == 80  # where the model was released
     assert said.horizon is not None
     assert said.horizon >= FOREVER
     assert "however long it grows" in str(said)

@@ -24,13 +24,15 @@ class StreamCurator:
 
     **Guarantee.** What leaves is a function of `StreamSumQuery`'s release: the encoded vectors with their noise, drawn once when
     a step's last record is taken. Positions at which anything happens are public. The object stays in the process that made
-    it: a forked child that went on would draw other noise for the same records, two releases in place of one.
+    it: a forked child that went on would draw other noise for the same records, two releases in place of one. When taking is
+    interrupted (by a signal, for want of memory) nothing more is taken or saved.
     """
 
-    __slots__ = ("__mechanism", "__owner", "__position", "__query", "__sigma", "__sums")
+    __slots__ = ("__mechanism", "__owner", "__position", "__query", "__sigma", "__sums", "__whole")
 
     def __init__(self, query: StreamSumQuery, *, key: TestKey | None = None) -> None:
-        self.__query, self.__position, self.__owner = query, 0, os.getpid()
+        self.__query, self.__position = query, 0
+        self.__owner, self.__whole = os.getpid(), True
         self.__sums, self.__sigma = StepSums(query.moments, query.step_bound), query.sigma
         self.__mechanism = ContinualSum(
             query.strategy, self.__sigma, length=query.moments.length, bound=query.bound, key=key
@@ -55,7 +57,7 @@ class StreamCurator:
         Raises:
             InvalidParameter: more records than are left of the schedule; none was taken.
         """
-        self.__check_owner()
+        self.__check()
         schedule, count = self.__query.schedule, rows.Y.shape[0]
         if schedule.horizon is not None and self.__position + count > schedule.horizon:
             raise InvalidParameter(
@@ -65,8 +67,10 @@ class StreamCurator:
         length = self.__query.moments.length
         every = 1 if isinstance(schedule.every, tuple) else schedule.every
         starts = blocks(count, self.__query.moments.width, length, every)
+        whole, self.__whole = self.__whole, False
         for start in starts:
             self.__take(dense_part(rows, start, min(start + starts.step, count)))
+        self.__whole = whole
 
     def __take(self, rows: Rows) -> None:
         schedule, before = self.__query.schedule, self.__position
@@ -101,24 +105,29 @@ class StreamCurator:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything needed to go on, bit for bit. PRIVATE: for the state file only."""
-        self.__check_owner()
+        self.__check()
         noise = {f"mechanism/{name}": array for name, array in self.__mechanism.state().items()}
         sums = {f"sums/{name}": array for name, array in self.__sums.state().items()}
         return {"position": np.array(self.__position, dtype=np.int64), **sums, **noise}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` of a curator of an equal query gave."""
-        self.__check_owner()
-        self.__position = int(state["position"])
+        self.__check()
+        self.__position, self.__whole = int(state["position"]), True
         self.__sums.restore(_part(state, "sums/"))
         self.__mechanism.restore(_part(state, "mechanism/"))
 
-    def __check_owner(self) -> None:
+    def __check(self) -> None:
         if os.getpid() != self.__owner:
             raise NotPaidFor(
                 "This stream was opened by another process, of which this one is a forked child. Both going on would release the "
                 "same records twice, under noise that was paid for once. Learn in the process that opened the stream, or save "
                 "its state there, close it, and resume from the state here."
+            )
+        if not self.__whole:
+            raise NotPaidFor(
+                "Taking records was interrupted, so it is unknown which of them are in the sums. Giving them again could count some "
+                "twice, which was not paid for. Open the stream again from its last saved state, and go on from the position it gives."
             )
 
 

@@ -272,14 +272,15 @@ def open_moments(
 
 def statement(task: StreamTask, process: Process, noise: tuple[Mapping[str, Any], ...]) -> PrivacyStatement:
     """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
-    known, private = task.schedule.horizon, task.budget.is_private
+    schedule, private = task.schedule, task.budget.is_private
+    seen = schedule.position(schedule.completed(process.position))
     return PrivacyStatement(
         event=process.event,
         budget=task.budget,
         neighbours=task.neighbours,
         unit="record",
         records_per_unit=1,
-        records=process.position if known is None else known,
+        records=seen if schedule.horizon is None else schedule.horizon,
         not_private="epsilon" if not private else "" if task.key is None else "test_key",
         query_noise=noise,
         horizon=task.records,
