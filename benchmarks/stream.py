@@ -22,7 +22,7 @@ SOURCES = [
     "src/hullabaloo/streaming/hinge.py",
     "src/hullabaloo/data/source.py",
 ]
-HORIZON, BATCH, SECONDS = 10_000_000, 1000, 2.0
+HORIZON, BATCH, SECONDS = 100_000_000, 1000, 2.0
 EVERY, COLUMNS = (1, 100, 1000), (10, 100)
 FEW, MANY = 100_000, 10_000_000
 """Records after which the resident set is read."""
