@@ -1,13 +1,15 @@
 """From noisy moments of sketched records to coefficients of all columns: mend, minimise over C, lift. Post-processing."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import ConvexSet
+from hullabaloo.noise.public import public_normals
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution
 from hullabaloo.solvers.shrinkage import EDGE, normalised
@@ -16,43 +18,94 @@ from hullabaloo.streaming.sketch import Sketch
 
 Array = npt.NDArray[np.float64]
 
+SHARES = (1.0, 0.5, 0.25)
+"""The set is tried at these shares of its size, in this order: over a smaller one noise does less."""
+CAUTION = 0.5
+"""By how many of its known deviations an estimated risk has to be below that of the constant model."""
+
 
 def solve_sketched(moments: NoisyMoments, problem: Problem, sketch: Sketch) -> Solution:
     """θ in C of every target, from moments of `(Φx̃, 1, y)`.
 
     The intercept, bounded as the loss bounds it, is eliminated first. What is left of the Gram loses `EDGE · s√m` of every
     eigenvalue, s the known noise of its entries, and none goes below 0: noise alone spreads eigenvalues by `s√(2m)`, and C keeps
-    short what a ridge would. (Over a set, this was better than the ridge of `shrinkage` on every simulated stream.) A minimiser that
+    short what a ridge would. (Over a set, this kept more than the ridge of `shrinkage` on every simulated stream.) A minimiser that
     is not provably of least gauge is lifted.
+
+    How much of C noise allows is judged on the release itself. For a public copy N′ of its noise N, `u + N + N′` and `u + N − N′`
+    are independent: models over shares of C are made from the first, and the second estimates without bias by how much their risk
+    is below that of the constant model. The largest share that is ahead by `CAUTION` deviations is solved for again on `u + N`; where
+    none is, the slopes are 0. (Picking the share of least estimated risk kept less.) Source of the split: Rasines and Young (2023);
+    Oliveira, Lei and Tibshirani (2021).
     """
     assert problem.constraint is not None
-    columns = [_target(moments, problem, sketch, target) for target in range(moments.cross.shape[1])]
-    return Solution(theta=np.stack(columns, axis=1), trace=())
-
-
-def _target(moments: NoisyMoments, problem: Problem, sketch: Sketch, target: int) -> Array:
-    body = problem.constraint
-    assert body is not None
     if sketch.selects:  # how many records were kept is private, and so is the mean of their constant column
         moments = replace(moments, counted=False)
-    gram = normalised(moments, target, problem.intercept).gram * moments.scale_x**2
-    cross, edge = moments.cross[:, target], EDGE * moments.gram_noise * math.sqrt(sketch.size)
-    if not problem.intercept:
-        return _slopes(sketch, mended(gram, edge), cross, body)
-    if sketch.selects:
+    columns = [_target(moments, problem, sketch, target) for target in range(moments.cross.shape[1])]
+    theta, shares = zip(*columns, strict=True)
+    trace = tuple({"target": number, "share_of_set": share} for number, share in enumerate(shares))
+    return Solution(theta=np.stack(theta, axis=1), trace=trace)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Noisy:
+    """Noisy moments of one target, and the deviations of their entries (off the Gram's diagonal s/√2)."""
+
+    gram: Array
+    cross: Array
+    s: float
+    t: float
+
+    def apart(self, sign: float, copy: tuple[Array, Array]) -> "_Noisy":
+        """With a copy of the noise added or taken away, which makes the deviations √2 times as large."""
+        root = math.sqrt(2.0)
+        gram, cross = self.gram + sign * self.s * copy[0], self.cross + sign * self.t * copy[1]
+        return _Noisy(gram, cross, root * self.s, root * self.t)
+
+    def risk(self, z: Array, constant: Array) -> float:
+        """½zᵀGz − bᵀz less that of the constant model, plus `CAUTION` deviations of the difference."""
+        moved = z - constant
+        mean = 0.5 * float(z @ self.gram @ z - constant @ self.gram @ constant) - float(self.cross @ moved)
+        a, b, ab = float(z @ z), float(constant @ constant), float(z @ constant)
+        squares = self.t**2 * float(moved @ moved) + 0.25 * self.s**2 * max(a * a + b * b - 2.0 * ab * ab, 0.0)
+        return mean + CAUTION * math.sqrt(squares)
+
+
+def _target(moments: NoisyMoments, problem: Problem, sketch: Sketch, target: int) -> tuple[Array, float]:
+    """θ with its intercept, and the share of C that it was looked for in."""
+    body, intercept = problem.constraint, problem.intercept
+    assert body is not None
+    gram = normalised(moments, target, intercept).gram * moments.scale_x**2
+    if intercept and sketch.selects:
         gram[-1, -1] = max(float(moments.gram[-1, -1]), moments.gram_noise)
+    noisy = _Noisy(gram, moments.cross[:, target], moments.gram_noise, moments.cross_noise)
+    bounds = problem.loss.intercept_bounds if intercept else None
+    if noisy.s == 0.0 or not body.contains(np.zeros(sketch.columns)):
+        return _model(noisy, sketch, body, 1.0, bounds), 1.0
+    copy = _copy_of_noise(len(gram))
+    made, judge = noisy.apart(1.0, copy), noisy.apart(-1.0, copy)
+    constant = _seen(sketch, _model(made, sketch, body, 0.0, bounds), intercept)
+    for share in SHARES:
+        if judge.risk(_seen(sketch, _model(made, sketch, body, share, bounds), intercept), constant) < 0.0:
+            return _model(noisy, sketch, body, share, bounds), share
+    return _model(noisy, sketch, body, 0.0, bounds), 0.0
+
+
+def _model(noisy: _Noisy, sketch: Sketch, body: ConvexSet, share: float, bounds: tuple[float, float] | None) -> Array:
+    """The model over `share` of C, the intercept (within its bounds; None: there is none) last."""
+    gram, cross, edge = noisy.gram, noisy.cross, EDGE * noisy.s * math.sqrt(sketch.size)
+    if bounds is None:
+        return _slopes(sketch, mended(gram, edge), cross, body, share)
     side, corner, last = gram[:-1, -1], float(gram[-1, -1]), float(cross[-1])
-    lower, upper = problem.loss.intercept_bounds
+    middle = 0.0
     if corner > 0.0:
         schur = mended(gram[:-1, :-1] - np.outer(side, side) / corner, edge)
-        theta = _slopes(sketch, schur, cross[:-1] - side * (last / corner), body)
+        theta = _slopes(sketch, schur, cross[:-1] - side * (last / corner), body, share)
         middle = (last - float(side @ (sketch.matrix @ theta))) / corner
-        if lower <= middle <= upper:
+        if bounds[0] <= middle <= bounds[1]:
             return np.append(theta, middle)
-    else:
-        middle = 0.0
-    middle = min(max(middle, lower), upper)
-    return np.append(_slopes(sketch, mended(gram[:-1, :-1], edge), cross[:-1] - side * middle, body), middle)
+    middle = min(max(middle, bounds[0]), bounds[1])
+    return np.append(_slopes(sketch, mended(gram[:-1, :-1], edge), cross[:-1] - side * middle, body, share), middle)
 
 
 def mended(gram: Array, edge: float) -> Array:
@@ -61,15 +114,30 @@ def mended(gram: Array, edge: float) -> Array:
     return np.asarray((vectors * np.maximum(values - edge, 0.0)) @ vectors.T, dtype=np.float64)
 
 
-def _slopes(sketch: Sketch, gram: Array, cross: Array, body: ConvexSet) -> Array:
-    """The slopes: a minimiser over C, and the one of least gauge with the same sketch where that is another."""
-    matrix = sketch.matrix
+def _slopes(sketch: Sketch, gram: Array, cross: Array, body: ConvexSet, share: float) -> Array:
+    """A minimiser over `share` of C, and the one of least gauge with the same sketch where that is another."""
+    if share == 0.0:
+        return np.zeros(sketch.columns)
+    matrix, gram, cross = sketch.matrix, share**2 * gram, share * cross
     theta = minimise_sketched(matrix, gram, cross, body)
     seen = matrix @ theta
-    if is_least(matrix, theta, cross - gram @ seen, body):
-        return theta
-    try:
-        lifted = lift(matrix, seen, body)
-    except CapabilityError:  # a set without 0 has no gauge: any minimiser is as good
-        return theta
-    return lifted.theta if lifted.gauge <= 1.0 + 1e-9 else theta
+    if not is_least(matrix, theta, cross - gram @ seen, body):
+        try:
+            lifted = lift(matrix, seen, body)
+        except CapabilityError:  # a set without 0 has no gauge: any minimiser is as good
+            return theta
+        theta = lifted.theta if lifted.gauge <= 1.0 + 1e-9 else theta
+    return share * theta
+
+
+def _seen(sketch: Sketch, theta: Array, intercept: bool) -> Array:
+    """Φθ, and the intercept."""
+    return np.append(sketch.matrix @ theta[: sketch.columns], theta[sketch.columns :] if intercept else [])
+
+
+@lru_cache(maxsize=4)
+def _copy_of_noise(size: int) -> tuple[Array, Array]:
+    """A public matrix and vector distributed like the noise of moments with unit deviations."""
+    drawn = public_normals(0, size + 1, size)
+    upper = np.triu(drawn[:size], 1) / math.sqrt(2.0)
+    return upper + upper.T + np.diag(np.diagonal(drawn)), drawn[size]
