@@ -7,13 +7,14 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.parameters import one_of
+from hullabaloo.linear_model.price import Price
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.solvers.moments import solve_moments
-from hullabaloo.streaming.hinge import StreamTask, open_moments
+from hullabaloo.streaming.hinge import MomentsProcess, StreamTask, open_moments
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
-from hullabaloo.streaming.process import Process
+from hullabaloo.streaming.price import price_of
 from hullabaloo.streaming.regressor import StreamRegressor
 
 
@@ -86,7 +87,21 @@ class IncrementalRegression(StreamRegressor):
         )
         self.solver = solver
 
-    def _open(self, encoding: Encoding) -> Process:
+    def price(
+        self, position: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
+    ) -> Price:
+        """What the stream costs, and what its model can be expected to gain once `position` records are in; charges nothing.
+
+        Args:
+            position: how many records are in; the horizon where it is left out.
+            n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
+        """
+        domain, scale, _ = self._declared()
+        encoding = domain.encoding(feature_names, n_features, fit_intercept=bool(self.fit_intercept), scale=scale)
+        process = self._open(encoding)
+        return price_of(process.task, process, encoding, position)
+
+    def _open(self, encoding: Encoding) -> MomentsProcess:
         constraint, penalty = chosen(self, encoding)
         refuse_unknown(constraint, penalty)
         paper = one_of("solver", self.solver, self.SOLVERS) == "noisy_projected_gradient"

@@ -1,0 +1,306 @@
+"""Incremental regression: the model of every prefix, under any batching; forgetting, sets, files, cards."""
+
+import json
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import hullabaloo as hb
+from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.noise import TestKey
+
+KEY = TestKey(bytes(range(32)))
+INFINITE, ONE = hb.Budget(math.inf), hb.Budget(1.0, 1e-6)
+NAMES = ("a", "b", "c")
+DOMAIN = hb.Domain(features=dict.fromkeys(NAMES, (0, 1)), target={"y": (-4, 4)}, indicators=False)
+
+
+def table(n: int, seed: int = 0, coef: tuple[float, ...] = (2.0, -1.0, 0.5)) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 3))
+    return pd.DataFrame(X, columns=list(NAMES)), X @ np.array(coef) + rng.normal(0, 0.2, n)
+
+
+def stream(**more: Any) -> hb.streaming.IncrementalRegression:
+    return hb.streaming.IncrementalRegression(
+        **{"budget": INFINITE, "domain": DOMAIN, "horizon": 400, "every": 10, "test_key": KEY, **more}
+    )
+
+
+# ---- the model of a prefix ------------------------------------------------------------------------------------------
+
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "least squares": {},
+    "no intercept": {"fit_intercept": False},
+    "l1 ball": {"constraint": hb.L1Ball(0.2)},
+    "l2 ball": {"constraint": hb.L2Ball(0.15)},
+    "box": {"constraint": hb.Box(-0.1, 0.2)},
+    "simplex": {"constraint": hb.Simplex()},
+    "elastic ball": {"constraint": hb.ElasticBall(0.3, 0.5)},
+    "ridge": {"penalty": hb.SquaredL2Penalty(0.1)},
+    "l1": {"penalty": hb.L1Penalty(0.02)},
+    "elastic net": {"penalty": hb.ElasticNetPenalty(0.05, 0.5)},
+    "groups": {"penalty": hb.GroupPenalty([[0, 1], [2]], 0.05)},
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_without_noise_a_model_is_the_batch_model_of_its_prefix(name: str) -> None:
+    X, y = table(150)
+    model = stream(**SHAPES[name])
+    batch = hb.LinearRegression(budget=INFINITE, domain=DOMAIN, solver="moments", **SHAPES[name])
+    for start in range(0, 150, 50):
+        model.partial_fit(X[start : start + 50], y[start : start + 50])
+        batch.fit(X[: start + 50], y[: start + 50])
+        assert np.allclose(model.coef_, batch.coef_, rtol=0, atol=1e-7)
+        assert model.intercept_ == pytest.approx(batch.intercept_, abs=1e-7)
+    assert np.abs(model.coef_).max() > 0.01
+
+
+def test_several_targets_share_the_stream() -> None:
+    X, y = table(100)
+    domain = hb.Domain(features=dict.fromkeys(NAMES, (0, 1)), target={"y": (-4, 4), "z": (0, 2)}, indicators=False)
+    both = np.column_stack([y, X["a"] + 0.5])
+    model = stream(domain=domain).fit(X, both)
+    batch = hb.LinearRegression(budget=INFINITE, domain=domain, solver="moments").fit(X, both)
+    assert np.allclose(model.coef_, batch.coef_, atol=1e-9)
+    assert np.allclose(model.predict(X), np.clip(batch.predict(X), [-4, 0], [4, 2]), atol=1e-9)
+    one = model.predict_one(dict(X.iloc[3]))
+    assert list(one) == ["y", "z"]
+    assert list(one.values()) == pytest.approx(list(model.predict(X[3:4])[0]), abs=1e-12)
+
+
+def test_under_noise_the_moments_are_those_of_the_whole_stream() -> None:
+    X, y = table(400)
+    model = stream(budget=ONE).fit(X, y)
+    moments = model.model_at().release_.moments
+    assert moments is not None
+    exact = stream().fit(X, y).model_at().release_.moments
+    assert exact is not None
+    assert moments.sigma > 0
+    # Ten coordinates, each within 7 standard deviations: a false alarm has probability below 1e-10.
+    assert np.abs(moments.gram - exact.gram).max() < 7 * moments.gram_noise
+    assert np.abs(moments.gram - exact.gram).max() > 1e-3 * moments.gram_noise
+
+
+def test_a_target_of_0_and_1_is_predicted_as_a_chance() -> None:
+    X, y = table(400)
+    domain = hb.Domain(features=dict.fromkeys(NAMES, (0, 1)), target=(0, 1), indicators=False)
+    model = stream(domain=domain).fit(X, (y > 1).astype(float))
+    chances = model.predict(X)
+    assert chances.min() == 0.0
+    assert chances.max() == 1.0
+    assert np.mean((chances > 0.5) == (y > 1)) > 0.8
+    with pytest.raises(DomainError, match="learns numbers"):
+        stream(domain=hb.Domain(features={"a": (0, 1)}, classes=[0, 1])).fit([[0.5]], [1])
+
+
+# ---- batching and reading -------------------------------------------------------------------------------------------
+
+
+def sequence(cuts: list[int], one_by_one: bool, every_reads: bool, **more: Any) -> dict[int, list[float]]:
+    """The models at the releases that are read, by position."""
+    X, y = table(120)
+    model = stream(budget=ONE, horizon=120, every=7, **more)
+    found = {}
+    for start, stop in pairwise([0, *cuts, 120]):
+        if one_by_one:
+            for i in range(start, stop):
+                model.learn_one(dict(X.iloc[i]), y[i])
+                if every_reads and model.released_at_:
+                    found[model.released_at_] = [*model.coef_, model.intercept_]
+        else:
+            model.partial_fit(X[start:stop], y[start:stop])
+        if model.released_at_:
+            found[model.released_at_] = [*model.coef_, model.intercept_]
+    return found
+
+
+@pytest.mark.parametrize("more", [{}, {"half_life": 30.0}, {"window": 28}, {"neighbours": "add-or-remove"}], ids=str)
+def test_releases_do_not_depend_on_batches_or_on_who_reads_when(more: dict[str, Any]) -> None:
+    reference = sequence([], one_by_one=True, every_reads=True, **more)
+    assert list(reference) == [*range(7, 120, 7), 120]
+    rng = np.random.default_rng(1)
+    for number in range(6):
+        cuts = sorted({int(cut) for cut in rng.integers(1, 119, size=number * 3)})
+        for one_by_one in (False, True):
+            found = sequence(cuts, one_by_one, every_reads=False, **more)
+            assert found
+            assert all(found[position] == reference[position] for position in found)
+
+
+def test_a_stream_that_was_put_down_and_taken_up_again_releases_the_same(tmp_path: Path) -> None:
+    X, y = table(400)
+    whole = stream(budget=ONE).fit(X, y)
+    for start, stop in ((0, 137), (137, 140), (140, 400)):
+        with stream(budget=ONE, state=tmp_path / "s") as part:
+            assert part.begin().position_ == start
+            part.partial_fit(X[start:stop], y[start:stop])
+    again = stream(budget=ONE, state=tmp_path / "s").begin()
+    assert np.array_equal(again.coef_, whole.coef_)
+    assert again.intercept_ == whole.intercept_
+    again.close()
+
+
+# ---- drift --------------------------------------------------------------------------------------------------------
+
+
+def drifting() -> tuple[pd.DataFrame, np.ndarray]:
+    (A, a), (B, b) = table(200, 1), table(200, 2, coef=(-1.0, 1.0, 1.5))
+    return pd.concat([A, B], ignore_index=True), np.concatenate([a, b])
+
+
+def weighted(X: pd.DataFrame, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    root = np.sqrt(weights)[:, None]
+    design = np.column_stack([X, np.ones(len(X))])
+    return np.linalg.lstsq(root * design, root[:, 0] * y, rcond=None)[0]
+
+
+def test_forgetting_weighs_records_by_the_age_of_their_step() -> None:
+    X, y = drifting()
+    model = stream(half_life=40.0).fit(X, y)
+    ages = 39 - np.arange(400) // 10
+    expected = weighted(X, y, 0.5 ** (ages * 10 / 40.0))
+    assert np.allclose([*model.coef_, model.intercept_], expected, atol=1e-8)
+    moments = model.model_at().release_.moments
+    assert moments is not None
+    assert moments.records == pytest.approx((0.5 ** (ages * 10 / 40.0)).sum())
+
+
+def test_a_window_is_the_batch_model_of_the_latest_records() -> None:
+    X, y = drifting()
+    model = stream(window=80).fit(X, y)
+    expected = weighted(X, y, (np.arange(400) >= 320).astype(float))
+    assert np.allclose([*model.coef_, model.intercept_], expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("more", [{"half_life": 400.0}, {"window": 1000}], ids=str)
+def test_forgetting_follows_a_change_under_noise_and_remembering_does_not(more: dict[str, Any]) -> None:
+    (A, a), (B, b) = table(20_000, 1), table(4_000, 2, coef=(-1.0, 1.0, 1.5))
+    X, y = pd.concat([A, B], ignore_index=True), np.concatenate([a, b])
+    truth = np.array([-1.0, 1.0, 1.5])
+    settings = {"budget": hb.Budget(20.0, 1e-6), "horizon": 24_000, "every": 100}
+    following = np.abs(stream(**settings, **more).fit(X, y).coef_ - truth).max()
+    staying = np.abs(stream(**settings).fit(X, y).coef_ - truth).max()
+    assert following < 0.5 * staying
+
+
+# ---- sets, statements, prices, cards --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["moments", "noisy_projected_gradient"])
+@pytest.mark.parametrize("constraint", [hb.L1Ball(0.2), hb.L2Ball(0.15), hb.Box(-0.05, 0.1), hb.Simplex()], ids=str)
+def test_every_released_model_is_in_its_set(constraint: hb.L1Ball, solver: str) -> None:
+    X, y = table(200)
+    model = stream(budget=ONE, constraint=constraint, solver=solver)
+    for start in range(0, 200, 40):
+        model.partial_fit(X[start : start + 40], y[start : start + 40])
+        theta = model.model_at().release_.theta[:-1, 0]
+        assert constraint.contains(theta, 1e-7)
+
+
+def test_the_statement_spans_the_horizon() -> None:
+    X, y = table(100)
+    for neighbours, word in (("replace-one", "replaced in its place"), ("add-or-remove", "present or absent")):
+        statement = stream(budget=ONE, neighbours=neighbours, test_key=None).fit(X, y).statement_
+        assert statement.horizon == 400
+        assert word in str(statement)
+        assert "all models released along the stream together, of up to 400 records" in str(statement)
+        assert statement.epsilon() <= 1.0
+    assert not stream(budget=ONE).fit(X, y).statement_.private
+
+
+def test_the_summary_has_intervals() -> None:
+    X, y = table(400)
+    summary = stream(budget=hb.Budget(5.0, 1e-6)).fit(X, y).summary(confidence=0.9)
+    assert [row.name for row in summary.rows] == [*NAMES, "(intercept)"]
+    assert all(row.low < row.coefficient < row.high and row.privacy_error > 0 for row in summary.rows)
+
+
+def test_a_price_costs_nothing_and_falls_as_records_come(tmp_path: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("clinic", ONE)
+    model = stream(budget=ONE, horizon=10_000, every=100, ledger=ledger, dataset="clinic", test_key=None)
+    early, late = model.price(1_000), model.price()
+    assert (early.records, late.records) == (1_000, 10_000)
+    assert early.epsilon == late.epsilon <= 1.0
+    assert late.privacy_errors[0] < early.privacy_errors[0] / 3
+    assert "all releases together" in str(early)
+    assert ledger.charges("clinic") == ()
+    assert model._intake is None
+    for position in (99, 10_001, True, 2.5):
+        with pytest.raises(InvalidParameter, match=r"released nothing|pass position"):
+            model.price(position)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="pass position"):
+        stream(horizon=None).price()
+    assert math.isinf(stream().price().epsilon)
+
+
+def test_a_price_tells_the_noise_that_the_release_has() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(10_000, 3))
+    model = stream(budget=ONE, horizon=10_000, every=100).fit(X, rng.normal(0, 1, 10_000))
+    told = np.array(model.price().privacy_errors)
+    real = np.array([row.privacy_error for row in model.summary().rows])
+    assert np.all((told < 1.5 * real) & (real < 1.5 * told))
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+def test_a_card_says_that_it_is_of_a_stream(neighbours: str, tmp_path: Path) -> None:
+    X, y = table(100)
+    model = stream(budget=ONE, neighbours=neighbours, test_key=None).fit(X, y)
+    card = hb.report.card(model)
+    document = json.loads(card.to_json(tmp_path / "card.json"))
+    jsonschema.Draft202012Validator(hb.report.schema()).validate(document)
+    assert hb.report.card_from_json(tmp_path / "card.json").check() == card.check() == ()
+    assert document["title"] == "IncrementalRegression model of y, a stream of up to 400 records"
+    assert document["model"]["settings"]["position"] == 100
+    assert "two streams" in document["guarantee"]["relation_text"]
+    assert "stream of up to 400 records" in document["methods"]
+    assert "table:" not in document["plain"]["headline"]
+    assert "in the stream" in card.to_html()
+    assert hb.report.card(model.model_at()).to_dict() == card.to_dict()
+
+
+def test_a_saved_model_is_the_released_one(tmp_path: Path) -> None:
+    X, y = table(100)
+    model = stream(budget=ONE, constraint=hb.L1Ball(0.3), half_life=100.0).fit(X, y)
+    model.model_at().save(tmp_path / "m.json")
+    again = hb.streaming.load(tmp_path / "m.json")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert str(again) == str(model.model_at())
+    assert again._repr_html_() == model.model_at()._repr_html_()
+    assert again.settings["half_life"] == 100.0
+    assert hb.report.card(again).to_dict() == hb.report.card(model).to_dict()
+
+
+def test_a_clone_of_a_stream_under_way_learns_from_nothing() -> None:
+    X, y = table(100)
+    model = stream(budget=ONE).fit(X, y)
+    assert np.array_equal(clone(model).fit(X[:50], y[:50]).coef_, stream(budget=ONE).fit(X[:50], y[:50]).coef_)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"solver": "gradient"}, "The parameter solver"),
+        ({"solver": "noisy_projected_gradient"}, "none was given"),
+        ({"constraint": hb.L1Ball(1.0), "penalty": hb.L1Penalty(0.1)}, "both a constraint and a penalty"),
+        ({"constraint": 3}, "must be a convex set"),
+        ({"constraint": hb.Box([0.0] * 9, [1.0] * 9)}, "9 dimensions"),
+        ({"mechanism": "abacus"}, "mechanism"),
+        ({"neighbours": "next-door"}, "next-door"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_read(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        stream(**wrong).begin()
