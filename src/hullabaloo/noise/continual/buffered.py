@@ -9,11 +9,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise.continual.base import Array, Decoder, Encoder, Strategy
+from hullabaloo.noise.continual.buffers import ANY_TIME
 from hullabaloo.noise.continual.design import Design, design
 from hullabaloo.noise.continual.sums import Sums
-from hullabaloo.noise.continual.workload import UNIT_ROUNDOFF, UP, check
+from hullabaloo.noise.continual.workload import UNIT_ROUNDOFF, UP, all_steps, check
 
 NORMALISED = 1 << 24
 """Up to so many steps columns are normalised; beyond, it would gain less than 3 %."""
@@ -43,11 +43,13 @@ class BufferedToeplitz(Strategy):
 
     Attributes:
         steps, decay, window: the workload.
+        any_time: near the least error whenever the stream ends, rather than at its last step: parameters for up to 2^28 steps.
     """
 
     steps: int
     decay: float = 1.0
     window: int | None = None
+    any_time: bool = False
 
     name: ClassVar[str] = "buffered"
 
@@ -60,7 +62,7 @@ class BufferedToeplitz(Strategy):
     @property
     def normalised(self) -> bool:
         """Whether columns are normalised."""
-        return self.window is None and self.steps <= NORMALISED
+        return self.window is None and self.steps <= NORMALISED and not self.any_time
 
     @property
     def buffers(self) -> int:
@@ -70,6 +72,8 @@ class BufferedToeplitz(Strategy):
     @property
     def design(self) -> Design:
         """The parameters."""
+        if self.any_time:
+            return Design(*ANY_TIME, self.decay, self.window)
         return design(self.steps, self.decay, self.window)
 
     @property
@@ -100,16 +104,9 @@ class BufferedToeplitz(Strategy):
         Raises:
             InvalidParameter: all steps of a longer stream than a list of their errors should hold are asked for.
         """
-        if at is None:
-            if self.steps > NORMALISED:
-                raise InvalidParameter(
-                    f"The errors of all {self.steps} steps were asked for, and a list of so many would fill the memory. Ask for some "
-                    "steps: errors(at)."
-                )
-            at = np.arange(1, self.steps + 1)
+        at = all_steps(self.steps, at)
         if not self.normalised:
             return self.design.errors(at)
-        at = np.asarray(at, dtype=np.int64)
         order = np.argsort(at, kind="stable")
         block, inside = np.divmod(at[order] - 1, STRIDE)
         found, firsts = np.unique(block, return_index=True)
@@ -142,6 +139,7 @@ class BufferedToeplitz(Strategy):
             "steps": self.steps,
             "decay": self.decay,
             "window": self.window,
+            "any_time": self.any_time,
             "buffers": self.buffers,
             "column_norm": self.column_norm,
         }

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.noise.continual.base import Array
-from hullabaloo.noise.continual.buffers import LARGEST, SMALLEST, parameters
+from hullabaloo.noise.continual.buffers import LARGEST, LARGEST_WINDOW, SMALLEST, prefix, windowed
 
 
 @final
@@ -91,14 +91,21 @@ def _square(size: Array, rate: Array, count: Array) -> Array:
 
 @lru_cache(maxsize=256)
 def design(steps: int, decay: float, window: int | None) -> Design:
-    """The committed parameters for prefix sums of `steps`; under drift those for the number of steps that give the least error."""
+    """The committed parameters for prefix sums of `steps`, or under drift those of the tables that give the least error there."""
     if decay == 1.0 and window is None:
-        return Design(*parameters(steps), decay, window)
+        return Design(*prefix(steps), decay, window)
     last = np.array([steps])
 
     def error(candidate: Design) -> float:
         return candidate.column_norm(steps - 1) * float(candidate.errors(last)[0])
 
-    exponents = np.arange(4 * math.log2(SMALLEST), 4 * math.log2(min(max(steps, SMALLEST), LARGEST)) + 1)
-    candidates = [Design(*parameters(round(2.0 ** (e / 4))), decay, window) for e in exponents]
-    return min(candidates, key=error)
+    tables = [prefix(n) for n in _grid(SMALLEST, min(max(steps, SMALLEST), LARGEST))]
+    if window is not None:
+        tables += [windowed(n) for n in (window, *_grid(1, min(window, LARGEST_WINDOW)))]
+    return min((Design(*table, decay, window) for table in tables), key=error)
+
+
+def _grid(first: int, last: int) -> list[int]:
+    """Numbers of steps, four to a doubling."""
+    quarters = range(4 * (first.bit_length() - 1), 4 * last.bit_length())
+    return [n for n in sorted({round(2.0 ** (q / 4)) for q in quarters}) if n <= last]

@@ -135,3 +135,16 @@ def row_norms(inverse, norm, decay, out):  # type: ignore[no-untyped-def]
             row[s] = decay * row[s] + norm[t] * inverse[t - s]
             total += row[s] * row[s]
         out[t] = total
+
+
+@njit(cache=True, nogil=True)
+def add_exactly(x, total):  # type: ignore[no-untyped-def]
+    """Add all rows to `total[0] + total[1]`, a sum in two words."""
+    for t in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            old, added = total[0, j], x[t, j]
+            new = old + added
+            back = new - old
+            rest = total[1, j] + ((old - (new - back)) + (added - back))
+            total[0, j] = new + rest
+            total[1, j] = rest - (total[0, j] - new)

@@ -1,7 +1,8 @@
-"""How the table of `buffers.py` was made: `python -m hullabaloo.noise.continual.tuning` prints it (20 seconds).
+"""How the tables of `buffers.py` were made: `python -m hullabaloo.noise.continual.tuning` prints them (two minutes).
 
-For each number of steps T the product `(1 + Σ c_k²)^½ (Σ_{k<T} b_k²)^½`, column norm times largest error of the factorisation of
-prefix sums, is minimised over losses and weights, each solution starting from its neighbours'.
+For each number of steps T the product `(Σ_{k<T} c_k²)^½ (Σ_{k<T} b_k²)^½`, column norm times largest error of the factorisation of
+prefix sums, is minimised over losses and weights, each solution starting from its neighbours'; for each window w the same with
+the b of sums over a window, T without end.
 """
 
 import math
@@ -10,9 +11,12 @@ import numpy as np
 
 from hullabaloo.noise.continual.base import Array
 from hullabaloo.noise.continual.design import Design
+from hullabaloo.privacy.schedule import FOREVER
 
-SECTIONS = {4: (4, 12, 14), 5: (14, 16, 18), 6: (18, 20, 24), 8: (24, 32, 40)}
+PREFIX = {4: (4, 12, 14), 5: (14, 16, 18), 6: (18, 20, 24), 8: (24, 32, 40)}
 """Buffers -> exponents of the numbers of steps 2^e: first, the one begun with, last. Each within 0.4 % of the best Toeplitz."""
+WINDOWS = {1: (1, 2, 4), 2: (4, 5, 6), 3: (6, 10, 12), 4: (12, 14, 20)}
+"""Buffers -> exponents of windows of 2^e steps."""
 
 
 def unpack(v: Array) -> tuple[Array, Array]:
@@ -21,50 +25,59 @@ def unpack(v: Array) -> tuple[Array, Array]:
     return 1.0 / (1.0 + np.exp(-logits)), np.exp(logs)
 
 
-def objective(v: Array, steps: int) -> float:
+def objective(v: Array, steps: int, window: int | None) -> float:
     """Logarithm of the largest error at column norm 1; steep where buffers meet."""
     loss, weight = unpack(v)
     if np.any(np.diff(v[: loss.size]) < 0.05) or weight.sum() > 1.5:
         return 10.0
-    found = Design(tuple(loss), tuple(weight), 1.0, None)
+    found = Design(tuple(loss), tuple(weight), 1.0, window)
     return math.log(found.column_norm(steps - 1) * float(found.errors(np.array([steps]))[0]))
 
 
-def tuned(steps: int, start: Array) -> Array:
+def tuned(about: tuple[int, int | None], start: Array) -> Array:
     """A local minimum from a start: quasi-Newton, simplex, quasi-Newton."""
     from scipy.optimize import minimize
 
-    v = minimize(objective, start, (steps,), method="BFGS", options={"maxiter": 400, "gtol": 1e-7}).x
+    v = minimize(objective, start, about, method="BFGS", options={"maxiter": 400, "gtol": 1e-7}).x
     simplex = {"maxiter": 3000, "xatol": 1e-5, "fatol": 1e-11, "adaptive": True}
-    v = minimize(objective, v, (steps,), method="Nelder-Mead", options=simplex).x
-    return np.asarray(minimize(objective, v, (steps,), method="BFGS", options={"maxiter": 400, "gtol": 1e-8}).x)
+    v = minimize(objective, v, about, method="Nelder-Mead", options=simplex).x
+    return np.asarray(minimize(objective, v, about, method="BFGS", options={"maxiter": 400, "gtol": 1e-8}).x)
 
 
 def ladder(steps: int, buffers: int) -> Array:
     """A geometric ladder of losses to begin with."""
-    loss = np.geomspace(1.5 / steps, 0.45, buffers)
-    weight = 0.35 * np.sqrt(loss * math.log(loss[1] / loss[0]) / 2.3)
+    loss = np.geomspace(1.5 / steps, 0.45, buffers) if buffers > 1 else np.array([0.5])
+    weight = 0.35 * np.sqrt(loss * math.log(0.3 * steps) / max(1, buffers - 1) / 2.3)
     return np.concatenate((np.log(loss / (1.0 - loss)), np.log(weight)))
 
 
-def section(buffers: int) -> dict[int, Array]:
-    """The parameters for one number of buffers, on a grid of factors of 4."""
-    first, begin, last = SECTIONS[buffers]
-    found = {begin: tuned(1 << begin, tuned(1 << begin, ladder(1 << begin, buffers)))}
-    for exponents in (range(begin + 2, last + 1, 2), range(begin - 2, first - 1, -2)):
+def section(buffers: int, exponents: tuple[int, int, int], *, windows: bool) -> dict[int, Array]:
+    """The parameters for one number of buffers, on a grid of factors of 4 (of 2 where the section is short)."""
+    first, begin, last = exponents
+    stride = 2 if last - first > 3 or not windows else 1
+
+    def about(e: int) -> tuple[int, int | None]:
+        return (FOREVER, 1 << e) if windows else (1 << e, None)
+
+    found = {begin: tuned(about(begin), tuned(about(begin), ladder(1 << begin, buffers)))}
+    for others in (range(begin + stride, last + 1, stride), range(begin - stride, first - 1, -stride)):
         before, now = None, found[begin]
-        for e in exponents:
+        for e in others:
             starts = [now if before is None else 2.0 * now - before, now]
-            best = min((tuned(1 << e, start) for start in starts), key=lambda v: objective(v, 1 << e))
-            found[e] = tuned(1 << e, best)
+            best = min((tuned(about(e), start) for start in starts), key=lambda v: objective(v, *about(e)))
+            found[e] = tuned(about(e), best)
             before, now = now, found[e]
     return dict(sorted(found.items()))
 
 
 if __name__ == "__main__":
-    for k in SECTIONS:
-        print(f"    {k}: {{")
-        for e, v in section(k).items():
-            rows = ("(" + ", ".join(f"{value:.6g}" for value in part) + ")" for part in unpack(v))
-            print(f"        {e}: ({', '.join(rows)}),")
-        print("    },")
+    for windows, sections in ((False, PREFIX), (True, WINDOWS)):
+        print("windows" if windows else "prefix")
+        for k, exponents in sections.items():
+            print(f"    {k}: {{")
+            for e, v in section(k, exponents, windows=windows).items():
+                rows = [
+                    "(" + ", ".join(f"{value:.6g}" for value in part) + (",)" if k == 1 else ")") for part in unpack(v)
+                ]
+                print(f"        {e}: ({', '.join(rows)}),")
+            print("    },")

@@ -1,8 +1,13 @@
 """Refusals that all strategies share: what a workload of running sums may be."""
 
+import numpy as np
+import numpy.typing as npt
+
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy.schedule import FOREVER
 
+LISTED = 1 << 24
+"""Steps whose errors are listed at once."""
 UNIT_ROUNDOFF = 2.0**-53
 UP = 1.0 + 2.0**-36
 """Factor by which column norms and reaches are enlarged: far more than the rounding of the few hundred operations behind them."""
@@ -34,3 +39,15 @@ def only_prefix_sums(name: str, decay: float, window: int | None) -> None:
             f"The mechanism {name!r} was asked for decay={decay!r} and window={window!r}, and it knows sums of everything so far alone. "
             "Choose 'auto', 'buffered' or 'square_root', which have factorisations of their own for drift."
         )
+
+
+def all_steps(steps: int, at: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
+    """The steps `at`, or all of them where a list of so many fits the memory."""
+    if at is not None:
+        return np.asarray(at, dtype=np.int64)
+    if steps > LISTED:
+        raise InvalidParameter(
+            f"The errors of all {steps} steps were asked for, and a list of so many would fill the memory. Ask for some steps: "
+            "errors(at)."
+        )
+    return np.arange(1, steps + 1)
