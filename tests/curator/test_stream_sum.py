@@ -13,13 +13,13 @@ from hullabaloo.curator.stream_sum import StreamSumQuery, plan_stream
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import inflated
-from hullabaloo.noise.continual.choose import NAMES, strategy_named
+from hullabaloo.noise.continual.choose import NAMED, strategy_named
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import FOREVER, Schedule
 from tests.curator.neighbours import facts, join, random_rows, reordered
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
-STRATEGIES: dict[str, tuple[str, float, int | None]] = {name: (name, 1.0, None) for name in NAMES}
+STRATEGIES: dict[str, tuple[str, float, int | None]] = {name: (name, 1.0, None) for name in ("auto", *NAMED)}
 STRATEGIES |= {"auto, forgetting": ("auto", 0.9, None), "auto, window": ("auto", 1.0, 4)}
 EVERY: dict[str, int | tuple[int, ...]] = {"each": 1, "three": 3, "listed": (2, 3, 7, 11, 15, 20)}
 TABLES = {
@@ -151,6 +151,7 @@ def test_a_stream_of_unknown_length_has_a_price_too(every: int) -> None:
         asked = query(facts(30), every=every, mu=mu, horizon=None, name="auto")
         assert asked.strategy.steps == FOREVER
         assert asked.event.delta0 < 1e-20
+        assert asked.sensitivity <= 1.02 * asked.strategy.column_norm * asked.moments.record_sensitivity
         assert asked.sigma <= asked.sensitivity / mu * (1.0 + 2.0**-8 / mu)
         spent = asked.event.gdp_mu()
         assert spent is not None
