@@ -232,7 +232,11 @@ def _run(
         text = stream_loop.as_json(model, path) if voice.as_json else stream_loop.line(model, path, schedule.horizon)
         print(text, flush=True)
 
-    with stream_build.source(domain=stream.domain, target=target, **opened) as source, stream_loop.stopping() as stop:
+    with (
+        stream_build.source(domain=stream.domain, target=target, **opened) as source,
+        stream_loop.stopping() as stop,
+        stream,
+    ):
         stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
         before = stream.position_
         if not voice.as_json:

@@ -122,34 +122,45 @@ def _lasting(value: Any) -> Any:
 
 
 class PlaceFile:
-    """Where the reading of the source stands, beside the state file: it saves counting, and is not needed to go on.
+    """Where the reading of the source stands, beside the state file: it saves counting.
 
-    Mode 0600, as the state: a byte offset says how long records are.
+    It holds two marks: the first one made in this source, from which its records can always be counted, and the latest. Mode 0600, as
+    the state: a byte offset says how long records are.
     """
 
     def __init__(self, state: Path | None) -> None:
         self._path = None if state is None else state.with_name(f"{state.name}.place")
         self._saved = -SELDOM
+        self._first: Mark | None = None
 
-    def read(self) -> "Mark | None":
-        """The place saved last; None where there is none, or none that can be read."""
+    def read(self, position: int) -> "Mark | None":
+        """The furthest mark that is not beyond a position; None where there is none, or none that can be read."""
         from hullabaloo.streaming.sources import Mark
 
         if self._path is None:
             return None
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
-            return Mark(int(found["position"]), dict(found["place"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            marks = [Mark(int(one["position"]), dict(one["place"])) for one in found]
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             return None
+        self._first = marks[0] if marks else None
+        return max((one for one in marks if one.position <= position), key=lambda one: one.position, default=None)
+
+    def begin(self, mark: "Mark") -> None:
+        """Save where the reading begins, before the first record is taken; a mark made earlier in the same source is kept."""
+        if self._first is None or not self._first.same_source(mark):
+            self._first = mark
+        self.write(mark, now=True)
 
     def write(self, mark: "Mark", *, now: bool = False) -> None:
         """Save a place whose records are all in the saved state; at most once a second, unless `now`."""
         if self._path is None or (not now and monotonic() - self._saved < SELDOM):
             return
+        marks = [{"position": one.position, "place": dict(one.place)} for one in (self._first or mark, mark)]
         draft = self._path.with_name(f"{self._path.name}.unfinished")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump({"position": mark.position, "place": dict(mark.place)}, file)
+            json.dump(marks, file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._path)

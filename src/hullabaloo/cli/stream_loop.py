@@ -71,23 +71,21 @@ def feed(
     killed in between finds the last release in its state and writes it first.
     """
     released = stream.released_at_
-    if released:
-        models.write(stream.model_at())
-    begun, mark = False, None
-    for batch in source.batches(
-        stream.position_, place.read(), cut=next_release(schedule), stop=stop, continues=continues
-    ):
-        if not begun:
-            place.write(batch.start, now=True)
-            begun = True
-        stream.partial_fit(batch.table, target)
-        mark = batch.mark
-        if stream.released_at_ != released:
-            released = stream.released_at_
-            model = stream.model_at()
-            show(model, models.write(model))
-            place.write(mark)
-    stream.close()
+    mark = None
+    with stream:  # what was taken is saved, however this ends
+        if released:
+            models.write(stream.model_at())
+        begun, start = place.read(stream.position_), stream.position_
+        for batch in source.batches(start, begun, cut=next_release(schedule), stop=stop, continues=continues):
+            if mark is None:
+                place.begin(batch.start)
+            stream.partial_fit(batch.table, target)
+            mark = batch.mark
+            if stream.released_at_ != released:
+                released = stream.released_at_
+                model = stream.model_at()
+                show(model, models.write(model))
+                place.write(mark)
     if mark is not None:
         place.write(mark, now=True)
 

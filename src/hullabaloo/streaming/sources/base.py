@@ -12,6 +12,7 @@ from hullabaloo.errors import HullabalooError
 
 BATCH = 4096  # records of a batch at most
 PAUSE = 0.05  # seconds between two looks at a source that has nothing new
+_WHERE = {"offset", "row", "id"}  # of a place, what says where in the source; the rest says which source
 
 
 class SourceChanged(HullabalooError, OSError):
@@ -29,6 +30,11 @@ class Mark:
 
     position: int
     place: Mapping[str, Any] = field(default_factory=dict)
+
+    def same_source(self, other: "Mark") -> bool:
+        """Whether both are places in one source, that can be found again."""
+        named, there = ({name: one for name, one in mark.place.items() if name not in _WHERE} for mark in (self, other))
+        return bool(named) and named == there
 
     def __repr__(self) -> str:
         return f"Mark(position={self.position})"

@@ -1,0 +1,437 @@
+"""`hullabaloo stream`: every release once, from any source, through any interruption; and nothing else of a record."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from hullabaloo.cli import stream_build
+from hullabaloo.streaming.sources.redis_stream import RedisSource
+from tests.cli.conftest import BUDGET, DOMAIN, URL, Run, masked, rows
+from tests.cli.test_refusals import refused
+
+SMALL = ("--epsilon", 1, "--delta", "1e-8")
+WORDS = ("--domain", "domain.toml", *SMALL, "--horizon", 1000, "--every", 50)
+RECORDED = ("--ledger", URL, "--dataset", "clinic")
+MODELS = ("--models", "models/{position}.json")
+KEPT = (*WORDS, *MODELS, "--state", "s.state")
+
+
+@pytest.fixture
+def files(run: Run, domain: Path, tmp_path: Path) -> Path:
+    """A folder with 400 records in every format, a domain, a ledger and a place for models."""
+    lines = rows(400)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
+    split = [line.split(",") for line in lines[1:]]
+    objects = [json.dumps({"age": int(a), "ward": w, "stay": float(s)}) for a, w, s in split]
+    (tmp_path / "events.jsonl").write_text("".join(f"{one}\n" for one in objects))
+    pq.write_table(pa.csv.read_csv(tmp_path / "events.csv"), tmp_path / "events.parquet", row_group_size=70)
+    assert run("ledger", "create", URL, "clinic", *BUDGET).code == 0
+    return tmp_path
+
+
+@pytest.fixture
+def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise from a test key, so that two runs can be compared."""
+    make = stream_build.stream
+
+    def with_key(*args: Any, **options: Any) -> Any:
+        return make(*args, **options).set_params(test_key=bytes(32))
+
+    monkeypatch.setattr(stream_build, "stream", with_key)
+
+
+def releases(folder: Path) -> list[int]:
+    return sorted(int(path.stem) for path in folder.iterdir())
+
+
+def theta(path: Path) -> Any:
+    return json.loads(path.read_text())["release"]["theta"]
+
+
+def test_a_model_for_each_release_one_charge_and_a_line_each(run: Run, files: Path) -> None:
+    done = run("stream", "events.csv", *KEPT, *RECORDED, "--set", "l1:2", "--out", "now.json")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "Beginning; releases: 20 up to record 1,000, the first after record 50. One charge pays for all."
+    assert [line.split()[0] for line in lines[1:9]] == [str(position) for position in range(50, 401, 50)]
+    assert all("of 1,000 records" in line and f"models/{50 * i}.json" in line for i, line in enumerate(lines[1:9], 1))
+    assert "all models released along the stream together" in done.out
+    assert lines[-1] == "The source ends after record 400. Saved in s.state; the same command goes on from there."
+    assert releases(files / "models") == list(range(50, 401, 50)), "and nothing else lies there"
+    assert (files / "now.json").read_text() == (files / "models" / "400.json").read_text()
+    assert len(run("ledger", "log", URL, "clinic", "--json").json["charges"]) == 1
+    model = json.loads((files / "now.json").read_text())
+    assert (model["position"], model["release"]["statement"]["charge"]) == (400, 1)
+
+
+def test_its_models_predict_and_have_a_card(run: Run, files: Path) -> None:
+    assert run("stream", "events.csv", *WORDS, "--out", "now.json").code == 0
+    predicted = run("predict", "now.json", "events.csv")
+    assert predicted.out.splitlines()[0] == "predicted_stay"
+    assert len(predicted.out.splitlines()) == 401
+    assert "a stream of up to 1,000 records" in run("card", "now.json").out
+
+
+def test_the_same_command_goes_on_when_the_file_has_grown(run: Run, files: Path) -> None:
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    (files / "events.csv").write_text("".join(lines[:131]))
+    assert run("stream", "events.csv", *KEPT, *RECORDED).code == 0
+    with (files / "events.csv").open("a") as file:
+        file.writelines(lines[131:])
+    before = (files / "models" / "100.json").read_bytes()
+    done = run("stream", "events.csv", *KEPT, *RECORDED)
+    assert done.out.startswith("Going on after record 130;")
+    assert releases(files / "models") == list(range(50, 401, 50))
+    assert (files / "models" / "100.json").read_bytes() == before
+    again = run("stream", "events.csv", *KEPT, *RECORDED)
+    assert again.code == 0
+    assert len(run("ledger", "log", URL, "clinic", "--json").json["charges"]) == 1
+
+
+def test_every_source_gives_the_same_models(run: Run, files: Path, keyed: None) -> None:
+    found = {}
+    for name in ("events.csv", "events.jsonl", "events.parquet"):
+        out = f"{name}.json"
+        assert run("stream", name, *WORDS, "--out", out).code == 0
+        found[name] = theta(files / out)
+    assert found["events.csv"] == found["events.jsonl"] == found["events.parquet"]
+
+
+@pytest.mark.parametrize("name", ["events.csv", "events.jsonl", "events.parquet"])
+def test_resumed_at_every_kind_of_place_gives_the_models_of_one_run(
+    run: Run, files: Path, keyed: None, name: str
+) -> None:
+    (files / "whole").mkdir()
+    assert run("stream", name, *WORDS, "--models", "whole/{position}.json").code == 0
+    for position in (0, 49, 50, 51, 330):
+        folder = files / f"cut{position}"
+        folder.mkdir()
+        first = _head(files / name, position)
+        kept = (*WORDS, "--models", f"cut{position}/{{position}}.json", "--state", f"{position}.state")
+        assert run("stream", first, *kept).code == 0
+        assert run("stream", name, *kept).code == 0
+        assert releases(folder) == releases(files / "whole")
+        assert all(theta(path) == theta(files / "whole" / path.name) for path in folder.iterdir())
+
+
+def _head(path: Path, count: int) -> Path:
+    """The first records of a file, as a file."""
+    made = path.with_name(f"head{path.suffix}")
+    if path.suffix == ".parquet":
+        pq.write_table(pq.read_table(path).slice(0, count), made)
+    else:
+        lines = path.read_text().splitlines(keepends=True)
+        made.write_text("".join(lines[: count + (path.suffix == ".csv")]))
+    return made
+
+
+def test_for_scripts_every_release_is_an_object_on_its_line(run: Run, files: Path) -> None:
+    done = run("stream", "events.csv", *WORDS, "--out", "now.json", "--json")
+    assert done.err == ""
+    objects = [json.loads(line) for line in done.out.splitlines()]
+    assert [one["release"] for one in objects[:-1]] == list(range(50, 401, 50))
+    assert set(objects[0]["coefficients"]) == {"age", "ward=surgery", "ward=medicine"}
+    last = objects[-1]
+    assert (last["ok"], last["ended"], last["position"], last["taken"]) == (True, "end of the source", 400, 400)
+    assert last["statement"]["horizon"] == 1000
+
+
+def test_the_horizon_ends_it(run: Run, files: Path) -> None:
+    words = ("--domain", "domain.toml", *SMALL, "--horizon", 120, "--every", "50", *MODELS, "--state", "s.state")
+    done = run("stream", "events.csv", *words)
+    assert done.code == 0
+    assert releases(files / "models") == [50, 100, 120]
+    assert "The horizon of 120 records is reached" in done.out
+    again = run("stream", "events.csv", *words)
+    assert again.code == 0
+    assert "The horizon of 120 records is reached" in again.out
+
+
+def test_releases_at_listed_positions(run: Run, files: Path) -> None:
+    words = ("--domain", "domain.toml", *SMALL, "--horizon", 400, "--every", "10,200", *MODELS)
+    assert run("stream", "events.csv", *words).code == 0
+    assert releases(files / "models") == [10, 200]
+
+
+def test_another_file_goes_on_when_it_is_named_so(run: Run, files: Path, keyed: None) -> None:
+    assert run("stream", "events.csv", *WORDS, "--out", "whole.json").code == 0
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    (files / "a.csv").write_text("".join(lines[:171]))
+    (files / "b.csv").write_text("".join([lines[0], *lines[171:300]]))
+    assert run("stream", "a.csv", *KEPT).code == 0
+    refused_ = run("stream", "b.csv", *KEPT)
+    assert refused_.code == 4, "130 records are fewer than were taken"
+    assert "holds fewer" in refused_.err
+    assert run("stream", "b.csv", *KEPT, "--continues").code == 0
+    with (files / "b.csv").open("a") as file:
+        file.writelines(lines[300:])
+    assert run("stream", "b.csv", *KEPT, "--continues").code == 0, "what was taken of b.csv is not taken again"
+    assert releases(files / "models") == list(range(50, 401, 50))
+    assert theta(files / "models" / "400.json") == theta(files / "whole.json")
+
+
+Popen = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(files: Path) -> Popen:
+    """Start a command in a process of its own."""
+
+    def go(*words: object, **options: Any) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "hullabaloo.cli", *map(str, words)],
+            cwd=files, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+        )  # fmt: skip
+
+    return go
+
+
+def until(condition: Callable[[], bool], process: "subprocess.Popen[str]") -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_standard_input(files: Path, start: Popen) -> None:
+    process = start("stream", "-", "--format", "csv", *WORDS, *MODELS, stdin=subprocess.PIPE)
+    out, err = process.communicate((files / "events.csv").read_text(), timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert releases(files / "models") == list(range(50, 401, 50))
+    assert "The source ends after record 400" in out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=str)
+def test_an_interrupted_run_saves_and_goes_on(run: Run, files: Path, start: Popen, number: signal.Signals) -> None:
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    (files / "events.csv").write_text("".join(lines[:124]) + lines[124][:3])
+    process = start("stream", "events.csv", *KEPT, *RECORDED, "--follow")
+    until((files / "models" / "100.json").exists, process)
+    with (files / "events.csv").open("a") as file:
+        file.write(lines[124][3:] + "".join(lines[125:162]))
+    until((files / "models" / "150.json").exists, process)
+    time.sleep(0.2)
+    process.send_signal(number)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert err == "Interrupted after record 161. Saved in s.state; the same command goes on from there.\n"
+    with (files / "events.csv").open("a") as file:
+        file.writelines(lines[162:])
+    done = run("stream", "events.csv", *KEPT, *RECORDED)
+    assert done.out.startswith("Going on after record 161;")
+    assert releases(files / "models") == list(range(50, 401, 50))
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_again_and_again_every_model_is_there_once(run: Run, files: Path, start: Popen, kills: int) -> None:
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    with (files / "events.csv").open("a") as file:
+        for _ in range(kills):
+            file.writelines(lines[1:])
+    horizon = 400 * (kills + 1)
+    words = (
+        "--domain",
+        "domain.toml",
+        *SMALL,
+        "--horizon",
+        horizon,
+        "--every",
+        10,
+        *MODELS,
+        "--state",
+        "s.state",
+        *RECORDED,
+    )
+    seen: dict[str, bytes] = {}
+    for kill in range(kills):
+        process = start("stream", "events.csv", *words)
+        until(lambda wanted=40 * kill + 7: len(seen_now(files)) > wanted, process)  # type: ignore[misc]
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert all(content == seen.get(name, content) for name, content in seen_now(files).items())
+        seen |= seen_now(files)
+    done = run("stream", "events.csv", *words)
+    assert done.code == 0, done.err
+    assert releases(files / "models") == list(range(10, horizon + 1, 10))
+    assert all(seen_now(files)[name] == content for name, content in seen.items())
+    assert len(run("ledger", "log", URL, "clinic", "--json").json["charges"]) == 1
+
+
+def seen_now(files: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (files / "models").glob("[0-9]*.json")}
+
+
+def test_a_release_that_was_not_written_is_written_by_the_next_run(run: Run, files: Path) -> None:
+    (files / "models" / "150.json").mkdir()
+    done = run("stream", "events.csv", *KEPT, *RECORDED)
+    assert done.code == 1, "a file in the way of a new stream is seen before anything is spent"
+    assert "150.json exists" in done.err
+    assert not (files / "s.state").exists()
+    (files / "models" / "150.json").rmdir()
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    (files / "events.csv").write_text("".join(lines[:101]))
+    assert run("stream", "events.csv", *KEPT, *RECORDED).code == 0
+    (files / "events.csv").write_text("".join(lines))
+    (files / "models" / "150.json").write_text('{"another": "model"}')
+    done = run("stream", "events.csv", *KEPT, *RECORDED)
+    assert done.code == 4
+    assert "models/150.json exists and holds something other than this release" in done.err
+    assert (files / "models" / "150.json").read_text() == '{"another": "model"}'
+    (files / "models" / "150.json").unlink()
+    assert run("stream", "events.csv", *KEPT, *RECORDED).code == 0
+    assert releases(files / "models") == list(range(50, 401, 50))
+
+
+STREAM = ("stream", "events.csv", *WORDS)
+BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
+    "no place for models": (STREAM, 1, "--models"),
+    "a pattern without a position": ((*STREAM, "--models", "m.json"), 1, "{position}"),
+    "models in no folder": ((*STREAM, "--models", "nowhere/{position}.json"), 1, "mkdir"),
+    "no source": (("stream", "nowhere.csv", *KEPT), 1, "nowhere.csv"),
+    "an unknown suffix": (("stream", "domain.toml", *KEPT), 1, "--format"),
+    "standard input of no format": (("stream", "-", *KEPT), 1, "--format"),
+    "every of words": ((*STREAM, *MODELS, "--every", "often"), 1, "'often'"),
+    "falling positions": ((*STREAM, *MODELS, "--every", "100,50"), 1, "rising"),
+    "no budget": (("stream", "events.csv", "--domain", "domain.toml", "--horizon", 9, *MODELS), 1, "--epsilon"),
+    "bad set": ((*STREAM, *MODELS, "--set", "l7:1"), 1, "l7"),
+    "unknown mechanism": ((*STREAM, *MODELS, "--mechanism", "magic"), 1, "magic"),
+    "window and half-life": ((*STREAM, *MODELS, "--window", 100, "--half-life", 100), 1, "window"),
+    "unknown target": ((*STREAM, *MODELS, "--target", "los"), 1, "los"),
+    "following Parquet": (("stream", "events.parquet", *KEPT, "--follow"), 1, "followed"),
+    "one line of JSON": (("stream", "events.jsonl", *KEPT, "--one-line"), 1, "--one-line"),
+    "a key of a file": ((*STREAM, *MODELS, "--key", "events"), 1, "--key"),
+    "Redis without a key": (("stream", "redis://127.0.0.1:1/0", *KEPT), 1, "--key"),
+    "no Redis": (("stream", "redis://me:hush@127.0.0.1:1/0", "--key", "events", *KEPT), 1, "127.0.0.1:1"),
+    "continuing nothing": ((*STREAM, *MODELS, "--continues"), 1, "--state"),
+    "a setting of another method": ((*STREAM, *MODELS, "--sketch-size", 3), 1, "--sketch-size"),
+    "sketched without a set": ((*STREAM, *MODELS, "--method", "sketched"), 1, "constraint"),
+    "no column of that name": ((*STREAM, *MODELS, "--domain", "other.toml"), 1, "dose"),
+    "unknown dataset": ((*STREAM, *MODELS, "--ledger", URL, "--dataset", "other"), 3, "other"),
+    "a key file without state": ((*STREAM, *MODELS, "--key-file", "k"), 1, "state"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_done_is_refused_in_a_sentence(
+    run: Run, files: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hullabaloo.streaming.sources.redis_stream.PATIENCE", (0.0,))
+    (files / "other.toml").write_text(DOMAIN.replace("age", "dose"))
+    words, code, said = BAD[case]
+    done = run(*words)
+    refused(done, code, said)
+    assert "hush" not in done.err
+    assert releases(files / "models") == []
+    assert run("ledger", "log", URL, "clinic", "--json").json["charges"] == []
+
+
+def test_a_missing_library_is_named_with_its_command(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(Exception, match="pip install"):
+        RedisSource("redis://localhost", "events", ["age"])
+    done = run("stream", "redis://localhost", "--key", "events", *KEPT)
+    refused(done, 1, 'pip install "hullabaloo[stream]"')
+
+
+def test_a_state_of_another_stream_is_refused(run: Run, files: Path) -> None:
+    assert run("stream", "events.csv", *KEPT, *RECORDED).code == 0
+    for path in (files / "models").iterdir():
+        path.unlink()
+    done = run("stream", "events.csv", *KEPT, *RECORDED, "--horizon", 2000)
+    refused(done, 1, "belongs to another stream")
+
+
+JUNK = [
+    "41,surgery,3",
+    "n/a,,",
+    "1",
+    "1,2,3,4,5,6",
+    '"Mrs, Miller","quoted\nline",9',
+    "9" * 5000 + ",x,inf",
+    ",,",
+    '"a""b",\x00,四',
+]
+JUNK_JSON = [
+    '{"age": 41, "ward": "surgery", "stay": 3}',
+    "",
+    "{",
+    '{"age": "Mrs Miller"}',
+    "[1]",
+    '{"age": {"a": 1}}',
+    "null",
+    '{"x": 1}',
+]
+
+
+@pytest.mark.parametrize(("name", "junk"), [("events.csv", JUNK), ("events.jsonl", JUNK_JSON)], ids=["csv", "jsonl"])
+@pytest.mark.parametrize("format_", [(), ("--json",)], ids=["people", "scripts"])
+def test_no_value_of_a_record_changes_anything_but_released_numbers(
+    run: Run, files: Path, keyed: None, name: str, junk: list[str], format_: tuple[str, ...]
+) -> None:
+    lines = (files / name).read_text().splitlines()
+    outcomes, released = [], set()
+    for i, record in enumerate(junk):
+        changed = [*lines[:78], record, *lines[79:]]
+        (files / name).write_text("\n".join(changed) + "\n", newline="")
+        folder = files / f"m{i}"
+        folder.mkdir()
+        done = run("stream", name, *WORDS, "--models", f"m{i}/{{position}}.json", *format_)
+        outcomes.append(
+            (
+                done.code,
+                masked(done.out.replace(f"m{i}/", "")),
+                masked(done.err),
+                len(done.out.splitlines()),
+                releases(folder),
+            )
+        )
+        assert "Miller" not in done.out + done.err
+        models = [json.loads((folder / f"{p}.json").read_text()) for p in releases(folder)]
+        assert [sorted(one["release"]) for one in models] == [sorted(models[0]["release"])] * len(models)
+        released.add(json.dumps(models[0]["release"]["theta"]))
+    assert outcomes[0][0] == 0
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+    assert len(released) == 1, "the record is the 78th or 79th: the model of the first 50 knows nothing of it"
+
+
+def test_an_internal_fault_shows_no_record(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hullabaloo.streaming.sources import csv_lines
+
+    def fail(*_: object) -> None:
+        raise ValueError("could not convert string to float: 'Mrs Miller'")
+
+    monkeypatch.setattr(csv_lines.CsvSource, "_table", fail)
+    done = run("stream", "events.csv", *KEPT)
+    assert done.code == 4
+    assert "Miller" not in done.out + done.err
+
+
+def test_the_place_beside_the_state_is_private_and_not_needed(run: Run, files: Path) -> None:
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    (files / "events.csv").write_text("".join(lines[:131]))
+    assert run("stream", "events.csv", *KEPT).code == 0
+    place = files / "s.state.place"
+    assert os.stat(place).st_mode & 0o777 == 0o600
+    (files / "events.csv").write_text("".join(lines))
+    for content in (None, b"", b"{", b'{"position": 1e99}', b"[1]", b'{"position": 3, "place": {}}'):
+        if content is None:
+            place.unlink()
+        else:
+            place.write_bytes(content)
+        done = run("stream", "events.csv", *KEPT)
+        assert done.code == 0, content
+        assert "The source ends after record 400" in done.out
