@@ -135,7 +135,7 @@ def test_records_of_any_content_stay_within_the_sensitivity(relation: Neighbours
 def test_the_noise_is_what_the_price_allows() -> None:
     for name in STRATEGIES:
         for mu in (0.05, 0.3, 3.0):
-            asked = query(facts(4), name=name, every=3, mu=mu, horizon=300)
+            asked = query(facts(4), name=name, every=3, mu=mu, horizon=60)
             assert inflated(asked.sensitivity, asked.sigma, asked.length, asked.bound) <= mu * asked.sigma
             spent = asked.event.gdp_mu()
             assert spent is not None
