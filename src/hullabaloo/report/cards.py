@@ -149,11 +149,14 @@ def _estimator(model: Any) -> "PrivateLinearModel":
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.streaming.base import PrivateStream
     from hullabaloo.streaming.model import StreamModel
+    from hullabaloo.streaming.periodic_erm import PeriodicModel
 
     if isinstance(model, PrivateStream):
         return _estimator(model.model_at())
     if isinstance(model, StreamModel):
         return cast("PrivateLinearModel", model)
+    if isinstance(model, PeriodicModel):
+        return model.estimator
     inner = getattr(model, "model_", getattr(model, "model", model))
     for found in (model, inner):
         if isinstance(found, PrivateLinearModel):

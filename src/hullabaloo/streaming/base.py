@@ -4,7 +4,6 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,16 +17,15 @@ from hullabaloo.data import Domain, Encoding, TargetScale, open_table
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.parameters import check_types, declared
-from hullabaloo.linear_model.structure_files import shape_to_dict
 from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.streaming.intake import Intake
-from hullabaloo.streaming.journal import Journal
+from hullabaloo.streaming.opening import EXISTS, opened
 from hullabaloo.streaming.parameters import check_stream
 from hullabaloo.streaming.process import Process
 
@@ -61,7 +59,8 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
         window: only the latest so many records count; None for all.
         half_life: a record counts half after so many later ones; None for no forgetting.
         ledger, dataset: where the stream is charged, once, before the first record; as for other estimators.
-        state: the path of the state file, from which the stream goes on after a crash. It holds exact sums: private data.
+        state: the path of the state file, from which the stream goes on after a crash. It holds exact sums: private data. Without a
+            ledger nobody can tell an older copy of it, from which the same records would be released a second time.
         key_file: the path of a key that the state file is encrypted with.
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
 
@@ -157,10 +156,7 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
         if self._is_copy:
             raise NotReleased(_COPY)
         if self.state is not None and Path(self.state).exists():
-            raise InvalidParameter(
-                f"A fit begins a new stream, and there is a state file at {self.state} already, whose stream it would end. Go on from it "
-                "with partial_fit, or name another file. Nothing was read or charged."
-            )
+            raise InvalidParameter(EXISTS.format(self.state))
         self.close()
         self._intake = None
         return self._take_table(X, y, sample_weight, fresh=True)
@@ -315,90 +311,26 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
                 stacklevel=3,
             )
         source = open_table(X)
+        count = source.n_rows
+        if fresh and count < 1:
+            raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")
         if self._intake is None:
             intercept = bool(self.fit_intercept)
             encoding = domain.encoding_for(
                 source, y, weight=weight, fit_intercept=intercept, scale=scale, exposure=exposure
             )
-            count = source.n_rows
-            if fresh and count < 1:
-                raise InvalidParameter(
-                    "A fit needs at least one record: found 0 sample(s). Pass a table that has rows."
-                )
-            self._start(encoding, room_for=count, names=source.schema.names)
+            self._start(encoding, room_for=count, names=source.schema.names, fresh=fresh)
         intake = self._live()
-        encoding = intake.encoding
-        domain.encoding_for(source, y, weight=weight)  # its declared schema, before anything is taken
-        intake.take(source.n_rows, lambda: encoding.encode(source, y, weight=weight))
+        intake.take(count, lambda: intake.encoding.encode(source, y, weight=weight))
         return self
 
-    def _start(self, encoding: Encoding, *, room_for: int = 0, names: tuple[str, ...] | None = None) -> None:
-        """Plan, charge, restore: in this order, and nothing is read before."""
-        process = self._open(encoding)
-        horizon = process.schedule.horizon
-        if horizon is not None and room_for > horizon:
-            raise InvalidParameter(
-                f"A table of {room_for} records was given to a stream with a horizon of {horizon}, for which its noise is calibrated. "
-                "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
-            )
-        ledger, test_key = self._ledger(), self._key()
-
-        def charge(stream: str) -> Charge:
-            assert ledger is not None
-            assert self.dataset is not None
-            assert self.budget is not None
-            return ledger.open_stream(
-                self.dataset,
-                stream,
-                process.event,
-                budget=self.budget,
-                neighbours=Neighbours.parse(self.neighbours),
-                what=type(self).__name__,
-                detail={"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)},
-                test_key=test_key is not None,
-            )
-
-        journal, snapshot = Journal.begin(
-            state=self.state,
-            key_file=self.key_file,
-            fingerprint=process.fingerprint,
-            public=self._public(encoding),
-            ledger=ledger,
-            dataset=self.dataset,
-            charge=charge,
-        )
-        address = None if ledger is None else ledger.address
-        number = None if journal.charge is None else journal.charge.number
-
-        def model(release: Release, position: int) -> Any:
-            statement = replace(release.statement, ledger=address, dataset=self.dataset, charge=number)
-            return self._released_model(replace(release, statement=statement), position, encoding)
-
+    def _start(
+        self, encoding: Encoding, *, room_for: int = 0, names: tuple[str, ...] | None = None, fresh: bool = False
+    ) -> None:
+        self._intake = opened(self, encoding, room_for=room_for, fresh=fresh)
         self.n_features_in_ = encoding.n_features_in
         if names is not None and encoding.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
-        self._intake = Intake(encoding, process, journal, snapshot, model)
-
-    def _public(self, encoding: Encoding) -> dict[str, Any]:
-        """The public configuration, JSON-ready: what a state file says of itself."""
-        assert self.budget is not None
-        assert self.domain is not None
-        return {
-            "stream": type(self).__name__,
-            "budget": self.budget.to_dict(),
-            "domain": self.domain.to_dict(),
-            "columns": list(encoding.facts.columns),
-            **self._schedule.to_dict(),
-            "constraint": shape_to_dict(self.constraint, encoding),
-            "penalty": shape_to_dict(self.penalty, encoding),
-            "fit_intercept": bool(self.fit_intercept),
-            "neighbours": str(Neighbours.parse(self.neighbours)),
-            "mechanism": self.mechanism,
-            "window": self.window,
-            "half_life": self.half_life,
-            "test_key": self.test_key is not None,
-            **self._settings(),
-        }
 
     def _live(self) -> Intake:
         if self._intake is None:

@@ -15,13 +15,16 @@ import numpy.typing as npt
 from hullabaloo._version import __version__
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.targets import BoundedTarget
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
+from hullabaloo.fit import Task, check, problem_of
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.linear_model.structure_files import penalty_in_file, set_in_file, shape_to_dict
 from hullabaloo.linear_model.summary import Summary, summarise
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.solvers import solve_moments
 from hullabaloo.streaming.single import SinglePredictor
 
 if TYPE_CHECKING:
@@ -97,16 +100,18 @@ class StreamModel:
         return np.asarray(self.encoding_.feature_names_out, dtype=object)
 
     @cached_property
-    def _bounds(self) -> Array:
-        return np.array([(t.lo, t.hi) for t in self.encoding_.targets if isinstance(t, BoundedTarget)]).T
+    def _units(self) -> tuple[Array, Array, Array, Array]:
+        """Of each target: scale and offset of the unit domain, lower and upper bound."""
+        low, high = np.array([(t.lo, t.hi) for t in self.encoding_.targets if isinstance(t, BoundedTarget)]).T
+        return self.encoding_.target_scale, self.encoding_.prediction_offset, low, high
 
     @cached_property
     def _single(self) -> SinglePredictor:
         return SinglePredictor(self.encoding_, self.release_.theta)
 
     def _cut(self, unit: Array) -> Array:
-        values = unit * self.encoding_.target_scale + self.encoding_.prediction_offset
-        return np.clip(values, self._bounds[0], self._bounds[1])
+        scale, offset, low, high = self._units
+        return np.asarray(np.minimum(np.maximum(unit * scale + offset, low), high), dtype=np.float64)
 
     def predict(self, X: Any) -> Array:
         """Predictions in the target's units, cut off at its declared bounds; (n,) or (n, k)."""
@@ -123,6 +128,38 @@ class StreamModel:
     def summary(self, *, confidence: float = 0.95) -> Summary:
         """Coefficients with standard errors, split into sampling and privacy noise, and intervals."""
         return summarise(cast("PrivateLinearModel", self), confidence)
+
+    def refit(self, *, constraint: ConvexSet | None = None, penalty: Penalty | None = None) -> "StreamModel":
+        """The model of the same release under another constraint or penalty; post-processing, at no further cost."""
+        encoding, statement, moments = self.encoding_, self.statement, self.release_.moments
+        if moments is None:
+            raise NotReleased(
+                "This release does not contain the noisy moments that other models are computed from, so it cannot be fitted again."
+            )
+        sibling = replace(self, constraint=constraint, penalty=penalty)
+        shape, pulled = chosen(cast("PrivateLinearModel", sibling), encoding)
+        task = Task(
+            what=self.estimator,
+            loss=Squared(),
+            domain=self.domain,
+            budget=statement.budget,
+            neighbours=statement.neighbours,
+            constraint=shape,
+            penalty=pulled,
+            fit_intercept=encoding.fit_intercept,
+            solver="moments",
+        )
+        check(task, encoding)
+        solution = solve_moments(moments, problem_of(task, encoding, statement.records))
+        release = replace(
+            self.release_,
+            theta=solution.theta,
+            plan={**self.release_.plan, "refit": {}},
+            privacy_covariance=solution.privacy_covariance,
+            sampling_covariance=solution.sampling_covariance,
+            trace=solution.trace,
+        )
+        return replace(sibling, release_=release)
 
     def __str__(self) -> str:
         horizon = "an unknown horizon" if self.schedule.horizon is None else f"a horizon of {self.schedule.horizon:,}"

@@ -89,7 +89,8 @@ class _Row:
         row = np.zeros((1, self._width + self._intercept))
         filled = np.empty((1, len(self._factors)))
         if self._features:
-            values = np.array([[number_of(x.get(name)) for name in self._features]])
+            cells = map(x.get, self._features)
+            values = np.array([[cell if type(cell) is float else number_of(cell) for cell in cells]])
             scale_numeric(values, self._scales, self._codes, self._places, row, filled)
         for feature, place, columns in self._levels:
             column = columns.get(place(x.get(feature)), -1)

@@ -1,0 +1,101 @@
+"""How a stream begins: plan, charge, restore, in this order; nothing is read before."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.data import Encoding
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.ledger import Charge
+from hullabaloo.linear_model.structure_files import shape_to_dict
+from hullabaloo.privacy import Neighbours
+from hullabaloo.release import Release
+from hullabaloo.streaming.intake import Intake
+from hullabaloo.streaming.journal import Journal
+
+if TYPE_CHECKING:
+    from hullabaloo.streaming.base import PrivateStream
+
+EXISTS = (
+    "A fit begins a new stream, and there is a state file at {} already, whose stream it would end. Go on from it with partial_fit, or "
+    "name another file. Nothing was read or charged."
+)
+
+
+def opened(stream: "PrivateStream", encoding: Encoding, *, room_for: int, fresh: bool) -> Intake:
+    """The live half of a stream, new or gone on with.
+
+    Args:
+        stream: its parameters were checked.
+        encoding: of the records.
+        room_for: how many records are about to be taken; more than the horizon are refused before the charge.
+        fresh: whether a state that exists is refused.
+    """
+    process = stream._open(encoding)
+    horizon = process.schedule.horizon
+    if horizon is not None and room_for > horizon:
+        raise InvalidParameter(
+            f"A table of {room_for} records was given to a stream with a horizon of {horizon}, for which its noise is calibrated. "
+            "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
+        )
+    ledger, test_key = stream._ledger(), stream._key()
+
+    def charge(name: str) -> Charge:
+        assert ledger is not None
+        assert stream.dataset is not None
+        assert stream.budget is not None
+        return ledger.open_stream(
+            stream.dataset,
+            name,
+            process.event,
+            budget=stream.budget,
+            neighbours=Neighbours.parse(stream.neighbours),
+            what=type(stream).__name__,
+            detail={"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)},
+            test_key=test_key is not None,
+        )
+
+    journal, snapshot = Journal.begin(
+        state=stream.state,
+        key_file=stream.key_file,
+        fingerprint=process.fingerprint,
+        public=public_facts(stream, encoding),
+        ledger=ledger,
+        dataset=stream.dataset,
+        charge=charge,
+    )
+    address = None if ledger is None else ledger.address
+    number = None if journal.charge is None else journal.charge.number
+
+    def model(release: Release, position: int) -> Any:
+        statement = replace(release.statement, ledger=address, dataset=stream.dataset, charge=number)
+        return stream._released_model(replace(release, statement=statement), position, encoding)
+
+    try:
+        if fresh and snapshot is not None:
+            raise InvalidParameter(EXISTS.format(stream.state))
+        return Intake(encoding, process, journal, snapshot, model)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def public_facts(stream: "PrivateStream", encoding: Encoding) -> dict[str, Any]:
+    """The public configuration, JSON-ready: what a state file says of itself."""
+    assert stream.budget is not None
+    assert stream.domain is not None
+    return {
+        "stream": type(stream).__name__,
+        "budget": stream.budget.to_dict(),
+        "domain": stream.domain.to_dict(),
+        "columns": list(encoding.facts.columns),
+        **stream._schedule.to_dict(),
+        "constraint": shape_to_dict(stream.constraint, encoding),
+        "penalty": shape_to_dict(stream.penalty, encoding),
+        "fit_intercept": bool(stream.fit_intercept),
+        "neighbours": str(Neighbours.parse(stream.neighbours)),
+        "mechanism": stream.mechanism,
+        "window": stream.window,
+        "half_life": stream.half_life,
+        "test_key": stream.test_key is not None,
+        **stream._settings(),
+    }
