@@ -61,7 +61,10 @@ def advance(connection: Connection, address: Address, step: Step) -> Stream:
         .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
         .values(position=step.position, token=step.token, advanced_at=schema.now())
     )
-    now = read(connection, address, step.dataset, step.stream)
+    row = _row(connection, step.dataset, step.stream)
+    if row is None:
+        return read(connection, address, step.dataset, step.stream)  # which says what is missing
+    now = store.trusted(address, rows.to_stream, row)
     if (now.token, now.position) != (step.token, step.position):
         raise StreamMoved(
             f"Stream {step.stream} of dataset {step.dataset!r} was to go on to position {step.position}, but the ledger "
