@@ -4,12 +4,15 @@ import json
 import math
 from itertools import pairwise
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import jsonschema
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import hullabaloo as hb
@@ -280,6 +283,83 @@ def test_a_saved_model_is_the_released_one(tmp_path: Path) -> None:
     assert again._repr_html_() == model.model_at()._repr_html_()
     assert again.settings["half_life"] == 100.0
     assert hb.report.card(again).to_dict() == hb.report.card(model).to_dict()
+
+
+def test_a_release_is_solved_again_under_another_set_at_no_cost(tmp_path: Path) -> None:
+    X, y = table(200)
+    first = stream(budget=ONE).fit(X, y).model_at()
+    again = first.refit(constraint=hb.L1Ball(0.1))
+    other = stream(budget=ONE, constraint=hb.L1Ball(0.1)).fit(X, y).model_at()
+    assert np.array_equal(again.coef_, other.coef_)
+    assert again.position == first.position
+    assert again.statement == first.statement
+    again.save(tmp_path / "m.json")
+    loaded = hb.streaming.load(tmp_path / "m.json")
+    assert np.array_equal(loaded.predict(X), other.predict(X))
+    assert np.array_equal(loaded.refit().coef_, first.coef_)
+    with pytest.raises(InvalidParameter, match="both a constraint"):
+        first.refit(constraint=hb.L1Ball(0.1), penalty=hb.L1Penalty(0.1))
+    with pytest.raises(InvalidParameter, match="9 dimensions"):
+        first.refit(constraint=hb.Box([0.0] * 9, [1.0] * 9))
+
+
+def test_a_stream_of_unknown_length_has_no_last_record() -> None:
+    X, y = table(300)
+    model = stream(horizon=None, every=50).fit(X, y)
+    assert (model.position_, model.released_at_) == (300, 300)
+    batch = hb.LinearRegression(budget=INFINITE, domain=DOMAIN, solver="moments").fit(X, y)
+    assert np.allclose(model.coef_, batch.coef_, atol=1e-9)
+    assert model.statement_.horizon is not None
+    assert "unknown horizon" in str(model.model_at())
+    assert np.array_equal(
+        stream(budget=ONE, horizon=None, every=50).fit(X, y).coef_,
+        stream(budget=ONE, horizon=None, every=50).fit(X, y).coef_,
+    )
+
+
+def test_dataframes_of_any_library_arrays_and_sparse_matrices_are_taken() -> None:
+    X, y = table(60)
+    expected = stream(budget=ONE).fit(X, y).coef_
+    frames = [
+        pl.DataFrame(dict(X)),
+        X[["c", "b", "a"]],
+        X.to_numpy(),
+        X.to_numpy().tolist(),
+        X.to_numpy().astype(object),
+    ]
+    for one in frames:
+        assert np.array_equal(stream(budget=ONE).fit(one, y).coef_, expected)
+    whole = X.assign(y=y, other="text")
+    assert np.array_equal(stream(budget=ONE).fit(whole).coef_, expected)
+    assert np.array_equal(stream(budget=ONE).partial_fit(whole[:20]).partial_fit(whole[20:], y[20:]).coef_, expected)
+    prepared = hb.Domain(row_norm=2.0, target=(-4, 4))
+    dense = stream(budget=ONE, domain=prepared).fit(X.to_numpy(), y).coef_
+    assert np.array_equal(stream(budget=ONE, domain=prepared).fit(csr_array(X.to_numpy()), y).coef_, dense)
+
+
+def test_one_thread_reads_while_another_learns() -> None:
+    X, y = table(400)
+    model, given = stream(budget=ONE, every=1).begin(), X.to_dict("records")
+    found: dict[int, float] = {}
+
+    def read() -> None:
+        while len(found) < 400 and not done.is_set():
+            if model.released_at_:
+                frozen = model.model_at()
+                found[frozen.position] = frozen.intercept_
+
+    done = Event()
+    reader = Thread(target=read)
+    reader.start()
+    for x, target in zip(given, y, strict=True):
+        model.learn_one(x, target)
+    done.set()
+    reader.join()
+    alone = stream(budget=ONE, every=1).begin()
+    for number, (x, target) in enumerate(zip(given, y, strict=True), 1):
+        alone.learn_one(x, target)
+        if number in found:
+            assert alone.intercept_ == found[number]
 
 
 def test_a_clone_of_a_stream_under_way_learns_from_nothing() -> None:
