@@ -104,24 +104,31 @@ def combine(row, history, out):  # type: ignore[no-untyped-def]
 def spread(loss, drive, norm, decay, covariance, cross, variance, out):  # type: ignore[no-untyped-def]
     """Variances of decoded sums under unit noise, step by step, from the modes `z_i ← (1 − ε_i) z_i + a_i m` of the decoder.
 
-    `y = m − Σ a_i z_i`, `S ← decay · S + norm_t y`; `covariance` is that of z, `cross` of z with S, `variance[0]` of S.
+    `y = m − Σ a_i z_i`, `S ← decay · S + norm_t y`; the lower half of `covariance` is that of z, `cross` of z
+    with S, `variance[0]` of S.
     """
     k = loss.size
+    kept = 1.0 - loss
+    product = np.empty(k)
     for t in range(out.size):
         n = norm[t]
+        product[:] = 0.0
+        for i in range(k):
+            for j in range(i):
+                old = covariance[i, j]
+                product[i] += old * drive[j]
+                product[j] += old * drive[i]
+                covariance[i, j] = kept[i] * kept[j] * old + drive[i] * drive[j]
+            old = covariance[i, i]
+            product[i] += old * drive[i]
+            covariance[i, i] = kept[i] * kept[i] * old + drive[i] * drive[i]
         vary = 1.0
         backward = 0.0
         for i in range(k):
-            pa = 0.0
-            for j in range(k):
-                pa += covariance[i, j] * drive[j]
-            vary += drive[i] * pa
+            vary += drive[i] * product[i]
             backward += drive[i] * cross[i]
-            cross[i] = (1.0 - loss[i]) * (decay * cross[i] - n * pa) + n * drive[i]
+            cross[i] = kept[i] * (decay * cross[i] - n * product[i]) + n * drive[i]
         variance[0] = decay * decay * variance[0] - 2.0 * decay * n * backward + n * n * vary
-        for i in range(k):
-            for j in range(k):
-                covariance[i, j] = (1.0 - loss[i]) * (1.0 - loss[j]) * covariance[i, j] + drive[i] * drive[j]
         out[t] = variance[0]
 
 
