@@ -13,6 +13,7 @@ _EXPORTS = {
     "StreamModel": "model",
     "load": "model",
     "new_key_file": "private_files",
+    "plan": "planner",
 }
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "StreamModel",
     "load",
     "new_key_file",
+    "plan",
 ]
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from hullabaloo.streaming.incremental_regression import IncrementalRegression
     from hullabaloo.streaming.model import StreamModel, load
     from hullabaloo.streaming.periodic_erm import PeriodicERM
+    from hullabaloo.streaming.planner import plan
     from hullabaloo.streaming.private_files import new_key_file
     from hullabaloo.streaming.sketch import Sketch
     from hullabaloo.streaming.sketched_regression import SketchedRegression

@@ -1,0 +1,364 @@
+"""`hb.streaming.plan`: when to keep running sums, when to fit again, when to sketch, from public facts alone."""
+
+import html
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.data.targets import ClassTarget
+from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.fit import Prepared, Task, pose, rehearsal
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.planning.choose import exact, weights
+from hullabaloo.planning.outlook import WIDEST_REHEARSAL, Outlook, can_rehearse, propose, rehearsed
+from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.solvers import Menu, Plan, Problem, Solver
+from hullabaloo.solvers.moments import TARGET_SCALE, MomentsSolver
+from hullabaloo.streaming.hinge import StreamTask, plan_moments
+from hullabaloo.streaming.refits import RULES, Refits, spacing
+
+LOOKS = 4
+"""Releases at which the ways are compared: the first, the last, and others evenly spaced by the logarithm of the records."""
+SUMS, AGAIN, SKETCH = "IncrementalRegression", "PeriodicERM", "SketchedRegression"
+HEAD = ("way", "keeps", "excess risk", "memory", "passes")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to learn from the stream.
+
+    Attributes:
+        name: the class of `hullabaloo.streaming`.
+        able: whether it can.
+        kept: at each release compared, the share of the non-private model's gain over a constant that it can be expected to keep, the
+            mean over synthetic tables of the domain; empty where nothing was rehearsed.
+        risk: expected excess empirical risk there, on the unit domain.
+        score: what is compared: mean of what is lost.
+        memory: bytes of the state, at the horizon.
+        passes: how often each record is visited, on average.
+        reason: its settings in words, or why it cannot.
+    """
+
+    name: str
+    able: bool
+    kept: tuple[float, ...] = ()
+    risk: tuple[float, ...] = ()
+    score: float = math.inf
+    memory: float = math.inf
+    passes: float = math.inf
+    reason: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        """The line's texts, as in `HEAD`."""
+        if not self.able:
+            return (self.name, "cannot", "", "", "")
+        kept = " ".join("nothing" if one < 0.005 else f"{one:.0%}" for one in self.kept)
+        return (
+            self.name,
+            kept,
+            " ".join(f"{one:.2g}" for one in self.risk),
+            _bytes(self.memory),
+            f"{self.passes:,.3g}",
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StreamPlan:
+    """What `hb.streaming.plan` gives. Printing shows the table.
+
+    Attributes:
+        title: the problem in words.
+        chosen: the way to take.
+        why: a sentence.
+        positions: the releases at which the ways are compared.
+        releases: how many there are up to the horizon.
+        ways: the lines, the best first.
+    """
+
+    title: str
+    chosen: str
+    why: str
+    positions: tuple[int, ...]
+    releases: int
+    ways: tuple[Way, ...]
+
+    def __str__(self) -> str:
+        lines = [HEAD, *[way.cells() for way in self.ways]]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
+        table = [
+            ("→ " if line[0] == self.chosen else "  ")
+            + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        after = ", ".join(f"{position:,}" for position in self.positions)
+        notes = [f"Compared after {after} records, of {self.releases:,} releases. {self.why}"]
+        notes += [f"{way.name} cannot: {way.reason}" for way in self.ways if not way.able]
+        return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; what is infinite is None."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return [plain(one) for one in value]
+            return None if isinstance(value, float) and not math.isfinite(value) else value
+
+        ways = [{name: plain(getattr(way, name)) for name in Way.__slots__} for way in self.ways]
+        facts = {name: plain(getattr(self, name)) for name in ("title", "chosen", "why", "positions", "releases")}
+        return {**facts, "ways": ways}
+
+
+def plan(
+    *,
+    horizon: int,
+    budget: Budget,
+    every: int | tuple[int, ...] | str = "auto",
+    p: int | None = None,
+    domain: Domain | None = None,
+    loss: Loss | None = None,
+    set: ConvexSet | None = None,  # the word of the papers
+    penalty: Penalty | None = None,
+    neighbours: str | Neighbours = "replace-one",
+    fit_intercept: bool = True,
+) -> StreamPlan:
+    """Compare keeping sums, fitting again and sketching for one stream, from public facts alone; reads no data and spends nothing.
+
+    Each way's model at a release is tried out on synthetic tables of the declared domain, at the noise that it would have there: sums at
+    the noise of the running sum, fits at their share of the budget, by the solver that would be taken. Few releases leave each fit
+    enough to be the better; of many, each fit has next to nothing, and the error of running sums hardly grows.
+
+    Args:
+        horizon: the largest number of records.
+        budget: what all releases may cost together.
+        every: records between two releases, or their positions; "auto" is some thousand releases for sums, and for fits the "convex"
+            rule of `PeriodicERM`: each way at the spacing that it would take.
+        p: the number of columns, where no domain is given: rows of l2 norm at most 1 and a target in [−1, 1].
+        domain: what is declared about the records.
+        loss: the loss of one record; only the squared loss has sums.
+        set, penalty: on the unit domain; at most one.
+        neighbours: "replace-one" or "add-or-remove".
+        fit_intercept: whether a constant column is added.
+
+    Raises:
+        InvalidParameter: arguments that do not fit together.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> few = hb.streaming.plan(horizon=20_000, every=5_000, p=8, budget=hb.Budget(1.0, 1e-9))
+        >>> many = hb.streaming.plan(horizon=20_000, every=5, p=8, budget=hb.Budget(1.0, 1e-9))
+        >>> few.chosen, many.chosen
+        ('PeriodicERM', 'IncrementalRegression')
+    """
+    if set is not None and penalty is not None:
+        raise InvalidParameter(
+            "A plan got both a set and a penalty, which describe the same trade-off; pass at most one."
+        )
+    loss = Squared() if loss is None else loss
+    declared = _domain(domain, p, loss, horizon)
+    task = Task(
+        what="plan",
+        loss=loss,
+        domain=declared,
+        budget=budget,
+        neighbours=Neighbours.parse(neighbours),
+        constraint=set,
+        penalty=NoPenalty() if penalty is None else penalty,
+        fit_intercept=fit_intercept,
+        solver="auto",
+    )
+    encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept)
+    schedule = Schedule.of(horizon, every)
+    looks = _looks(schedule)
+    ways = [
+        _way(SUMS, lambda: _sums(task, encoding, schedule, looks)),
+        _way(AGAIN, lambda: _again(task, encoding, every, horizon, looks)),
+    ]
+    if set is not None and isinstance(loss, Squared) and encoding.facts.width > WIDEST_REHEARSAL:
+        ways.append(_way(SKETCH, lambda: _sketch(task, encoding, schedule, looks)))
+    able = [way for way in ways if way.able]
+    if not able:
+        raise InvalidParameter(" ".join(["No way to learn from this stream.", *[way.reason for way in ways]]))
+    best = min(able, key=lambda way: way.score)
+    ordered = sorted(ways, key=lambda way: way.score)
+    title = f"{loss.name} loss, up to {horizon:,} records, {encoding.facts.width} columns, {budget.describe()}, {task.neighbours}"
+    return StreamPlan(title, best.name, _why(best, able), tuple(looks), schedule.steps, tuple(ordered))
+
+
+def _why(best: Way, able: Sequence[Way]) -> str:
+    rivals = [way for way in able if way is not best]
+    verb = {
+        SUMS: "Keep sums: their error hardly grows with the number of releases, and a fit's share of the budget shrinks with it",
+        AGAIN: "Fit again: the releases are few enough that each fit, which looks at the records anew, loses less than running sums do",
+        SKETCH: "Sketch: sums of fewer coordinates have less noise than the columns it folds together cost",
+    }[best.name]
+    if not rivals:
+        return f"{verb}; it is the one way that can."
+    against = ", ".join(
+        f"{way.name} is expected to lose {way.score / max(best.score, 1e-12):.2g} times as much" for way in rivals
+    )
+    return f"{verb}; {against}."
+
+
+def _way(name: str, made: Callable[[], Way]) -> Way:
+    try:
+        return made()
+    except HullabalooError as refused:
+        return Way(name, False, reason=str(refused))
+
+
+def _looks(schedule: Schedule) -> list[int]:
+    """Positions of the releases that are compared."""
+    steps = schedule.steps
+    first, last = math.log(1), math.log(steps)
+    chosen = {round(math.exp(first + (last - first) * k / (LOOKS - 1))) for k in range(LOOKS)} | {steps}
+    return [schedule.position(step) for step in sorted(chosen)]
+
+
+def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
+    """The moments solver at the noise of the running sum."""
+    if not isinstance(task.loss, Squared):
+        raise InvalidParameter(
+            f"Running sums determine the squared loss, not the loss {task.loss.name!r}. A target of 0 and 1 by squared loss makes chances."
+        )
+    of = _stream(task, schedule)
+    query = plan_moments(of, encoding.facts)
+    found = []
+    for position in looks:
+        problem, menu = _posed(task, encoding, position)
+        noise = query.sigma * query.error(schedule.completed(position))
+        found.append((_tried(encoding, problem, menu, _as_one(menu, noise), MomentsSolver()), 1.0))
+    return _of(
+        SUMS, found, _state(query), 1.0, f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
+    )
+
+
+def _as_one(menu: Menu, noise: float) -> Allowance:
+    """What one release of moments with that noise would cost."""
+    return Allowance.gdp(math.inf if noise == 0.0 else menu.moments(mu=1.0, target_scale=TARGET_SCALE).sigma / noise)
+
+
+def _state(query: Any) -> float:
+    """Bytes of the running sums and of their noise."""
+    parts = query.strategy.encoder(1).state(), query.strategy.decoder(1).state()
+    return float(sum(array.nbytes for part in parts for array in part.values()) * query.moments.length)
+
+
+def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]) -> Way:
+    """The best batch solver at its share of the budget."""
+    own = spacing(RULES[0], task, encoding, horizon) if every == "auto" else every
+    schedule = Schedule.of(horizon, own)
+    refits = Refits.planned(task, encoding, schedule)
+    found = []
+    for position in looks:
+        found.append(_fitted(refits.fits[max(1, schedule.completed(position)) - 1], encoding))
+    visits = math.fsum(
+        sum(quote.count for quote in fit.plan.quotes) * schedule.position(step)
+        for step, fit in enumerate(refits.fits, start=1)
+    )
+    facts = encoding.facts
+    solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
+    memory = 8.0 * horizon * (facts.width + len(facts.targets))
+    return _of(AGAIN, found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}")
+
+
+def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Outlook, float]:
+    """A fit tried out, and the weight that `solver="auto"` gives it."""
+    problem, menu = _posed(fit.task, encoding, fit.problem.records)
+    weight = weights(problem, menu, fit.allowance) if fit.allowance.is_private else {}
+    return _tried(encoding, problem, menu, fit.allowance, fit.solver), weight.get(fit.plan.solver, 1.0)
+
+
+def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
+    """Sums of sketched rows: the moments' formula in as many dimensions, what the sketch distorts left out."""
+    from hullabaloo.streaming.sketched_regression import SketchedRegression
+
+    stream = SketchedRegression(
+        budget=task.budget,
+        domain=task.domain,
+        horizon=schedule.horizon,
+        every=schedule.every,
+        constraint=task.constraint,
+        fit_intercept=task.fit_intercept,
+        neighbours=task.neighbours,
+    )
+    query = stream._open(encoding).query  # type: ignore[attr-defined]  # a process of moments
+    found, facts = [], query.moments.facts
+    for position in looks:
+        small = replace(
+            _posed(task, encoding, position)[0],
+            dimension=facts.width,
+            norm_l1=facts.norm_l1,
+            norm_l2=facts.norm_l2,
+            norm_linf=facts.norm_linf,
+            constraint=None,
+        )
+        sums, noise = MomentsSolver(), query.sigma * query.error(schedule.completed(position))
+        plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
+        found.append((Outlook(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
+    return _of(SKETCH, found, _state(query), 1.0, f"{query.moments.facts.width} coordinates of {encoding.facts.width}")
+
+
+def _stream(task: Task, schedule: Schedule) -> StreamTask:
+    return StreamTask(
+        "plan", task.domain, task.budget, task.neighbours, schedule, task.constraint, task.penalty, task.fit_intercept
+    )
+
+
+def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu]:
+    """The problem of the records so far."""
+    alone = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": position}))
+    posed = pose(alone, encoding, position)
+    return posed.problem, posed.menu
+
+
+def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowance, solver: Solver) -> Outlook:
+    found = propose(problem, menu, allowance, {solver.name: solver})
+    refusal = found[0].refusal
+    if refusal is not None:
+        raise refusal
+    if can_rehearse(problem):
+        found, _ = rehearsed(found, problem, exact(problem, menu), rehearsal(encoding.facts))
+    return found[0]
+
+
+def _of(name: str, found: list[tuple[Outlook, float]], memory: float, passes: float, reason: str) -> Way:
+    """A line from the outlooks at each look and how many times better than rehearsed they can be expected to do."""
+    scores = [(one.score if one.rehearsed else one.predicted) / weight for one, weight in found]
+    kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
+    return Way(name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason)
+
+
+def _domain(domain: Domain | None, p: int | None, loss: Loss, horizon: int) -> Domain:
+    classes = loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
+    if domain is None:
+        if p is None:
+            raise InvalidParameter(
+                "A plan needs to know the columns: pass domain=hb.Domain(...), or p=… for rows of norm at most 1."
+            )
+        domain = Domain(row_norm=1.0, classes=[0, 1]) if classes else Domain(row_norm=1.0, target=(-1, 1))
+    elif domain.targets and isinstance(domain.targets[0], ClassTarget) != classes:
+        what, fitting = ("a number", "hb.Squared()") if classes else ("classes", "hb.Logistic()")
+        raise InvalidParameter(
+            f"A plan got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain."
+        )
+    return Domain.from_dict({**domain.to_dict(), "records": horizon})
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000.0 or unit == "GB":
+            return f"{size:.3g} {unit}"
+        size /= 1000.0
+    return ""
