@@ -6,7 +6,9 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -53,10 +55,16 @@ class Stream:
         return Snapshot({"noises": list(self.noises)}, {"sums": np.arange(len(self.noises) * 1.0)})
 
 
+@cache
+def empty_ledger() -> bytes:
+    with TemporaryDirectory() as folder:
+        Ledger(f"sqlite:///{folder}/privacy.db").create("clinic", FULL, neighbours="replace-one")
+        return Path(folder, "privacy.db").read_bytes()
+
+
 def new_ledger(folder: Path, name: str = "privacy.db") -> Ledger:
-    ledger = Ledger(f"sqlite:///{folder / name}")
-    ledger.create("clinic", FULL, neighbours="replace-one")
-    return ledger
+    (folder / name).write_bytes(empty_ledger())
+    return Ledger(f"sqlite:///{folder / name}")
 
 
 @pytest.fixture
