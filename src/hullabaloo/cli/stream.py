@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hullabaloo.cli import build, options, stream_build
+from hullabaloo.cli import build, options, stream_build, stream_price
 from hullabaloo.cli.boundary import Stopped
 from hullabaloo.cli.fit import guarantee
-from hullabaloo.cli.stream_build import Format, Method
-from hullabaloo.cli.voice import Voice, facts
+from hullabaloo.cli.stream_build import Format, Method, Rule
+from hullabaloo.cli.voice import Voice
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -118,6 +118,10 @@ def stream(
         options.Estimator | None,
         typer.Option("--estimator", rich_help_panel="Model", help="periodic: what is fitted again, as in `fit`."),
     ] = None,
+    rule: Annotated[
+        Rule | None,
+        typer.Option("--rule", rich_help_panel="Model", help="periodic: how often it is fitted where --every is auto."),
+    ] = None,
     sketch_size: Annotated[
         int | None,
         typer.Option(metavar="M", rich_help_panel="Model", help="sketched: the numbers that a record is kept as."),
@@ -132,11 +136,13 @@ def stream(
     penalty: options.Penalty = None,
     intercept: options.Intercept = True,
     mechanism: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="NAME", rich_help_panel=_STREAM, help="How noise is drawn for running sums; auto is best."
+            metavar="NAME",
+            rich_help_panel=_STREAM,
+            help="How noise is drawn for running sums; left out, or auto: the way with the least noise.",
         ),
-    ] = "auto",
+    ] = None,
     window: Annotated[
         int | None,
         typer.Option(metavar="N", rich_help_panel=_STREAM, help="Only the latest N records count; else all."),
@@ -153,6 +159,12 @@ def stream(
         bool,
         typer.Option("--price", "--dry-run", help="Say what the stream would cost and gain; reads and spends nothing."),
     ] = False,
+    columns: Annotated[
+        int | None,
+        typer.Option(
+            "--columns", metavar="P", help="For --price, where the domain is a row norm only: how many columns."
+        ),
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -166,38 +178,39 @@ def stream(
 
     With --state the same command goes on where the last run stopped, whatever stopped it; exit code 130: interrupted.
     """
-    from hullabaloo.privacy.schedule import Schedule
-
     declared = build.read_domain(domain)
     target = build.target(declared, target)
-    schedule = Schedule.of(horizon, stream_build.every(every))
     made = stream_build.stream(
         method,
+        kind=kind,
         constraint=constraint,
         penalty=penalty,
-        own={"estimator": kind, "sketch_size": sketch_size, "max_nonzeros": max_nonzeros},
+        ledger=build.ledger(ledger, dataset),
+        dataset=dataset,
+        own={
+            "mechanism": mechanism,
+            "window": window,
+            "half_life": half_life,
+            "sketch_size": sketch_size,
+            "max_nonzeros": max_nonzeros,
+            "rule": None if rule is None else rule.value.replace("-", "_"),
+        },
         budget=build.budget(epsilon, delta, mu, rho),
         domain=declared,
         horizon=horizon,
-        every=schedule.every,
+        every=stream_build.every(every),
         fit_intercept=intercept,
-        neighbours=neighbours.value,
-        mechanism=mechanism,
-        window=window,
-        half_life=half_life,
-        ledger=build.ledger(ledger, dataset),
-        dataset=dataset,
+        neighbours=neighbours,
         state=state,
         key_file=key_file,
     )
     voice = Voice("stream", as_json)
     if price:
-        _price(voice, made, schedule)
+        stream_price.say(voice, made, columns)
         return
     _run(
         voice,
         made,
-        schedule,
         target=target,
         opened={"address": source, "given": format_, "follow": follow, "one_line": one_line, "key": key},
         files=(models, out, state),
@@ -208,7 +221,6 @@ def stream(
 def _run(
     voice: Voice,
     stream: Any,
-    schedule: "Schedule",
     *,
     target: str | None,
     opened: dict[str, Any],
@@ -220,27 +232,29 @@ def _run(
 
     pattern, out, state = files
     models = ModelFiles(pattern, out)
-    if state is None or not state.exists():
-        models.refuse_old(schedule)
     if continues and state is None:
         raise InvalidParameter(
             "--continues was given without --state, so there is nothing that the source could continue. Leave it out, or name the state "
             "of the stream that goes on."
         )
-
-    def show(model: Any, path: Path | None) -> None:
-        text = stream_loop.as_json(model, path) if voice.as_json else stream_loop.line(model, path, schedule.horizon)
-        print(text, flush=True)
-
+    if state is None or not state.exists():
+        models.refuse_old()
     with (
         stream_build.source(domain=stream.domain, target=target, **opened) as source,
         stream_loop.stopping() as stop,
         stream,
     ):
         stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
-        before = stream.position_
+        schedule, before = stream._schedule, stream.position_
+
+        def show(model: Any, path: Path | None) -> None:
+            made = (
+                stream_loop.as_json(model, path) if voice.as_json else stream_loop.line(model, path, schedule.horizon)
+            )
+            print(made, flush=True)
+
         if not voice.as_json:
-            print(_opening(stream, schedule, before), flush=True)
+            print(_opening(schedule, before), flush=True)
         stream_loop.feed(
             stream,
             source,
@@ -255,7 +269,7 @@ def _run(
         _end(voice, stream, schedule, before, stopped=stop.is_set(), state=state)
 
 
-def _opening(stream: Any, schedule: "Schedule", position: int) -> str:
+def _opening(schedule: "Schedule", position: int) -> str:
     number = "as they come" if schedule.horizon is None else f"{schedule.steps:,} up to record {schedule.horizon:,}"
     if position:
         return f"Going on after record {position:,}; releases: {number}."
@@ -287,8 +301,3 @@ def _end(voice: Voice, stream: Any, schedule: "Schedule", before: int, *, stoppe
         if full
         else f"The source ends after record {position:,}. {kept}",
     )
-
-
-def _price(voice: Voice, stream: Any, schedule: "Schedule") -> None:
-    found = stream.price()
-    voice.result({"price": found.to_dict()}, facts([]), "Nothing was read or spent.")

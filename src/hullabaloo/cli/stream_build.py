@@ -1,13 +1,18 @@
 """From the texts of `hullabaloo stream` to a source of records and a private stream."""
 
+import inspect
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hullabaloo.cli import build
+from hullabaloo.cli.options import Calibration, Estimator, Solver
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
+    from hullabaloo.ledger import Ledger
     from hullabaloo.streaming.sources import StreamSource
 
 
@@ -18,6 +23,14 @@ class Format(StrEnum):
     JSONL = "jsonl"
     PARQUET = "parquet"
     REDIS = "redis"
+
+
+class Rule(StrEnum):
+    """How often a stream fits again where it is left open."""
+
+    CONVEX = "convex"
+    STRONGLY_CONVEX = "strongly-convex"
+    WIDTH = "width"
 
 
 class Method(StrEnum):
@@ -32,6 +45,15 @@ CLASSES = {
     Method.INCREMENTAL: "IncrementalRegression",
     Method.SKETCHED: "SketchedRegression",
     Method.PERIODIC: "PeriodicERM",
+}
+# The options of one method or another, by the parameter that each sets.
+OWN = {
+    "mechanism": "--mechanism",
+    "window": "--window",
+    "half_life": "--half-life",
+    "sketch_size": "--sketch-size",
+    "max_nonzeros": "--max-nonzeros",
+    "rule": "--rule",
 }
 SUFFIXES = {
     ".csv": Format.CSV,
@@ -133,22 +155,53 @@ def every(text: str) -> int | tuple[int, ...] | str:
     return int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))
 
 
-def stream(method: Method, *, constraint: str | None, penalty: str | None, own: dict[str, Any], **shared: Any) -> Any:
+def stream(
+    method: Method,
+    *,
+    kind: Estimator | None,
+    constraint: str | None,
+    penalty: str | None,
+    ledger: "Ledger | None",
+    dataset: str | None,
+    own: Mapping[str, Any],
+    **shared: Any,
+) -> Any:
     """The unopened stream that the options describe; `own` are settings of some methods, None where not given."""
     from hullabaloo import streaming
     from hullabaloo.geometry import penalty_from_text, set_from_text
 
     cls = getattr(streaming, CLASSES[method])
     given = {name: value for name, value in own.items() if value is not None}
-    foreign = [name for name in given if name not in cls().get_params(deep=False)]
+    known = inspect.signature(cls).parameters
+    foreign = [OWN[name] for name in given if name not in known]
+    if kind is not None and method is not Method.PERIODIC:
+        foreign = ["--estimator"]
     if foreign:
         raise InvalidParameter(
-            f"--{foreign[0].replace('_', '-')} was given, and the method {method.value} has no such setting. Leave it out, or choose "
-            "another --method."
+            f"{foreign[0]} was given, and the method {method.value} has no such setting. Leave it out, or choose another --method; "
+            "`hullabaloo stream --help` says whose option it is."
         )
+    if method is Method.PERIODIC:
+        model = build.estimator(
+            Estimator.LINEAR if kind is None else kind,
+            domain=shared["domain"],
+            budget=shared["budget"],
+            constraint=constraint,
+            penalty=penalty,
+            solver=Solver.AUTO,
+            neighbours=shared["neighbours"],
+            intercept=shared["fit_intercept"],
+            ledger=ledger,
+            dataset=dataset,
+            calibration=Calibration.EXACT,
+            own={},
+        )
+        return cls(model, **{name: value for name, value in shared.items() if name in known}, **given)
     return cls(
         constraint=None if constraint is None else set_from_text(constraint),
         penalty=None if penalty is None else penalty_from_text(penalty),
-        **shared,
+        ledger=ledger,
+        dataset=dataset,
+        **{**shared, "neighbours": shared["neighbours"].value},
         **given,
     )

@@ -1,8 +1,8 @@
 """The files of `hullabaloo stream` beside its state: a model for each release, and the place reached in the source."""
 
+import glob
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,10 @@ from hullabaloo.cli.boundary import NotSaved
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from hullabaloo.privacy.schedule import Schedule
     from hullabaloo.streaming.sources import Mark
 
 _PASSING = {"library_version", "version", "made"}  # of a model file, what says when and by whom it was written
 POSITION = "{position}"
-MOST_LOOKED_AT = 10_000
 SELDOM = 1.0  # seconds between two saves of the place
 
 
@@ -34,85 +32,93 @@ class ModelFiles:
                 "No place for the released models was given. Pass --models 'models/{position}.json' for a file of each release, or "
                 "--out model.json for the latest, or both."
             )
-        if pattern is not None and POSITION not in pattern:
+        if pattern is not None and POSITION not in Path(pattern).name:
             raise InvalidParameter(
-                f"--models {pattern} names the same file for every release. Put {POSITION} into it, as in 'models/{POSITION}.json', "
+                f"--models {pattern} names no file of its own for every release. Put {POSITION} into the file's name, as in 'models/{POSITION}.json', "
                 "or pass --out for a file that holds the latest model."
             )
         self._pattern, self._latest = pattern, latest
-        for path in (None if pattern is None else self._file(0).parent / "model.json", latest):
+        self._first = True
+        for path in (None if pattern is None else self._file(0), latest):
             build.output(path, overwrite=True)
 
     def _file(self, position: int) -> Path:
         assert self._pattern is not None
         return Path(self._pattern.replace(POSITION, str(position)))
 
-    def refuse_old(self, schedule: "Schedule") -> None:
+    def refuse_old(self) -> None:
         """Refuse to begin a stream whose models would find files in their places, before anything is spent."""
         if self._pattern is None:
             return
-        for step in range(1, min(schedule.steps, MOST_LOOKED_AT) + 1):
-            path = self._file(schedule.position(step))
-            if path.exists():
+        path = Path(self._pattern)
+        before, after = path.name.split(POSITION, 1)
+        for found in path.parent.iterdir():
+            middle = found.name[len(before) : len(found.name) - len(after)]
+            if middle.isdecimal() and found.name == f"{before}{middle}{after}":
                 raise InvalidParameter(
-                    f"A new stream was asked for, and {path} exists, where a model of it would be written. Nothing was read or charged. Name "
+                    f"A new stream was asked for, and {found} exists, where a model of it may be written. Nothing was read or charged. Name "
                     "another --models, move the old files away, or name the --state of the stream that wrote them."
                 )
 
     def write(self, model: Any) -> Path | None:
         """Write the model of a release; gives the file of the release, None where it is kept as the latest only."""
         path = None if self._pattern is None else self._file(model.position)
-        text = json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n"
-        try:
-            if path is not None:
-                _once(path, text)
-            if self._latest is not None and not (self._latest.exists() and _same(self._latest, text)):
-                _unfinished(self._latest, text).replace(self._latest)
-        except OSError as error:
-            if isinstance(error, NotSaved):
-                raise
-            raise NotSaved(
-                f"The model after {model.position:,} records was released, but {path or self._latest} could not be written "
-                f"({error.strerror}). Make room there and run the command again: with --state it writes this model and goes on."
-            ) from None
+        for place in (path, self._latest):
+            if place is None:
+                continue
+            draft = place.with_name(f".{place.name}.unfinished")
+            try:
+                if self._first:
+                    _clear(draft)
+                _save(model, draft)
+                if place is self._latest:
+                    draft.replace(place)
+                else:
+                    _once(draft, place)
+            except FileExistsError:
+                raise NotSaved(
+                    f"{place} exists and holds something other than this release. It was left as it is. A state goes with the models that "
+                    "were written from it: move the file away, or name another --models, and run the command again."
+                ) from None
+            except OSError as error:
+                raise NotSaved(
+                    f"The model after {model.position:,} records was released, but {place} could not be written ({error.strerror}). "
+                    "Make room there and run the command again: with --state it writes this model and goes on."
+                ) from None
+        self._first = False
         return path
 
 
-def _once(path: Path, text: str) -> None:
-    if path.exists():
-        if not _same(path, text):
-            raise NotSaved(
-                f"{path} exists and holds something other than this release. It was left as it is. A state goes with the models that "
-                "were written from it: move the file away, or name another --models, and run the command again."
-            )
-        with suppress(FileNotFoundError):
-            _beside(path).unlink()
-        return
-    draft = _unfinished(path, text)
-    os.link(draft, path)  # fails where another process was quicker
-    draft.unlink()
+def _clear(draft: Path) -> None:
+    """Remove what a killed run may have left of its last model."""
+    for left in draft.parent.glob(f"{glob.escape(draft.name)}*"):
+        left.unlink()
 
 
-def _beside(path: Path) -> Path:
-    """Where a file is written before it gets its name: one name, so that a killed run leaves at most this behind."""
-    return path.with_name(f".{path.name}.unfinished")
-
-
-def _unfinished(path: Path, text: str) -> Path:
-    draft = _beside(path)
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
+def _save(model: Any, draft: Path) -> None:
+    model.save(draft)
+    with draft.open("rb") as file:
         os.fsync(file.fileno())
-    return draft
 
 
-def _same(path: Path, text: str) -> bool:
-    """Whether a file holds this release, whenever and by whichever version of the library it was written."""
+def _once(draft: Path, path: Path) -> None:
+    """Give a complete draft its name, unless a file of that name holds the same release already."""
     try:
-        return bool(_lasting(json.loads(path.read_text(encoding="utf-8"))) == _lasting(json.loads(text)))
-    except (ValueError, TypeError):
+        os.link(draft, path)
+    except FileExistsError:
+        if not _same(draft, path):
+            raise
+    finally:
+        draft.unlink()
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two files hold one release, whenever and by whichever version of the library they were written."""
+    try:
+        first, second = (_lasting(json.loads(path.read_text(encoding="utf-8"))) for path in (one, other))
+    except (ValueError, OSError):
         return False
+    return bool(first == second)
 
 
 def _lasting(value: Any) -> Any:

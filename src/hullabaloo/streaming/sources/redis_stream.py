@@ -74,24 +74,21 @@ class RedisSource(StreamSource):
             return False
         last = str(mark.place["id"])
         if last != BEGINNING and not self._ask("XRANGE", self._stream, last, last):
-            facts = self._facts()
-            gone = facts.get("max-deleted-entry-id")
-            if gone is None or _order(gone) > _order(last):
-                raise SourceChanged(
-                    f"The stream {self._stream!r} no longer holds the last entry that was taken, and entries after it may have been deleted "
-                    "as well. Nothing was taken. A stream that is trimmed has to keep what was not read yet, and the last entry read; "
-                    "to go on with what is left all the same, pass --continues."
-                )
+            raise SourceChanged(
+                f"The stream {self._stream!r} no longer holds the last entry that was taken, and entries after it may have been deleted as "
+                "well. Nothing was taken. Trim a stream only up to the last entry that was read; to go on with what is left all the "
+                "same, pass --continues after removing the file that ends in .place beside the state."
+            )
         self._go(last)
         return True
 
     def _rewind(self, start: int) -> int:
         facts = self._facts() if start else {}
-        if start and (_order(facts.get("max-deleted-entry-id", BEGINNING)) > (0, 0)):
+        if int(facts.get("entries-added", 0)) > int(facts.get("length", 0)):
             raise SourceChanged(
-                f"The stream {self._stream!r} was trimmed, so the {start:,} records that were taken cannot be counted in it, and where to "
-                "go on is not known. Nothing was taken. Keep the state file's companion (.place), which knows, or pass --continues if the "
-                "stream begins with the first record not taken."
+                f"Entries of the stream {self._stream!r} were deleted, so the {start:,} that were taken cannot be counted in it, and where "
+                "to go on is not known. Nothing was taken. The file that ends in .place beside the state knows; where it is lost and "
+                "the stream begins with the first entry not taken, pass --continues."
             )
         self._go(BEGINNING)
         return 0
@@ -100,7 +97,7 @@ class RedisSource(StreamSource):
         return {"server": self._shown, "stream": self._stream, "id": self._last}
 
     def _facts(self) -> dict[str, str]:
-        """What the server says of the stream, if there is one; servers before Redis 7 do not say what was deleted."""
+        """What the server says of the stream, if there is one; only Redis 7 and later say how many entries there were ever."""
         if self._ask("TYPE", self._stream) != b"stream":
             return {}
         found = self._ask("XINFO", "STREAM", self._stream)
@@ -187,10 +184,6 @@ def _cell(value: bytes | None) -> str | None:
 
 def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _order(entry: str) -> tuple[int, ...]:
-    return tuple(map(int, entry.split("-")))
 
 
 def _shown(url: str) -> str:
