@@ -23,7 +23,7 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.streaming.intake import BUFFER
 from hullabaloo.streaming.journal import Journal
 from hullabaloo.streaming.records import RecordTable
-from tests.streaming.toy import DOMAIN, ToyStream, records, toy
+from tests.streaming.toy import DOMAIN, ToyProcess, ToyStream, records, toy
 
 
 def learned(stream: ToyStream, count: int, seed: int = 0) -> ToyStream:
@@ -265,6 +265,8 @@ def test_records_wait_up_to_the_last_release_within_the_buffer() -> None:
         ({"horizon": 2.5}, "horizon"),
         ({"every": 0}, "release after every"),
         ({"every": (5, 3)}, "rising"),
+        ({"every": (5, 101)}, "beyond the horizon"),
+        ({"every": "often"}, "release after every"),
         ({"window": -1}, "window"),
         ({"half_life": 0}, "half_life"),
         ({"window": 5, "half_life": 5}, "Pass one"),
@@ -439,6 +441,45 @@ def test_a_closed_stream_is_read_and_takes_nothing(tmp_path: Path) -> None:
     with pytest.raises(NotReleased, match="closed"):
         stream.learn_one({}, 1)
     stream.close()
+
+
+def test_a_stream_that_cannot_be_saved_stays_open_until_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = learned(toy(), 10)
+    full, commit = True, Journal.commit
+
+    def failing(journal: Journal, *given: Any) -> None:
+        if full:
+            raise OSError(28, "No space left on device")
+        commit(journal, *given)
+
+    monkeypatch.setattr(Journal, "commit", failing)
+    with pytest.raises(OSError, match="No space"):
+        stream.close()
+    full = False
+    stream.close()
+    assert (stream.position_, stream.released_at_, stream._toy.drawn) == (10, 10, {1: 1})
+
+
+def test_a_failed_opening_lets_the_state_file_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned(toy(state=tmp_path / "s"), 10).close()
+    restore = ToyProcess.restore
+    monkeypatch.setattr(ToyProcess, "restore", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        toy(state=tmp_path / "s").begin()
+    monkeypatch.setattr(ToyProcess, "restore", restore)
+    again = toy(state=tmp_path / "s").begin()
+    assert again.position_ == 10
+    again.close()
+
+
+def test_parameters_of_an_open_stream_stay() -> None:
+    stream = learned(toy(), 10)
+    with pytest.raises(InvalidParameter, match="This stream is open"):
+        stream.set_params(horizon=200)
+    stream.set_params()
+    stream.close()
+    assert stream.set_params(horizon=np.int64(200), every=np.int32(5)).released_at_ == 10
+    assert stream.fit(*frame(120)).released_at_ == 120
 
 
 # ---- copies -------------------------------------------------------------------------------------------------------

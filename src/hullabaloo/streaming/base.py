@@ -26,7 +26,7 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.streaming.intake import Intake
 from hullabaloo.streaming.opening import EXISTS, opened
-from hullabaloo.streaming.parameters import check_stream
+from hullabaloo.streaming.parameters import check_stream, whole
 from hullabaloo.streaming.process import Process
 
 Array = npt.NDArray[np.float64]
@@ -208,7 +208,7 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
         return self
 
     def close(self) -> None:
-        """Take what waits, save, and let the state file go; what was released can still be read."""
+        """Take what waits, save, and let the state file go; what was released can still be read. When saving fails, it stays open."""
         if self._intake is not None:
             self._intake.close()
 
@@ -292,9 +292,23 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
             )
         return domain, *self._target()
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of a stream that is not open: those of an open one were fixed when it was charged.
+
+        Raises:
+            InvalidParameter: the stream is open.
+        """
+        if params and self._intake is not None and not self._intake.closed:
+            raise InvalidParameter(
+                "This stream is open, and its noise was calibrated for the parameters that it was opened with. Close it first; or set "
+                "them on sklearn.base.clone(model), which is a stream of its own."
+            )
+        done: Self = super().set_params(**params)
+        return done
+
     @property
     def _schedule(self) -> Schedule:
-        return Schedule.of(self.horizon, self.every)
+        return Schedule.of(whole(self.horizon), whole(self.every))
 
     def _ledger(self) -> Ledger | None:
         return Ledger(self.ledger) if isinstance(self.ledger, str) else self.ledger

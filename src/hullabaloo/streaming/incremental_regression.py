@@ -1,8 +1,9 @@
 """Private incremental linear regression: least squares that is current while records arrive."""
 
+from pathlib import Path
 from typing import Any, ClassVar, final
 
-from hullabaloo.data import Encoding
+from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.not_in_file import refuse_unknown
@@ -14,6 +15,7 @@ from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.solvers.moments import solve_moments
 from hullabaloo.streaming.hinge import MomentsProcess, StreamTask, open_moments
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
+from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.price import price_of
 from hullabaloo.streaming.regressor import StreamRegressor
 
@@ -50,7 +52,7 @@ class IncrementalRegression(StreamRegressor):
         self,
         *,
         budget: Budget | None = None,
-        domain: Any = None,
+        domain: Domain | None = None,
         horizon: int | None = None,
         every: int | tuple[int, ...] | str = "auto",
         constraint: ConvexSet | None = None,
@@ -63,8 +65,8 @@ class IncrementalRegression(StreamRegressor):
         half_life: float | None = None,
         ledger: Ledger | str | None = None,
         dataset: str | None = None,
-        state: Any = None,
-        key_file: Any = None,
+        state: str | Path | None = None,
+        key_file: str | Path | None = None,
         test_key: TestKey | bytes | None = None,
     ) -> None:
         super().__init__(
@@ -124,7 +126,7 @@ class IncrementalRegression(StreamRegressor):
             penalty=penalty,
             fit_intercept=bool(self.fit_intercept),
             mechanism=self.mechanism,
-            window=self.window,
+            window=whole(self.window),
             half_life=self.half_life,
             ledger=self._ledger(),
             dataset=self.dataset,

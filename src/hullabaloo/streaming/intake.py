@@ -12,7 +12,7 @@ from typing import Any, final
 
 from hullabaloo.data import Encoding
 from hullabaloo.data.source import Rows
-from hullabaloo.errors import InvalidParameter, NotReleased
+from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
 from hullabaloo.linear_model.parameters import found
 from hullabaloo.release import Release
 from hullabaloo.streaming.process import Process, Snapshot
@@ -123,7 +123,7 @@ class Intake:
                 self._save()
 
     def close(self) -> None:
-        """Save and take no more; a second time, or in another process, nothing."""
+        """Save and take no more; a second time, or in another process, nothing. When saving fails and may not later, it stays open."""
         with self._lock:
             if self._closed or self._pid != os.getpid():
                 return
@@ -131,9 +131,14 @@ class Intake:
                 if not self._taking:
                     self.checkpoint()
                     self.read()
-            finally:
-                self._closed = True
-                self._journal.close()
+            except StreamMoved:  # for good
+                self._end()
+                raise
+            self._end()
+
+    def _end(self) -> None:
+        self._closed = True
+        self._journal.close()
 
     # ---- reading --------------------------------------------------------------------------------------------------
 

@@ -42,6 +42,11 @@ def check_stream(model: Any) -> None:
         )
 
 
+def whole(value: Any) -> Any:
+    """A whole number of NumPy as Python's; anything else as it is."""
+    return int(value) if isinstance(value, np.integer) else value
+
+
 def _whole(name: str, value: object) -> None:
     if value is not None and (
         isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < math.inf
