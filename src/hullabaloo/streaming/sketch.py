@@ -21,6 +21,8 @@ Array = npt.NDArray[np.float64]
 class Sketch:
     """`x ↦ Φx̃`, `x̃ = x ‖x‖/‖Φx‖`, for Φ of shape (size, columns) with entries N(0, 1/size): slopes only, an intercept stays.
 
+    With `size == columns` there is nothing to gain from chance, and Φ is the identity.
+
     Attributes:
         columns: p, the number of slopes of an encoded row.
         size: m, the number of coordinates kept.
@@ -150,7 +152,6 @@ def _inside(body: ConvexSet, X: Any, slopes: int) -> npt.NDArray[np.bool_]:
 @lru_cache(maxsize=4)
 def _transposed(columns: int, size: int, seed: int) -> Array:
     """Φᵀ, contiguous: a record's cell j reads row j."""
-    drawn = public_normals(seed, columns, size)
-    drawn /= math.sqrt(size)
+    drawn = np.eye(columns) if size == columns else public_normals(seed, columns, size) / math.sqrt(size)
     drawn.flags.writeable = False
     return drawn

@@ -20,6 +20,10 @@ Array = npt.NDArray[np.float64]
 
 SHARES = (1.0, 0.5, 0.25)
 """The set is tried at these shares of its size, in this order: over a smaller one noise does less."""
+SPLIT = 0.25
+"""α: the noise, in variance, that is added to what the judged models are made from."""
+COPIES = 3
+"""How many public splits are averaged."""
 CAUTION = 0.5
 """By how many of its known deviations an estimated risk has to be below that of the constant model."""
 
@@ -32,11 +36,11 @@ def solve_sketched(moments: NoisyMoments, problem: Problem, sketch: Sketch) -> S
     short what a ridge would. (Over a set, this kept more than the ridge of `shrinkage` on every simulated stream.) A minimiser that
     is not provably of least gauge is lifted.
 
-    How much of C noise allows is judged on the release itself. For a public copy N′ of its noise N, `u + N + N′` and `u + N − N′`
-    are independent: models over shares of C are made from the first, and the second estimates without bias by how much their risk
-    is below that of the constant model. The largest share that is ahead by `CAUTION` deviations is solved for again on `u + N`; where
-    none is, the slopes are 0. (Picking the share of least estimated risk kept less.) Source of the split: Rasines and Young (2023);
-    Oliveira, Lei and Tibshirani (2021).
+    How much of C noise allows is judged on the release itself. For a public copy N′ of its noise N, `u + N + √α N′` and
+    `u + N − N′/√α` are independent: models over shares of C are made from the first, and the second estimates without bias by how
+    much their risk is below that of the constant model. The largest share that is ahead by `CAUTION` deviations, over `COPIES`
+    splits, is solved for again on `u + N`; where none is, the slopes are 0. (Picking the share of least estimated risk kept less.)
+    Source of the split: Oliveira, Lei and Tibshirani (2021).
     """
     assert problem.constraint is not None
     if sketch.selects:  # how many records were kept is private, and so is the mean of their constant column
@@ -56,19 +60,22 @@ class _Noisy:
     s: float
     t: float
 
-    def apart(self, sign: float, copy: tuple[Array, Array]) -> "_Noisy":
-        """With a copy of the noise added or taken away, which makes the deviations √2 times as large."""
-        root = math.sqrt(2.0)
-        gram, cross = self.gram + sign * self.s * copy[0], self.cross + sign * self.t * copy[1]
-        return _Noisy(gram, cross, root * self.s, root * self.t)
+    def moved(self, factor: float, copy: tuple[Array, Array]) -> "_Noisy":
+        """With so many times a copy of the noise added."""
+        grown = math.sqrt(1.0 + factor**2)
+        gram, cross = self.gram + factor * self.s * copy[0], self.cross + factor * self.t * copy[1]
+        return _Noisy(gram, cross, grown * self.s, grown * self.t)
 
     def risk(self, z: Array, constant: Array) -> float:
-        """½zᵀGz − bᵀz less that of the constant model, plus `CAUTION` deviations of the difference."""
+        """½zᵀGz − bᵀz less that of the constant model."""
         moved = z - constant
-        mean = 0.5 * float(z @ self.gram @ z - constant @ self.gram @ constant) - float(self.cross @ moved)
-        a, b, ab = float(z @ z), float(constant @ constant), float(z @ constant)
+        return 0.5 * float(z @ self.gram @ z - constant @ self.gram @ constant) - float(self.cross @ moved)
+
+    def deviation(self, z: Array, constant: Array) -> float:
+        """The standard deviation of `risk` for given models."""
+        a, b, ab, moved = float(z @ z), float(constant @ constant), float(z @ constant), z - constant
         squares = self.t**2 * float(moved @ moved) + 0.25 * self.s**2 * max(a * a + b * b - 2.0 * ab * ab, 0.0)
-        return mean + CAUTION * math.sqrt(squares)
+        return math.sqrt(squares)
 
 
 def _target(moments: NoisyMoments, problem: Problem, sketch: Sketch, target: int) -> tuple[Array, float]:
@@ -82,13 +89,23 @@ def _target(moments: NoisyMoments, problem: Problem, sketch: Sketch, target: int
     bounds = problem.loss.intercept_bounds if intercept else None
     if noisy.s == 0.0 or not body.contains(np.zeros(sketch.columns)):
         return _model(noisy, sketch, body, 1.0, bounds), 1.0
-    copy = _copy_of_noise(len(gram))
-    made, judge = noisy.apart(1.0, copy), noisy.apart(-1.0, copy)
-    constant = _seen(sketch, _model(made, sketch, body, 0.0, bounds), intercept)
     for share in SHARES:
-        if judge.risk(_seen(sketch, _model(made, sketch, body, share, bounds), intercept), constant) < 0.0:
+        if _ahead(noisy, sketch, body, share, bounds):
             return _model(noisy, sketch, body, share, bounds), share
     return _model(noisy, sketch, body, 0.0, bounds), 0.0
+
+
+def _ahead(noisy: _Noisy, sketch: Sketch, body: ConvexSet, share: float, bounds: tuple[float, float] | None) -> bool:
+    """Whether a model over `share` of C is estimated to be better than the constant one: see `solve_sketched`."""
+    root, risks, deviations = math.sqrt(SPLIT), [], []
+    for number in range(COPIES):
+        copy = _copy_of_noise(len(noisy.gram), number)
+        made, judge = noisy.moved(root, copy), noisy.moved(-1.0 / root, copy)
+        z, constant = (_seen(sketch, _model(made, sketch, body, part, bounds)) for part in (share, 0.0))
+        risks.append(judge.risk(z, constant))
+        deviations.append(noisy.deviation(z, constant))
+    spread = math.sqrt(1.0 + 1.0 / (SPLIT * COPIES)) * float(np.mean(deviations))
+    return float(np.mean(risks)) + CAUTION * spread < 0.0
 
 
 def _model(noisy: _Noisy, sketch: Sketch, body: ConvexSet, share: float, bounds: tuple[float, float] | None) -> Array:
@@ -130,14 +147,14 @@ def _slopes(sketch: Sketch, gram: Array, cross: Array, body: ConvexSet, share: f
     return share * theta
 
 
-def _seen(sketch: Sketch, theta: Array, intercept: bool) -> Array:
-    """Φθ, and the intercept."""
-    return np.append(sketch.matrix @ theta[: sketch.columns], theta[sketch.columns :] if intercept else [])
+def _seen(sketch: Sketch, theta: Array) -> Array:
+    """Φθ, and the intercept where there is one."""
+    return np.append(sketch.matrix @ theta[: sketch.columns], theta[sketch.columns :])
 
 
 @lru_cache(maxsize=4)
-def _copy_of_noise(size: int) -> tuple[Array, Array]:
+def _copy_of_noise(size: int, number: int) -> tuple[Array, Array]:
     """A public matrix and vector distributed like the noise of moments with unit deviations."""
-    drawn = public_normals(0, size + 1, size)
+    drawn = public_normals(number, size + 1, size)
     upper = np.triu(drawn[:size], 1) / math.sqrt(2.0)
     return upper + upper.T + np.diag(np.diagonal(drawn)), drawn[size]
