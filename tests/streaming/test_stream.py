@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import joblib
@@ -150,7 +151,7 @@ def test_a_record_may_be_changed_after_it_was_given() -> None:
 
 def test_weights_and_several_targets_come_by_their_names() -> None:
     domain = hb.Domain(features={"a": (0, 1)}, target={"u": (0, 1), "v": (0, 4)}, weight=("w", 2.0))
-    given = [({"a": 0.1, "w": 1.5}, {"v": 3, "u": 1}), ({"a": 0.2}, [0, 2]), ({"w": 5, "a": 0.3}, (1, 1))]
+    given = [({"a": 0.1, "w": 1.5}, {"v": 3, "u": 1}), ({"a": 0.2}, np.array([0, 2])), ({"w": 5, "a": 0.3}, None)]
     taken: list[Any] = []
 
     class Spying(ToyStream):
@@ -167,7 +168,7 @@ def test_weights_and_several_targets_come_by_their_names() -> None:
         stream.learn_one(x, y)
     stream.checkpoint()
     X = pd.DataFrame({"a": [0.1, 0.2, 0.3], "w": [1.5, math.nan, 5.0]})
-    y = pd.DataFrame({"u": [1, 0, 1], "v": [3, 2, 1]})
+    y = pd.DataFrame({"u": [1, 0, None], "v": [3, 2, None]})
     stream.partial_fit(X, y)
     one, table = taken
     assert np.array_equal(one.X, table.X)
@@ -327,6 +328,18 @@ def test_a_stream_is_charged_once_and_its_statement_names_the_charge(tmp_path: P
     statement = stream.statement_
     assert (statement.ledger, statement.dataset, statement.charge) == (ledger.address, "clinic", charge.number)
     assert charge.what == "ToyStream"
+
+
+def test_two_threads_that_begin_a_stream_begin_one(tmp_path: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("clinic", hb.Budget(9.0, 1e-5))
+    stream = toy(ledger=ledger, dataset="clinic")
+    threads = [Thread(target=stream.begin) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ledger.charges("clinic")) == 1
 
 
 # ---- saving -------------------------------------------------------------------------------------------------------

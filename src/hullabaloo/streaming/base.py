@@ -1,6 +1,7 @@
 """What every private stream shares: parameters, opening, taking records in tables or one by one, reading, copies."""
 
 import inspect
+import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ from hullabaloo.streaming.process import Process
 
 Array = npt.NDArray[np.float64]
 
+_OPENING = threading.RLock()  # two threads that begin a stream begin one, and it is charged once
 SEE_BELOW = "Parameters, attributes and methods: see `PrivateStream`."
 _COPY = (
     "This is a copy of a stream (a pickle, a deepcopy, or what a worker process got). It holds what was released and predicts; it cannot "
@@ -341,7 +343,9 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
     def _start(
         self, encoding: Encoding, *, room_for: int = 0, names: tuple[str, ...] | None = None, fresh: bool = False
     ) -> None:
-        self._intake = opened(self, encoding, room_for=room_for, fresh=fresh)
+        with _OPENING:
+            if self._intake is None:
+                self._intake = opened(self, encoding, room_for=room_for, fresh=fresh)
         self.n_features_in_ = encoding.n_features_in
         if names is not None and encoding.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)

@@ -3,14 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, Self
 
-from sklearn.base import clone
-
-from hullabaloo.data import Domain
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found
-from hullabaloo.privacy import Budget
-from hullabaloo.streaming.base import PrivateStream
-
 try:
     from river.base import Regressor
 except ModuleNotFoundError as error:  # pragma: no cover - river is installed where the tests run
@@ -18,6 +10,14 @@ except ModuleNotFoundError as error:  # pragma: no cover - river is installed wh
         "hullabaloo.streaming.RiverRegressor is a regressor of river, which is not installed. Install it (pip install river), or use "
         "the stream's own learn_one and predict_one, which need nothing."
     ) from error
+
+from sklearn.base import clone
+
+from hullabaloo.data import Domain
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.parameters import found
+from hullabaloo.privacy import Budget
+from hullabaloo.streaming.base import PrivateStream
 
 
 class RiverRegressor(Regressor):

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
+import numpy as np
+
 from hullabaloo.data import Encoding
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
@@ -184,7 +186,10 @@ class Intake:
             return tuple(map(y.get, self.encoding.facts.targets))
         if not self._several:
             return (y,)
-        if not isinstance(y, list | tuple) or len(y) != len(self.encoding.facts.targets):
+        count = len(self.encoding.targets)
+        if y is None:
+            return (None,) * count
+        if not isinstance(y, list | tuple | np.ndarray) or len(y) != count:
             names = ", ".join(map(repr, self.encoding.facts.targets))
             raise InvalidParameter(
                 f"A record of a stream with the targets {names} needs a value for each: pass a mapping from target to value, or a list "
