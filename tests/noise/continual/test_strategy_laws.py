@@ -10,7 +10,7 @@ import pytest
 
 from hullabaloo.noise import continual
 from hullabaloo.noise.continual.base import Strategy
-from hullabaloo.noise.continual.hybrid import Hybrid
+from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
 from hullabaloo.privacy.schedule import FOREVER
 
 from .zoo import ENDLESS, LONG, SAMPLES, factors, label, workload
@@ -41,7 +41,7 @@ def test_columns_have_the_stated_norm(strategy):
     norms = np.linalg.norm(C, axis=0)
     assert norms.max() <= strategy.column_norm
     cut_off = (
-        strategy.name == "hybrid" and strategy.longest > strategy.steps
+        strategy.name == "hybrid" and strategy.lengths[0] > strategy.steps
     )  # no epoch ends: its sum is never released
     if not cut_off:
         assert norms.max() >= strategy.column_norm * (1 - 1e-10)
@@ -145,3 +145,14 @@ def test_endless_streams_have_finite_errors_at_any_time(strategy):
     assert np.all(errors >= 1 - 1e-12)
     with pytest.raises(ValueError, match="would fill the memory"):
         strategy.errors()
+
+
+@pytest.mark.parametrize("first", [1, 8, LONGEST])
+def test_epochs_follow_each_other(first):
+    strategy, start = Hybrid(FOREVER, first=first), 0
+    for epoch in range(40):
+        assert strategy.start(epoch) == start
+        assert strategy.epoch(start) == strategy.epoch(start + strategy.length(epoch) - 1) == epoch
+        start += strategy.length(epoch)
+    assert strategy.lengths[-1] == LONGEST
+    assert strategy.start(strategy.epoch(FOREVER)) <= FOREVER

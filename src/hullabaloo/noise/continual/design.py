@@ -11,6 +11,9 @@ import numpy.typing as npt
 from hullabaloo.noise.continual.base import Array
 from hullabaloo.noise.continual.buffers import LARGEST, LARGEST_WINDOW, SMALLEST, prefix, windowed
 
+STRIDE = 4096
+"""Errors computed at a time, so that their working memory stays small."""
+
 
 @final
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ class Design:
 
     def errors(self, at: npt.NDArray[np.int64]) -> Array:
         """`‖e_tᵀ A C⁻¹‖` at the steps t, columns not normalised."""
+        return np.concatenate([self._errors(part) for part in np.split(at, range(STRIDE, at.size, STRIDE))])
+
+    def _errors(self, at: npt.NDArray[np.int64]) -> Array:
         loss, drive = self.modes
         beta = drive * drive / loss
         kept = np.concatenate(([0.0], np.log1p(-loss))) + math.log(self.decay)

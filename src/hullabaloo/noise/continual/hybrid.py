@@ -74,22 +74,25 @@ class Hybrid(Strategy):
         return self.steps + self.epoch(self.steps)
 
     @property
+    def lengths(self) -> list[int]:
+        """Lengths of the epochs that the stream begins, each once."""
+        return sorted({self.length(e) for e in range(min(self.epoch(self.steps - 1), 29) + 1)})
+
+    @property
     def reach(self) -> float:
-        """The longest epoch's sum, or what the inner mechanism reaches."""
-        length = min(self.longest, self.steps)
-        return max(math.sqrt(self.share) * length, self.factor(self.longest) * self.inner(self.longest).reach) * UP
+        """The longest epoch's sum, or what an inner mechanism reaches."""
+        inner = max(self.factor(length) * self.inner(length).reach for length in self.lengths)
+        return max(math.sqrt(self.share) * min(self.lengths[-1], self.steps), inner) * UP
 
     @property
     def slack(self) -> float:
-        """See the guarantee."""
-        inner, factor = self.inner(self.longest), self.factor(self.longest)
-        inside = factor * (inner.slack + 2.0 * math.sqrt(self.longest) * UNIT_ROUNDOFF * inner.reach)
-        return math.hypot(inside, 6.0 * UNIT_ROUNDOFF * self.longest) * UP
+        """See the guarantee; an epoch is off by at most that of its own length."""
+        inside = max(self.factor(length) * self._inner_slack(length) for length in self.lengths)
+        return math.hypot(inside, 6.0 * UNIT_ROUNDOFF * self.lengths[-1]) * UP
 
-    @property
-    def longest(self) -> int:
-        """Steps of the longest epoch that the stream begins."""
-        return self.length(self.epoch(self.steps - 1))
+    def _inner_slack(self, length: int) -> float:
+        inner = self.inner(length)
+        return inner.slack + 2.0 * math.sqrt(length) * UNIT_ROUNDOFF * inner.reach
 
     def errors(self, at: npt.NDArray[np.int64] | None = None) -> Array:
         """Errors of the epochs before and of the inner mechanism together, in squares."""
@@ -116,10 +119,8 @@ class Hybrid(Strategy):
 
     def epoch(self, step: int) -> int:
         """How many epochs are complete after `step`."""
-        if step < self.first:
-            return 0
         doublings = LONGEST.bit_length() - self.first.bit_length()
-        return min((step // self.first).bit_length(), doublings + step // LONGEST)
+        return (step // self.first).bit_length() if step < LONGEST else doublings + step // LONGEST
 
     def inner(self, length: int) -> BufferedToeplitz:
         """The mechanism inside an epoch of this length."""
