@@ -2,7 +2,7 @@
 
 Where a table of `share_tables.py` is a stream, its declaration is used as it is. Of the flights the delay on arrival is learned, without the
 delay on departure, the elapsed time and the hour of arrival, which leak it. Of the hockey goals the seven columns of who is on the ice are
-kept (-1, 0 or 1 each, declared as levels): with the 2,769 of teams and players the non-private model is worse than a constant on the next
+kept, as one strength of the two sides and the pulled goalkeeper: with the 2,769 of teams and players the non-private model is worse than a constant on the next
 block. Left out is `spamassassin_stream.npz`, whose 39,916 columns are four times its records.
 """
 
@@ -26,7 +26,8 @@ def _delays(table: pa.Table) -> pa.Table:
 
 
 _DELAYS = {name: bounds for name, bounds in _FLIGHTS.items() if name != "Month"} | {"TaxiIn": (0, 60)}
-_ON_ICE = _words("S6v5 S6v4 S6v3 S5v4 S5v3 S4v3 SNG")
+_STRENGTHS = _words("S6v5 S6v4 S6v3 S5v4 S5v3 S4v3")
+_ON_ICE = {"strength": ["even", *[f"{side} {name}" for name in _STRENGTHS for side in ("home", "away")]], "SNG": [-1, 0, 1]}
 _ELECTRODES = _words("AF3 F7 F3 FC5 T7 P7 O1 O2 P8 T8 FC6 F4 F8 AF4")
 
 
@@ -41,8 +42,12 @@ class _Hockey(Declared):
         path = DATA / self.file
         with np.load(path) as file:
             names, goal = [str(name).removeprefix("config:") for name in file["feature_names"]], file["y"]
-        X = sparse.load_npz(path).tocsc()[:, : len(_ON_ICE)].toarray()
-        return pa.table({name: X[:, names.index(name)] for name in _ON_ICE} | {"homegoal": goal})
+        X = sparse.load_npz(path).tocsc()[:, : len(_STRENGTHS) + 1].toarray()
+        strength = np.full(goal.size, "even", dtype="U9")
+        for name in _STRENGTHS:
+            side = X[:, names.index(name)]
+            strength[side > 0], strength[side < 0] = f"home {name}", f"away {name}"
+        return pa.table({"strength": strength, "SNG": X[:, names.index("SNG")], "homegoal": goal})
 
 
 STREAMS: dict[str, Declared] = {
@@ -52,7 +57,7 @@ STREAMS: dict[str, Declared] = {
     "electricity": TABLES["electricity"],
     "eeg": Declared("eeg_eye_state.parquet", _each(_ELECTRODES, (4000, 5000)), {"eyeDetection": [0, 1]}),
     "noaa": TABLES["noaa"],
-    "hockey": _Hockey("hockey_goals.npz", _each(_ON_ICE, [-1, 0, 1]), {"homegoal": [0, 1]}),
+    "hockey": _Hockey("hockey_goals.npz", _ON_ICE, {"homegoal": [0, 1]}),
 }
 
 

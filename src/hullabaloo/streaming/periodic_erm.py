@@ -88,7 +88,7 @@ class PeriodicERM(PrivateStream):
     """An estimator fitted again on all records so far, at every release; in between the last model stays.
 
     Mechanism PrivIncERM of Kasiviswanathan, Nissim and Jin (2017), around any estimator. All fits up to the horizon share one budget,
-    the estimator's, charged once: they compose exactly, and early fits, whose records are few, get more of it (`m_k ∝ 1/n_k`). Where the
+    the estimator's, charged once: they compose exactly, and early fits, whose records are few, get more of it (`m_k ∝ 1/√n_k`). Where the
     solver allows it a fit starts from the model before it and learns what is to be added. Fits on few occasions keep more of a
     model than running sums do, fits on many less: `hb.streaming.plan` compares them.
 

@@ -14,14 +14,14 @@ from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.fit import Prepared, Task, pose, rehearsal
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import KernelCode, Loss, Squared
-from hullabaloo.planning.choose import exact, weights
+from hullabaloo.planning.choose import exact
 from hullabaloo.planning.outlook import WIDEST_REHEARSAL, Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.hinge import StreamTask, plan_moments
-from hullabaloo.streaming.refits import RULES, Refits, spacing
+from hullabaloo.streaming.refits import RULES, Refits, favours, spacing
 
 LOOKS = 4
 """Releases at which the ways are compared: the first, the last, and others evenly spaced by the logarithm of the records."""
@@ -276,7 +276,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
 def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Outlook, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
     problem, menu = _posed(fit.task, encoding, fit.problem.records)
-    weight = weights(problem, menu, fit.allowance) if fit.allowance.is_private else {}
+    weight = favours(problem, menu, fit.allowance) if fit.allowance.is_private else {}
     return _tried(encoding, problem, menu, fit.allowance, fit.solver), weight.get(fit.plan.solver, 1.0)
 
 

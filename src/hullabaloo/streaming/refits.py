@@ -1,19 +1,22 @@
 """When to fit again and with how much of the budget: both are fixed by public facts, before any record is read."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import BudgetError, InvalidParameter
-from hullabaloo.fit import Prepared, Task, allowance, check, prepare, problem_of
+from hullabaloo.fit import Posed, Prepared, Task, allowance, check, pose, prepare, problem_of, rehearsal
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
-from hullabaloo.privacy import Budget, Calibration, Event, compose
+from hullabaloo.planning.choose import FAVOUR, best_of, prospects, weights
+from hullabaloo.privacy import Allowance, Budget, Calibration, Event, compose
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.solvers import Problem, Solver
+from hullabaloo.solvers import Menu, Problem, Solver
 from hullabaloo.solvers.mirror_blocks import penalty_strength, prediction_bound, slope_bound
 
 RULES = ("convex", "strongly_convex", "width")
@@ -67,12 +70,12 @@ class Refits:
 
 
 def divided(positions: tuple[int, ...]) -> tuple[float, ...]:
-    """Shares of μ² that make the sum of the releases' expected excess risks least: `m_k ∝ 1/n_k`.
+    """Shares of μ² that make the sum of the releases' expected excess risks least, those of sums over records: `m_k ∝ 1/√n_k`.
 
-    The excess risk of a fit on n records with μ²m goes like `1/(n² m)`, whatever the solver; its derivative by m is the same for
-    all where m ∝ 1/n. Early prefixes are short, and need more.
+    The excess risk of a fit on n records with μ²m goes like `1/(n m)`, whatever the solver; its derivative by m is the same for
+    all where m ∝ 1/√n. Early prefixes are short, and need more.
     """
-    weights = [1.0 / position for position in positions]
+    weights = [1.0 / math.sqrt(position) for position in positions]
     total = math.fsum(weights)
     return tuple(weight / total for weight in weights)
 
@@ -168,13 +171,43 @@ def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets
     grid = {round(math.expm1(math.log1p(last) * k / (REHEARSED - 1))) for k in range(REHEARSED)}
     chosen: list[str | Solver] = []
     for step, (position, budget) in enumerate(zip(positions, budgets, strict=True)):
-        chosen.append(_prepared(task, encoding, position, budget, 0).plan.solver if step in grid else chosen[-1])
+        alone = _alone(task, position, budget, 0)
+        chosen.append(_best(pose(alone, encoding, position)) if step in grid else chosen[-1])
     return chosen
 
 
+def favours(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, float]:
+    """`weights` of what solvers can be expected to do, without the part that one of the adaptive solvers has over the other.
+
+    That was chosen on whole tables, for directions that an adaptive gradient leaves far behind: fits that start from each other catch up,
+    and of a share of the budget the covariance takes too much.
+    """
+    return {name: min(value, FAVOUR) for name, value in weights(problem, menu, allowance).items()}
+
+
+def _best(posed: Posed) -> str:
+    facts = (posed.problem, posed.menu, posed.allowance)
+    try:
+        hash(facts)
+    except TypeError:  # a set that holds an array cannot be remembered
+        return _remembered.__wrapped__(*facts)
+    return _remembered(*facts)
+
+
+@lru_cache(maxsize=256)
+def _remembered(problem: Problem, menu: Menu, allowance: Allowance) -> str:
+    found = prospects(problem, menu, allowance, rehearsal(menu.facts))  # type: ignore[attr-defined]  # the curator's menu
+    return best_of(found, favours(problem, menu, allowance)).solver.name
+
+
 def _prepared(task: Task, encoding: Encoding, position: int, budget: Budget, step: int) -> Prepared:
-    """One fit, planned for as many records as there are: the clock of a stream is public under either relation."""
-    alone = replace(
+    """One fit, planned for as many records as there are."""
+    return prepare(_alone(task, position, budget, step), encoding, position)
+
+
+def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:
+    """The task of one fit: the clock of a stream is public under either relation, and so the number of records."""
+    return replace(
         task,
         budget=budget,
         domain=Domain.from_dict({**task.domain.to_dict(), "records": position}),
@@ -183,4 +216,3 @@ def _prepared(task: Task, encoding: Encoding, position: int, budget: Budget, ste
         key=None if task.key is None else task.key.derive(step),
         calibration=Calibration.EXACT,
     )
-    return prepare(alone, encoding, position)
