@@ -161,11 +161,13 @@ def test_what_is_no_stream_is_refused_in_a_sentence(
 
 def test_a_stream_still_to_be_made_is_waited_for(url: str, client: "redis.Redis") -> None:
     source, stop = RedisSource(url, "events", FIELDS, follow=True), threading.Event()
-    threading.Timer(0.1, fill, [client, 3]).start()
+    writer = threading.Timer(0.1, fill, [client, 3])
+    writer.start()
     batches = source.batches(stop=stop)
     found = cells(next(batches).table)
     while len(found) < 3:
         found += cells(next(batches).table)
+    writer.join()
     assert found == expected(0, 3)
     stop.set()
 
