@@ -95,6 +95,16 @@ def durable(p: int, every: int) -> float:
             return _rate(lambda: _learn(model, records, targets))
 
 
+def recorded(p: int, every: int) -> float:
+    """Records a second of `learn_one` with a state file and a ledger, which confirms every save."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = hb.Ledger(f"sqlite:///{folder}/privacy.db")
+        ledger.create("stream", hb.Budget(1.0, 1e-9))
+        model, _, _, records, targets = _model(p, every, state=f"{folder}/state", ledger=ledger, dataset="stream")
+        with model:
+            return _rate(lambda: _learn(model, records, targets))
+
+
 def predictions(p: int, every: int) -> float:
     """Records a second of `predict_one`."""
     model, X, y, records, _ = _model(p, every)
@@ -139,6 +149,7 @@ WAYS: dict[str, Callable[[int, int], float]] = {
 }
 ONCE: dict[str, Callable[[int, int], float]] = {
     "learn_one, durable": durable,
+    "learn_one, durable, with a ledger": recorded,
     "predict_one": predictions,
     "river's LinearRegression": by_river,
     "river's StandardScaler | LinearRegression": by_scaled_river,
