@@ -18,10 +18,10 @@ _RATIO = 2.0**30
 _LABEL = "hullabaloo public numbers, not privacy noise"
 
 
-def public_normals(seed: int, rows: int, columns: int) -> NDArray[np.float64]:
+def public_normals(seed: int, rows: int, columns: int, *, name: str = "") -> NDArray[np.float64]:
     """A (rows, columns) table of independent standard normal numbers that the seed determines, bit for bit on every machine.
 
-    Entries are rounded to `2^−30`; the first rows of a longer table of as many columns are those of a shorter one.
+    Tables of another `name` are independent of those of the same seed: what serves two ends must not be one table. Entries are rounded to `2^−30`; the first rows of a longer table of as many columns are those of a shorter one.
 
     **Guarantee.** None of privacy: whoever knows the seed knows the table. It is a function of its arguments alone, so what
     is computed from it and private records is as private as if the table were printed in the program.
@@ -39,6 +39,6 @@ def public_normals(seed: int, rows: int, columns: int) -> NDArray[np.float64]:
             "pass a whole number from 0, such as 0."
         )
     drawn = np.empty(rows * columns, np.int64)
-    key = TestKey(hashlib.sha256(f"{_LABEL}: {int(seed)}".encode()).digest())
+    key = TestKey(hashlib.sha256(f"{_LABEL}: {name} {int(seed)}".encode()).digest())
     sampler.fill(drawn, sampler.build(sampler.GAUSSIAN, _RATIO), Keystream(key))
     return np.asarray((drawn + 0.5) / _RATIO, dtype=np.float64).reshape(rows, columns)

@@ -155,6 +155,6 @@ def _seen(sketch: Sketch, theta: Array) -> Array:
 @lru_cache(maxsize=4)
 def _copy_of_noise(size: int, number: int) -> tuple[Array, Array]:
     """A public matrix and vector distributed like the noise of moments with unit deviations."""
-    drawn = public_normals(number, size + 1, size)
+    drawn = public_normals(number, size + 1, size, name="split")
     upper = np.triu(drawn[:size], 1) / math.sqrt(2.0)
     return upper + upper.T + np.diag(np.diagonal(drawn)), drawn[size]
