@@ -162,10 +162,9 @@ def test_two_hundred_kills(nursery: Nursery, tmp_path: Path, ledger: bool) -> No
 
 def kill_streams(nursery: Nursery, folder: Path, like: Whole, *, kills: int, seed: int, **options: object) -> None:
     """Stream after stream, until so many kills have hit; a slow machine gets more time between them."""
-    draw, hit, again, number = random.Random(seed), 0, 0, 0
+    draw, hit, again, number, longest = random.Random(seed), 0, 0, 0, like.begin + like.seconds / 5
     while hit < kills or again < kills // 10:  # some kills must fall after a release, which is then shown again
         task = new_task(folder / str(number), **options)  # type: ignore[arg-type]
-        number += 1
-        longest = number * (like.begin + like.seconds / 5)
         hit += kill_often(nursery, task, max(kills - hit, 5), draw, longest)
-        again += check(task, like)
+        found = check(task, like)
+        again, number, longest = again + found, number + 1, longest if found else 2.0 * longest
