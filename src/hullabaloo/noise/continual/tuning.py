@@ -1,8 +1,9 @@
-"""How the tables of `buffers.py` were made: `python -m hullabaloo.noise.continual.tuning` prints them (two minutes).
+"""How the tables of `buffers.py` were made: `python -m hullabaloo.noise.continual.tuning` prints them (some minutes).
 
 For each number of steps T the product `(Σ_{k<T} c_k²)^½ (Σ_{k<T} b_k²)^½`, column norm times largest error of the factorisation of
 prefix sums, is minimised over losses and weights, each solution starting from its neighbours'; for each window w the same with
-the b of sums over a window, T without end.
+the b of sums over a window, T without end; and for a stream that may end at any time up to 2^28 the largest ratio, over all
+times, of its error to the least for that end.
 """
 
 import math
@@ -10,12 +11,15 @@ import math
 import numpy as np
 
 from hullabaloo.noise.continual.base import Array
+from hullabaloo.noise.continual.buffered import BufferedToeplitz
+from hullabaloo.noise.continual.buffers import Parameters, prefix
+from hullabaloo.noise.continual.choose import largest_error
 from hullabaloo.noise.continual.design import Design
 from hullabaloo.privacy.schedule import FOREVER
 
 PREFIX = {4: (4, 12, 14), 5: (14, 16, 18), 6: (18, 20, 24), 8: (24, 32, 40)}
 """Buffers -> exponents of the numbers of steps 2^e: first, the one begun with, last. Each within 0.4 % of the best Toeplitz."""
-WINDOWS = {1: (1, 2, 4), 2: (4, 5, 6), 3: (6, 10, 12), 4: (12, 14, 20)}
+WINDOWS = {1: (1, 2, 4), 2: (4, 5, 6), 3: (8, 10, 12), 4: (12, 14, 20)}
 """Buffers -> exponents of windows of 2^e steps."""
 
 
@@ -26,9 +30,9 @@ def unpack(v: Array) -> tuple[Array, Array]:
 
 
 def objective(v: Array, steps: int, window: int | None) -> float:
-    """Logarithm of the largest error at column norm 1; steep where buffers meet."""
+    """Logarithm of the largest error at column norm 1; steep where buffers meet and where the inverse changes sign."""
     loss, weight = unpack(v)
-    if np.any(np.diff(v[: loss.size]) < 0.05) or weight.sum() > 1.5:
+    if np.any(np.diff(v[: loss.size]) < 0.05) or np.sum(weight / (1.0 - loss)) > 0.9998:
         return 10.0
     found = Design(tuple(loss), tuple(weight), 1.0, window)
     return math.log(found.column_norm(steps - 1) * float(found.errors(np.array([steps]))[0]))
@@ -70,14 +74,53 @@ def section(buffers: int, exponents: tuple[int, int, int], *, windows: bool) -> 
     return dict(sorted(found.items()))
 
 
+def least(steps: int) -> float:
+    """The least error for a known end: with normalised columns, which gain 0.19 where they are not computed."""
+    if steps <= 1 << 20:
+        return largest_error(BufferedToeplitz(steps))
+    return math.exp(objective(pack(prefix(steps)), steps, None)) - 0.19
+
+
+def pack(parameters: Parameters) -> Array:
+    """The inverse of `unpack`."""
+    loss, weight = (np.array(part) for part in parameters)
+    return np.concatenate((np.log(loss / (1.0 - loss)), np.log(weight)))
+
+
+def any_time(longest: int = 1 << 28) -> Array:
+    """Minimises the largest ratio to `least`, over times a factor √2 apart, through power means of rising exponents."""
+    from scipy.optimize import minimize
+
+    times = np.unique(np.rint(2.0 ** np.arange(0.0, math.log2(longest) + 0.01, 0.5)).astype(np.int64))
+    references = np.array([least(int(time)) for time in times])
+
+    def ratio(v: Array, exponent: float) -> float:
+        loss, weight = unpack(v)
+        if np.any(np.diff(v[: loss.size]) < 0.05) or weight.sum() > 2.0:
+            return 20.0
+        found = Design(tuple(loss), tuple(weight), 1.0, None)
+        ratios = np.log(found.column_norm(longest - 1) * found.errors(times) / references)
+        return float(ratios.max() + np.log(np.mean(np.exp(exponent * (ratios - ratios.max())))) / exponent)
+
+    v = pack(prefix(longest))
+    for exponent in (4.0, 16.0, 64.0, 256.0):
+        v = minimize(ratio, v, (exponent,), method="BFGS", options={"maxiter": 200}).x
+        simplex = {"maxiter": 2000, "xatol": 1e-5, "fatol": 1e-9, "adaptive": True}
+        v = minimize(ratio, v, (exponent,), method="Nelder-Mead", options=simplex).x
+    return np.asarray(v)
+
+
+def show(v: Array, comma: str) -> str:
+    """Losses and weights as a row of a table."""
+    return ", ".join("(" + ", ".join(f"{value:.6g}" for value in part) + comma + ")" for part in unpack(v))
+
+
 if __name__ == "__main__":
     for windows, sections in ((False, PREFIX), (True, WINDOWS)):
         print("windows" if windows else "prefix")
         for k, exponents in sections.items():
             print(f"    {k}: {{")
             for e, v in section(k, exponents, windows=windows).items():
-                rows = [
-                    "(" + ", ".join(f"{value:.6g}" for value in part) + (",)" if k == 1 else ")") for part in unpack(v)
-                ]
-                print(f"        {e}: ({', '.join(rows)}),")
+                print(f"        {e}: ({show(v, ',' if k == 1 else '')}),")
             print("    },")
+    print("any time", show(any_time(), ""))
