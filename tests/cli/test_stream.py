@@ -148,6 +148,56 @@ def test_for_scripts_every_release_is_an_object_on_its_line(run: Run, files: Pat
     assert last["statement"]["horizon"] == 1000
 
 
+def test_the_price_reads_and_spends_nothing(run: Run, files: Path) -> None:
+    (files / "events.csv").unlink()
+    done = run("stream", "events.csv", *KEPT, *RECORDED, "--price")
+    assert done.code == 0, done.err
+    for said in (
+        "once, for all releases together",
+        "20 up to record 1,000",
+        "after 50 ",
+        "after 1,000",
+        "age",
+        "Nothing was read",
+    ):
+        assert said in done.out
+    found = run("stream", "-", *KEPT, *RECORDED, "--dry-run", "--json").json
+    assert [one["records"] for one in found["prices"]] == [50, 200, 1000]
+    errors = [one["privacy_errors"][0] for one in found["prices"]]
+    assert errors == sorted(errors, reverse=True)
+    for method in (("sketched", "--set", "l1:1"), ("periodic", "--estimator", "lasso")):
+        assert "20 up to record 1,000" in run("stream", "-", *KEPT, *RECORDED, "--method", *method, "--price").out
+    (files / "norm.toml").write_text("row_norm = 1.0\ntarget = [0, 1]\n")
+    refused(run("stream", "-", *KEPT, "--domain", "norm.toml", "--price"), 1, "--columns")
+    assert run("stream", "-", *KEPT, "--domain", "norm.toml", "--price", "--columns", 3).code == 0
+    assert not (files / "s.state").exists()
+    assert run("ledger", "log", URL, "clinic", "--json").json["charges"] == []
+
+
+def test_any_estimator_fitted_again_now_and_then(run: Run, files: Path) -> None:
+    (files / "classes.toml").write_text(
+        'classes = { ward = ["surgery", "medicine"] }\n[features]\nage = [0, 95]\nstay = [0, 30]\n'
+    )
+    words = ("--domain", "classes.toml", *SMALL, "--horizon", 1000, "--every", "100,300", *MODELS, "--state", "s.state")
+    periodic = (*words, *RECORDED, "--method", "periodic", "--estimator", "logistic")
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    (files / "events.csv").write_text("".join(lines[:151]))
+    assert run("stream", "events.csv", *periodic).code == 0
+    (files / "events.csv").write_text("".join(lines))
+    done = run("stream", "events.csv", *periodic)
+    assert done.code == 0, done.err
+    assert releases(files / "models") == [100, 300]
+    assert "LogisticRegression" in run("card", "models/300.json").out
+    assert run("predict", "models/300.json", "events.csv").out.splitlines()[0] == "predicted_ward"
+    assert len(run("ledger", "log", URL, "clinic", "--json").json["charges"]) == 1
+
+
+def test_many_columns_through_a_sketch(run: Run, files: Path) -> None:
+    words = ("--method", "sketched", "--set", "l1:2", "--sketch-size", 3, "--max-nonzeros", 2)
+    assert run("stream", "events.csv", *KEPT, *words).code == 0
+    assert releases(files / "models") == list(range(50, 401, 50))
+
+
 def test_the_horizon_ends_it(run: Run, files: Path) -> None:
     words = ("--domain", "domain.toml", *SMALL, "--horizon", 120, "--every", "50", *MODELS, "--state", "s.state")
     done = run("stream", "events.csv", *words)
@@ -318,6 +368,9 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
     "no Redis": (("stream", "redis://me:hush@127.0.0.1:1/0", "--key", "events", *KEPT), 1, "127.0.0.1:1"),
     "continuing nothing": ((*STREAM, *MODELS, "--continues"), 1, "--state"),
     "a setting of another method": ((*STREAM, *MODELS, "--sketch-size", 3), 1, "--sketch-size"),
+    "an estimator of no periodic": ((*STREAM, *MODELS, "--estimator", "lasso"), 1, "--estimator"),
+    "a window of refits": ((*STREAM, *MODELS, "--method", "periodic", "--window", 9), 1, "--window"),
+    "models there before": ((*STREAM, "--models", "old{position}.json"), 1, "old7.json exists"),
     "sketched without a set": ((*STREAM, *MODELS, "--method", "sketched"), 1, "constraint"),
     "no column of that name": ((*STREAM, *MODELS, "--domain", "other.toml"), 1, "dose"),
     "unknown dataset": ((*STREAM, *MODELS, "--ledger", URL, "--dataset", "other"), 3, "other"),
@@ -331,6 +384,7 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(
 ) -> None:
     monkeypatch.setattr("hullabaloo.streaming.sources.redis_stream.PATIENCE", (0.0,))
     (files / "other.toml").write_text(DOMAIN.replace("age", "dose"))
+    (files / "old7.json").write_text("{}")
     words, code, said = BAD[case]
     done = run(*words)
     refused(done, code, said)

@@ -4,11 +4,14 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+from typer.testing import CliRunner
 
+from hullabaloo.cli.app import app
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.streaming.sources import Mark, RedisSource, SourceChanged, redis_stream
 from tests.streaming import redis_server
@@ -182,3 +185,35 @@ def test_a_server_that_goes_away_is_a_sentence(client: "redis.Redis", monkeypatc
     with pytest.raises(SourceChanged, match="could not be asked"):
         for _ in batches:
             pass
+
+
+def test_the_command_takes_up_a_stream_where_it_was_left(
+    url: str, client: "redis.Redis", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "domain.toml").write_text(
+        'target = { stay = [0, 30] }\n[features]\nage = [0, 95]\nward = ["w0", "w1"]\n', encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "stream",
+        url,
+        "--key",
+        "events",
+        "--domain",
+        "domain.toml",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-8",
+        "--horizon",
+        "1000",
+    ]
+    words += ["--every", "50", "--models", "{position}.json", "--state", "s.state"]
+    fill(client, 170)
+    assert CliRunner().invoke(app, words).exit_code == 0
+    fill(client, 100, 170)
+    client.xtrim("events", maxlen=101, approximate=False)
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("Going on after record 170;")
+    assert sorted(int(path.stem) for path in tmp_path.glob("[0-9]*.json")) == [50, 100, 150, 200, 250]
