@@ -8,9 +8,9 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.streaming.sketch import Sketch
 
-RESOLVED = 2.5
-"""Coordinates for each unit of W². Fewer lose the signal, more gained nothing on simulated streams: `python -m benchmarks sketch`."""
-DISTORTION = 0.5
+RESOLVED = 4.0
+"""Coordinates for each unit of W². Half as many lose signal, more gained little on simulated streams: `python -m benchmarks sketch`."""
+DISTORTION = 1.0
 """The constant of the paper's rule: largest m·D²/W² seen, D the largest distortion of an inner product (same command)."""
 FAILURE = 0.01
 """β: how likely a sketch may distort more than it should."""

@@ -28,12 +28,13 @@ class SketchedRegression(StreamRegressor):
     PrivIncReg2 of Kasiviswanathan, Nissim and Jin (2017): a row x is kept as Φx̃, Φ a random matrix of m rows that a public seed
     determines and `x̃ = x ‖x‖/‖Φx‖`; the running moments of `(Φx̃, y)` are released continually; every model minimises the sketched
     least squares over a set C of models and is lifted back to all columns. It works where rows and models have small Gaussian
-    width (sparse rows, an l1 ball), and is for streams whose p² moments do not fit: where they fit, `IncrementalRegression`
-    with the same set is at least as good, because noise over a set depends on its width and not on the number of columns.
+    width (sparse rows, an l1 ball), and is for streams whose p² moments do not fit. Where they fit, keep all columns: noise over a
+    set of models depends on the set's width and not on the number of columns, so that a sketch saves memory and no noise.
 
     Parameters beyond those of every stream (the set is needed, and no penalty):
-        sketch_size: m, or "auto": `2.5 max(W², log(T/β))` with W the relative widths of rows and set, at most p and 1000; or
-            "paper", the rule of the theory, `max(W², log(T/β))/γ²` with γ = (W/T)^{1/3}, at most p.
+        sketch_size: m; p keeps all columns as they are. "auto" is p up to 1000 columns, and beyond `4 max(W², log(T/β))`, W the
+            relative Gaussian widths of rows and set, at most 1000; "paper" is the rule of the theory, `max(W², log(T/β))/γ²`,
+            γ = (W/T)^{1/3}, at most p.
         seed: a whole number that names Φ; choose it without looking at records.
         max_nonzeros: records with more nonzero slopes (of the encoded row) count as nothing: they keep their position only.
         inside: the same for records whose slopes (on the unit domain) are outside this set.
@@ -130,8 +131,10 @@ class SketchedRegression(StreamRegressor):
         about, size = encoding.facts, self.sketch_size
         trial = Sketch(about.width - about.intercept, 1, self.seed, self.max_nonzeros, self.inside)
         if size in ("auto", "paper"):
-            width = relative_width(about, constraint, trial)
-            asked = min(resolved_size(width, records), MOST) if size == "auto" else paper_size(width, records)
+            rule = resolved_size if size == "auto" else paper_size
+            asked = rule(relative_width(about, constraint, trial), records)
+            if size == "auto":
+                asked = MOST if trial.columns <= MOST else min(asked, MOST)
         elif isinstance(size, int | np.integer) and not isinstance(size, bool):
             asked = int(size)
         else:
