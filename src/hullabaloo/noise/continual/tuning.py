@@ -19,7 +19,7 @@ from hullabaloo.privacy.schedule import FOREVER
 
 PREFIX = {4: (4, 12, 14), 5: (14, 16, 18), 6: (18, 20, 24), 8: (24, 32, 40)}
 """Buffers -> exponents of the numbers of steps 2^e: first, the one begun with, last. Each within 0.4 % of the best Toeplitz."""
-WINDOWS = {1: (1, 2, 4), 2: (4, 5, 6), 3: (8, 10, 12), 4: (12, 14, 20)}
+WINDOWS = {1: (1, 2, 4), 2: (4, 5, 9), 3: (9, 10, 12), 4: (12, 14, 20)}
 """Buffers -> exponents of windows of 2^e steps."""
 
 
@@ -56,9 +56,9 @@ def ladder(steps: int, buffers: int) -> Array:
 
 
 def section(buffers: int, exponents: tuple[int, int, int], *, windows: bool) -> dict[int, Array]:
-    """The parameters for one number of buffers, on a grid of factors of 4 (of 2 where the section is short)."""
+    """The parameters for one number of buffers, on a grid of factors of 4 (of 2 for short windows)."""
     first, begin, last = exponents
-    stride = 2 if last - first > 3 or not windows else 1
+    stride = 1 if windows and buffers < 4 else 2
 
     def about(e: int) -> tuple[int, int | None]:
         return (FOREVER, 1 << e) if windows else (1 << e, None)
