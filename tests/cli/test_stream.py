@@ -107,6 +107,11 @@ def test_every_source_gives_the_same_models(run: Run, files: Path, keyed: None) 
         assert run("stream", name, *WORDS, "--out", out).code == 0
         found[name] = theta(files / out)
     assert found["events.csv"] == found["events.jsonl"] == found["events.parquet"]
+    (files / "unnamed.toml").write_text(DOMAIN.replace("{ stay = [0, 30] }", "[0, 30]"))
+    for name in ("events.csv", "events.jsonl"):
+        done = run("stream", name, *WORDS, "--domain", "unnamed.toml", "--target", "stay", "--out", "unnamed.json")
+        assert done.code == 0, done.err
+        assert theta(files / "unnamed.json") == found["events.csv"]
 
 
 @pytest.mark.parametrize("name", ["events.csv", "events.jsonl", "events.parquet"])
@@ -481,7 +486,9 @@ def test_the_place_beside_the_state_is_private_and_not_needed(run: Run, files: P
     place = files / "s.state.place"
     assert os.stat(place).st_mode & 0o777 == 0o600
     (files / "events.csv").write_text("".join(lines))
-    for content in (None, b"", b"{", b'{"position": 1e99}', b"[1]", b'{"position": 3, "place": {}}'):
+    now = os.stat(files / "events.csv")
+    same = json.dumps([{"position": 3, "place": {"device": now.st_dev, "inode": now.st_ino}}]).encode()
+    for content in (None, b"", b"{", b'{"position": 1e99}', b"[1]", b'[{"position": 3, "place": {}}]', same):
         if content is None:
             place.unlink()
         else:

@@ -25,6 +25,8 @@ from hullabaloo.streaming.sources import (
     ParquetSource,
     SourceChanged,
     StreamSource,
+    csv_lines,
+    json_lines,
 )
 
 NAMES = ("age", "ward", "stay")
@@ -47,6 +49,13 @@ ODD = [
 Records = list[tuple[Any, ...]]
 
 
+@pytest.fixture(autouse=True)
+def quick_from_the_first_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyArrow's parsers are used for small batches too, so that small files test them."""
+    monkeypatch.setattr(csv_lines, "FEW", 4)
+    monkeypatch.setattr(json_lines, "FEW", 4)
+
+
 def cells(table: Any, columns: tuple[str, ...] = NAMES) -> Records:
     """The records as the domain's rules see them: numbers of the numeric columns, texts of the others."""
     opened = open_table(table)
@@ -65,7 +74,7 @@ def read(source: StreamSource, **options: Any) -> Records:
         return [record for batch in source.batches(**options) for record in cells(batch.table)]
 
 
-def csv_lines(n: int = 300) -> list[str]:
+def many(n: int = 300) -> list[str]:
     rng = np.random.default_rng(5)
     return [
         f"{a},{'surgery' if a % 2 else 'medicine'},{s:.3f}"
@@ -84,11 +93,11 @@ def csv_file(folder: Path, lines: list[str]) -> Path:
 
 
 CSVS = {
-    "plain": csv_lines(),
-    "odd": [*csv_lines(20), *ODD, *csv_lines(90)],
+    "plain": many(),
+    "odd": [*many(20), *ODD, *many(90)],
     "short": ["41,surgery,3"],
     "nothing": [],
-    "open quote": [*csv_lines(70), '1,"surgery', "2,medicine,3", "4,surgery,5"],
+    "open quote": [*many(70), '1,"surgery', "2,medicine,3", "4,surgery,5"],
 }
 
 
@@ -144,6 +153,61 @@ def test_csv_with_random_bytes(tmp_path: Path) -> None:
     for trial in range(300):
         path.write_bytes(b"age,ward,stay\n" + bytes(rng.choice(alphabet, rng.integers(0, 400))))
         assert read(CsvSource(path, numeric=NUMERIC), cut=lambda p: p + 1 + p % 7) == cells(path), trial
+
+
+def test_numbers_are_read_by_one_grammar(tmp_path: Path) -> None:
+    rng = np.random.default_rng(11)
+    pieces = [
+        "1",
+        "0",
+        "9",
+        "25",
+        ".",
+        "e",
+        "E",
+        "-",
+        "+",
+        "inf",
+        "nan",
+        "INF",
+        "Infinity",
+        " ",
+        "\t",
+        "x",
+        "_",
+        "1e308",
+        "1e-320",
+        "d",
+        "f",
+    ]
+    texts = ["".join(rng.choice(pieces, rng.integers(1, 6))) for _ in range(500)]
+    texts += [
+        "nan(1)",
+        "-nan",
+        "0x1p3",
+        "1e999",
+        "-1e999",
+        "1e-999",
+        "123456789012345678901234567890",
+        "0" * 400 + "1",
+        "TRUE",
+        "NULL",
+    ]
+    texts += [f"{number!r}" for number in rng.normal(size=200) * 10.0 ** rng.integers(-300, 300, 200)]
+    path = tmp_path / "events.csv"
+    path.write_text("age,ward,stay\n" + "".join(f"{text},a,1\n" * 4 for text in texts), newline="")
+    found = np.concatenate(
+        [b.table.numbers([0]) for b in CsvSource(path, numeric=NUMERIC).batches(cut=lambda p: p + 4)]
+    )
+    assert np.array_equal(found, open_table(path).numbers([0]), equal_nan=True)
+    json_path = jsonl_file(tmp_path, [f'{{"age": {text}}}' for text in texts for _ in range(4)])
+    quick, slow = (
+        np.concatenate(
+            [b.table.numbers([0]) for b in JsonLinesSource(json_path, NAMES, numeric=n).batches(cut=lambda p: p + 4)]
+        )
+        for n in (NUMERIC, ())
+    )
+    assert np.array_equal(quick, slow, equal_nan=True)
 
 
 def test_tabs(tmp_path: Path) -> None:
@@ -322,7 +386,7 @@ def test_a_source_that_continues_leaves_nothing_out(tmp_path: Path, kind: str) -
 
 
 def test_a_file_cut_off_or_replaced_between_two_runs(tmp_path: Path) -> None:
-    path = csv_file(tmp_path, csv_lines(50))
+    path = csv_file(tmp_path, many(50))
     (batch,) = CsvSource(path).batches()
     text = path.read_bytes()
     path.write_bytes(text[:200])
@@ -335,7 +399,7 @@ def test_a_file_cut_off_or_replaced_between_two_runs(tmp_path: Path) -> None:
 
 
 def test_an_unfinished_last_line_that_grows_later_is_one_record(tmp_path: Path) -> None:
-    path = csv_file(tmp_path, csv_lines(5))
+    path = csv_file(tmp_path, many(5))
     with path.open("a") as file:
         file.write("41,surg")
     *_, last = CsvSource(path, numeric=NUMERIC).batches(cut=lambda p: p + 1)
@@ -394,7 +458,7 @@ def test_a_quote_left_open_holds_back_no_record_before_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("how", ["cut off", "replaced", "removed"])
 def test_a_followed_file_may_only_grow(tmp_path: Path, how: str) -> None:
-    path = csv_file(tmp_path, csv_lines(50))
+    path = csv_file(tmp_path, many(50))
     batches = CsvSource(path, follow=True).batches()
     assert next(batches).count == 50
     if how == "cut off":

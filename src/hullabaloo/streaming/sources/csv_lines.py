@@ -22,7 +22,7 @@ from hullabaloo.streaming.sources.cells import CellTable, cells_schema
 from hullabaloo.streaming.sources.line_source import LineSource
 
 _BLANK = {b"\n", b"\r\n", b"\r"}
-FEW = 64  # lines for which calling PyArrow does not pay
+FEW = 192  # lines for which calling PyArrow does not pay
 # Texts that no grammar of numbers knows, often written for a missing number.
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "-"]
 

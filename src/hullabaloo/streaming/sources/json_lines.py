@@ -17,7 +17,7 @@ from hullabaloo.streaming.sources.base import Gap, Portion
 from hullabaloo.streaming.sources.cells import CellTable, cells_schema
 from hullabaloo.streaming.sources.line_source import LineSource
 
-FEW = 64
+FEW = 192  # lines for which calling PyArrow does not pay
 
 
 class JsonLinesSource(LineSource):

@@ -27,7 +27,7 @@ class Lines:
         self._path = None if str(path) == STANDARD_INPUT else Path(path)
         self._universal = universal
         self._fd = 0 if self._path is None else _open(self._path)
-        self._seekable = stat.S_ISREG(os.fstat(self._fd).st_mode)
+        self._seekable = self._path is not None and stat.S_ISREG(os.fstat(self._fd).st_mode)
         self._follow = follow and self._seekable
         self.go(0)
 
@@ -55,14 +55,17 @@ class Lines:
         if not self._seekable:
             return False
         now = os.fstat(self._fd)
-        if (mark.place.get("device"), mark.place.get("inode")) != (now.st_dev, now.st_ino):
+        offset = mark.place.get("offset")
+        if (mark.place.get("device"), mark.place.get("inode")) != (now.st_dev, now.st_ino) or not isinstance(
+            offset, int
+        ):
             return False
-        if now.st_size < mark.place["offset"]:
+        if now.st_size < offset:
             raise SourceChanged(
                 f"The file {self._path} is shorter than what the stream has read of it, so it was cut off or written anew. Nothing was "
                 "taken from it. Restore the file, or begin another stream."
             )
-        self.go(mark.place["offset"])
+        self.go(offset)
         return True
 
     def place(self) -> Mapping[str, Any] | None:

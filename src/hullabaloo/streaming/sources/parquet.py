@@ -48,11 +48,11 @@ class ParquetSource(StreamSource):
         return {"device": found.st_dev, "inode": found.st_ino}
 
     def _find(self, mark: Mark) -> bool:
-        identity = self._identity()
-        if {name: mark.place.get(name) for name in identity} != identity:
+        identity, row = self._identity(), mark.place.get("row")
+        if {name: mark.place.get(name) for name in identity} != identity or not isinstance(row, int):
             return False
-        self._rewind(mark.place["row"])
-        if self._row < mark.place["row"]:
+        self._rewind(row)
+        if self._row < row:
             raise self._shorter(mark.position)
         return True
 

@@ -70,9 +70,11 @@ class RedisSource(StreamSource):
             )
 
     def _find(self, mark: Mark) -> bool:
-        if (mark.place.get("server"), mark.place.get("stream")) != (self._shown, self._stream):
+        last = mark.place.get("id")
+        if (mark.place.get("server"), mark.place.get("stream")) != (self._shown, self._stream) or not isinstance(
+            last, str
+        ):
             return False
-        last = str(mark.place["id"])
         if last != BEGINNING and not self._ask("XRANGE", self._stream, last, last):
             raise SourceChanged(
                 f"The stream {self._stream!r} no longer holds the last entry that was taken, and entries after it may have been deleted as "
