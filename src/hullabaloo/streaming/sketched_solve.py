@@ -12,7 +12,7 @@ from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution
-from hullabaloo.solvers.shrinkage import EDGE, normalised
+from hullabaloo.solvers.shrinkage import CAUTION, EDGE, normalised
 from hullabaloo.streaming.lift import is_least, lift, minimise_sketched
 from hullabaloo.streaming.sketch import Sketch
 
@@ -24,8 +24,6 @@ SPLIT = 0.25
 """α: the noise, in variance, that is added to what the judged models are made from."""
 COPIES = 3
 """How many public splits are averaged."""
-CAUTION = 0.5
-"""By how many of its known deviations an estimated risk has to be below that of the constant model."""
 
 
 def solve_sketched(moments: NoisyMoments, problem: Problem, sketch: Sketch) -> Solution:
