@@ -87,6 +87,7 @@ def _drift(steps: int, decay: float, window: int | None) -> dict[str, Any]:
     found = {name: _largest(strategy_named(name, steps, decay, window)) for name in ("buffered", "square_root")}
     if window is not None:
         found["difference of prefix sums"] = _difference(steps, window)
+        found["restarted blocks"] = _restarted(window)
     return {**found, "auto": strategy_named("auto", steps, decay, window).name}
 
 
@@ -96,6 +97,12 @@ def _difference(steps: int, window: int) -> float:
     root = np.concatenate(([1.0], np.cumprod((k - 0.5) / k)))
     late = np.concatenate((np.zeros(window), root[:-window]))
     return float(np.linalg.norm(root) * np.linalg.norm(root - late))
+
+
+def _restarted(window: int) -> float:
+    """Largest error with a fresh square root every `window` steps: what is left of the block before, and the sum of this one."""
+    rows = strategy_named("square_root", window).decoder(window).decode(np.eye(window), window)
+    return float(np.sqrt(np.sum(rows**2 + (rows[-1] - rows) ** 2, axis=1)).max())
 
 
 def _largest(strategy: Strategy) -> float:
