@@ -15,7 +15,7 @@ from hullabaloo.noise.continual.workload import UNIT_ROUNDOFF, UP, check
 
 MOST = 128
 """Steps: the search takes a fraction of a second for as many, and every step combines all vectors so far."""
-PRECISE = 2.0**40
+PRECISE = 2.0**24
 ROUNDS = 150
 CLOSE = 1e-4
 
@@ -30,7 +30,7 @@ class BestFactorisation(Strategy):
     `p ← diag(U S Uᵀ)`, `v ← diag(V S Vᵀ)`, normalised, raises the bound; where it rests, `C = S^½ Vᵀ diag(v)^-½` is best. Any
     rotation of C is as good, among them the lower triangular one. Memory: t vectors after t steps on either side.
 
-    **Guarantee** (of `column_norm` and `slack`). Column norms are those of the very doubles that encode, which are multiples of 2^-40.
+    **Guarantee** (of `column_norm` and `slack`). Column norms are those of the very doubles that encode, which are multiples of 2^-24.
     *Floating point*: a coordinate of `m_t` is a sum of at most t products: off by at most `(T + 1)u Σ_s |C_ts|`, in both streams.
     Source: Denisov, McMahan, Rush, Smith and Thakurta (2022) for the mean error; Henzinger, Upadhyay and Upadhyay (2023) for γ₂.
 
