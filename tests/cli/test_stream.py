@@ -64,7 +64,10 @@ def test_a_model_for_each_release_one_charge_and_a_line_each(run: Run, files: Pa
     done = run("stream", "events.csv", *KEPT, *RECORDED, "--set", "l1:2", "--out", "now.json")
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    assert lines[0] == "Beginning; releases: 20 up to record 1,000, the first after record 50. One charge pays for all."
+    assert (
+        lines[0]
+        == "Beginning; releases: 20 up to record 1,000, the first after record 50. Spent on all of them together, once: (ε = 1, δ = 1e-08)-differential privacy."
+    )
     assert [line.split()[0] for line in lines[1:9]] == [str(position) for position in range(50, 401, 50)]
     assert all("of 1,000 records" in line and f"models/{50 * i}.json" in line for i, line in enumerate(lines[1:9], 1))
     assert "all models released along the stream together" in done.out
@@ -147,6 +150,7 @@ def test_for_scripts_every_release_is_an_object_on_its_line(run: Run, files: Pat
     assert done.err == ""
     objects = [json.loads(line) for line in done.out.splitlines()]
     assert [one["release"] for one in objects[:-1]] == list(range(50, 401, 50))
+    assert objects[0]["spent"] == {"kind": "dp", "epsilon": 1.0, "delta": 1e-8}
     assert set(objects[0]["coefficients"]) == {"age", "ward=surgery", "ward=medicine"}
     last = objects[-1]
     assert (last["ok"], last["ended"], last["position"], last["taken"]) == (True, "end of the source", 400, 400)

@@ -13,6 +13,7 @@ from hullabaloo.cli.voice import Voice
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from hullabaloo.privacy import Budget
     from hullabaloo.privacy.schedule import Schedule
 
 _STREAM, _FILES = "Stream", "Files"
@@ -254,7 +255,7 @@ def _run(
             print(made, flush=True)
 
         if not voice.as_json:
-            print(_opening(schedule, before), flush=True)
+            print(_opening(schedule, before, stream.budget), flush=True)
         stream_loop.feed(
             stream,
             source,
@@ -269,11 +270,11 @@ def _run(
         _end(voice, stream, schedule, before, stopped=stop.is_set(), state=state)
 
 
-def _opening(schedule: "Schedule", position: int) -> str:
+def _opening(schedule: "Schedule", position: int, budget: "Budget") -> str:
     number = "as they come" if schedule.horizon is None else f"{schedule.steps:,} up to record {schedule.horizon:,}"
-    if position:
-        return f"Going on after record {position:,}; releases: {number}."
-    return f"Beginning; releases: {number}, the first after record {schedule.position(1):,}. One charge pays for all."
+    where = f"Going on after record {position:,}" if position else "Beginning"
+    first = "" if position else f", the first after record {schedule.position(1):,}"
+    return f"{where}; releases: {number}{first}. Spent on all of them together, once: {budget.describe()}."
 
 
 def _end(voice: Voice, stream: Any, schedule: "Schedule", before: int, *, stopped: bool, state: Path | None) -> None:

@@ -96,6 +96,7 @@ def line(model: Any, path: Path | None, horizon: int | None) -> str:
     coefficients = np.atleast_2d(model.coef_)[0]
     pairs = [f"{name} {value:.4g}" for name, value in zip(model.feature_names_out_[:SHOWN], coefficients, strict=False)]
     more = ["…"] if coefficients.size > SHOWN else []
+    more += [f"(intercept) {np.ravel(model.intercept_)[0]:.4g}"]
     return "   ".join(
         [f"{model.position:>12,}{of} records", ", ".join(pairs + more), *([] if path is None else [str(path)])]
     )
@@ -104,5 +105,6 @@ def line(model: Any, path: Path | None, horizon: int | None) -> str:
 def as_json(model: Any, path: Path | None) -> str:
     """A release for scripts, on a line of its own."""
     coefficients = dict(zip(model.feature_names_out_, np.asarray(model.coef_).T, strict=True))
-    found = {"release": model.position, "model": path and str(path), "coefficients": coefficients}
+    spent = model.statement.budget.to_dict()
+    found = {"release": model.position, "model": path and str(path), "spent": spent, "coefficients": coefficients}
     return json.dumps(plain({**found, "intercept": model.intercept_}), allow_nan=False, ensure_ascii=False)
