@@ -383,6 +383,7 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
     "sketched without a set": ((*STREAM, *MODELS, "--method", "sketched"), 1, "constraint"),
     "no column of that name": ((*STREAM, *MODELS, "--domain", "other.toml"), 1, "dose"),
     "unknown dataset": ((*STREAM, *MODELS, "--ledger", URL, "--dataset", "other"), 3, "other"),
+    "a new key of nothing": ((*STREAM, *MODELS, "--new-key"), 1, "--key-file"),
     "a key file without state": ((*STREAM, *MODELS, "--key-file", "k"), 1, "state"),
 }
 
@@ -408,6 +409,19 @@ def test_a_missing_library_is_named_with_its_command(run: Run, files: Path, monk
         RedisSource("redis://localhost", "events", ["age"])
     done = run("stream", "redis://localhost", "--key", "events", *KEPT)
     refused(done, 1, 'pip install "hullabaloo[stream]"')
+
+
+def test_an_encrypted_state(run: Run, files: Path) -> None:
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    (files / "events.csv").write_text("".join(lines[:131]))
+    words = ("stream", "events.csv", *KEPT, *RECORDED, "--key-file", "s.key")
+    refused(run(*words), 1, "s.key does not exist")
+    assert run(*words, "--new-key").code == 0
+    (files / "events.csv").write_text("".join(lines))
+    assert run(*words, "--new-key").code == 0, "the same command goes on, with the key that it made"
+    assert releases(files / "models") == list(range(50, 401, 50))
+    (files / "s.key").rename(files / "lost.key")
+    assert run(*words).code == 1
 
 
 def test_a_state_of_another_stream_is_refused(run: Run, files: Path) -> None:

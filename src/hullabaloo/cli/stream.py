@@ -69,6 +69,14 @@ def stream(
         Path | None,
         typer.Option(metavar="FILE", rich_help_panel=_FILES, help="A key that the state is encrypted with."),
     ] = None,
+    new_key: Annotated[
+        bool,
+        typer.Option(
+            "--new-key",
+            rich_help_panel=_FILES,
+            help="Make the key file, for a new stream. Keep it apart from the state; without it the stream cannot go on.",
+        ),
+    ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", rich_help_panel=_FILES, help="Wait for more at the end of the source.")
     ] = False,
@@ -216,6 +224,7 @@ def stream(
         opened={"address": source, "given": format_, "follow": follow, "one_line": one_line, "key": key},
         files=(models, out, state),
         continues=continues,
+        new_key=new_key,
     )
 
 
@@ -227,9 +236,11 @@ def _run(
     opened: dict[str, Any],
     files: tuple[str | None, Path | None, Path | None],
     continues: bool,
+    new_key: bool,
 ) -> None:
     from hullabaloo.cli import stream_loop
     from hullabaloo.cli.stream_files import ModelFiles, PlaceFile
+    from hullabaloo.streaming import new_key_file
 
     pattern, out, state = files
     models = ModelFiles(pattern, out)
@@ -238,13 +249,20 @@ def _run(
             "--continues was given without --state, so there is nothing that the source could continue. Leave it out, or name the state "
             "of the stream that goes on."
         )
-    if state is None or not state.exists():
+    if new_key and (state is None or stream.key_file is None):
+        raise InvalidParameter(
+            "--new-key makes the file of --key-file, which encrypts that of --state. Pass both with it, or neither."
+        )
+    fresh = state is None or not state.exists()
+    if fresh:
         models.refuse_old()
     with (
         stream_build.source(domain=stream.domain, target=target, **opened) as source,
         stream_loop.stopping() as stop,
         stream,
     ):
+        if fresh and new_key:
+            new_key_file(stream.key_file)
         stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
         schedule, before = stream._schedule, stream.position_
 

@@ -4,26 +4,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _EXPORTS = {
+    "CsvSource": "sources",
     "IncrementalRegression": "incremental_regression",
+    "JsonLinesSource": "sources",
+    "ParquetSource": "sources",
     "PeriodicERM": "periodic_erm",
     "PrivateStream": "base",
+    "RedisSource": "sources",
     "RiverRegressor": "for_river",
     "Sketch": "sketch",
     "SketchedRegression": "sketched_regression",
     "StreamModel": "model",
+    "StreamSource": "sources",
     "load": "model",
     "new_key_file": "private_files",
     "plan": "planner",
 }
 
 __all__ = [
+    "CsvSource",
     "IncrementalRegression",
+    "JsonLinesSource",
+    "ParquetSource",
     "PeriodicERM",
     "PrivateStream",
+    "RedisSource",
     "RiverRegressor",
     "Sketch",
     "SketchedRegression",
     "StreamModel",
+    "StreamSource",
     "load",
     "new_key_file",
     "plan",
@@ -39,6 +49,7 @@ if TYPE_CHECKING:
     from hullabaloo.streaming.private_files import new_key_file
     from hullabaloo.streaming.sketch import Sketch
     from hullabaloo.streaming.sketched_regression import SketchedRegression
+    from hullabaloo.streaming.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource
 
 
 def __getattr__(name: str) -> Any:
