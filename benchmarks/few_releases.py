@@ -98,7 +98,9 @@ def summary(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         medians, counted, left_out = [], 0, 0
         for epsilon in EPSILONS:
             part = [line for line in found if (line["method"], line["epsilon"]) == (method, epsilon)]
-            pairs = [pair for line in part for pair in zip(line["share"], line["gain of the non-private model"], strict=True)]
+            pairs = [
+                pair for line in part for pair in zip(line["share"], line["gain of the non-private model"], strict=True)
+            ]
             kept = [share for share, gain in pairs if gain >= LEAST]
             medians.append(float(np.median(kept)) if kept else None)
             counted, left_out = len(kept), len(pairs) - len(kept)
@@ -165,6 +167,8 @@ if __name__ == "__main__":
             f"{100 * share:6.1f}" if gain >= LEAST else "     –"
             for share, gain in zip(line["share"], line["gain of the non-private model"], strict=True)
         )
-        print(f"{line['table']:12s} {line['score']:13s} {line['epsilon']:4g} {line['method']:8s} {shares}  {line['seconds']:5.1f} s  {line['taken']}")
+        print(
+            f"{line['table']:12s} {line['score']:13s} {line['epsilon']:4g} {line['method']:8s} {shares}  {line['seconds']:5.1f} s  {line['taken']}"
+        )
     for line in result["summary"]:
         print(line)

@@ -27,7 +27,10 @@ def _delays(table: pa.Table) -> pa.Table:
 
 _DELAYS = {name: bounds for name, bounds in _FLIGHTS.items() if name != "Month"} | {"TaxiIn": (0, 60)}
 _STRENGTHS = _words("S6v5 S6v4 S6v3 S5v4 S5v3 S4v3")
-_ON_ICE = {"strength": ["even", *[f"{side} {name}" for name in _STRENGTHS for side in ("home", "away")]], "SNG": [-1, 0, 1]}
+_ON_ICE = {
+    "strength": ["even", *[f"{side} {name}" for name in _STRENGTHS for side in ("home", "away")]],
+    "SNG": [-1, 0, 1],
+}
 _ELECTRODES = _words("AF3 F7 F3 FC5 T7 P7 O1 O2 P8 T8 FC6 F4 F8 AF4")
 
 
@@ -103,7 +106,7 @@ def stream(table: str, score: str, records: int | None = None) -> Stream:
     domain = declared.domain(len(read))
     if score == "Brier score":
         name = next(iter(declared.target))
-        first, second = declared.target[name]
+        _, second = declared.target[name]
         hot = np.asarray(read[name]) == second
         read = read.drop_columns([name]).append_column(name, pa.array(hot.astype(float)))
         domain = Declared(declared.file, declared.features, {name: (0, 1)}).domain(len(read))

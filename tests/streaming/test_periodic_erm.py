@@ -289,6 +289,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "no set": (lambda: PeriodicERM(linear(), N, rule="width"), "has no set"),
     "a class": (lambda: PeriodicERM(hb.LinearRegression, N), "fits an estimator of the library"),
     "no budget": (lambda: PeriodicERM(linear(budget=None), N), "needs a budget"),
+    "a fit for every record": (lambda: PeriodicERM(linear(), 1_000_000, every=1), "at most 10,000 are planned"),
     "the paper's formula of mu": (
         lambda: PeriodicERM(linear(budget=hb.Budget.gdp(1.0), calibration="paper"), N),
         "by a formula",

@@ -161,6 +161,11 @@ def plan(
         >>> few.chosen, many.chosen
         ('PeriodicERM', 'IncrementalRegression')
     """
+    if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:
+        raise InvalidParameter(
+            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
+            "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
+        )
     if set is not None and penalty is not None:
         raise InvalidParameter(
             "A plan got both a set and a penalty, which describe the same trade-off; pass at most one."
@@ -295,6 +300,10 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
     )
     query = stream._open(encoding).query  # type: ignore[attr-defined]  # a process of moments
     found, facts = [], query.moments.facts
+    if facts.width >= encoding.facts.width:
+        raise InvalidParameter(
+            f"A sketch that tells such rows and models apart keeps all of their {facts.width} columns, and adds nothing to running sums."
+        )
     for position in looks:
         small = replace(
             _posed(task, encoding, position)[0],
@@ -334,10 +343,15 @@ def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowanc
 
 
 def _of(name: str, found: list[tuple[Outlook, float]], memory: float, passes: float, reason: str) -> Way:
-    """A line from the outlooks at each look and how many times better than rehearsed they can be expected to do."""
-    scores = [(one.score if one.rehearsed else one.predicted) / weight for one, weight in found]
+    """A line from the outlooks at each look, and how many times better than rehearsed solvers can be expected to do there."""
+    scores = [_favoured(one.score, weight) if one.rehearsed else one.predicted for one, weight in found]
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
     return Way(name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason)
+
+
+def _favoured(lost: float, weight: float) -> float:
+    """The odds of what is lost to what is kept, divided by the weight: where nothing is kept there is nothing to favour."""
+    return lost / (lost + weight * (1.0 - lost)) if lost < 1.0 else lost
 
 
 def _domain(domain: Domain | None, p: int | None, loss: Loss, horizon: int) -> Domain:

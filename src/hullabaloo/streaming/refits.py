@@ -19,6 +19,8 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.solvers import Menu, Problem, Solver
 from hullabaloo.solvers.mirror_blocks import penalty_strength, prediction_bound, slope_bound
 
+MOST = 10_000
+"""Fits up to which a stream is planned; long before, each has next to nothing of the budget."""
 RULES = ("convex", "strongly_convex", "width")
 REHEARSED = 8
 """Releases at which the solver is chosen anew, evenly spaced by the logarithm of the records; between two of them it stays."""
@@ -50,9 +52,16 @@ class Refits:
         """Plan every release; reads, draws and charges nothing.
 
         Raises:
-            BudgetError: the fits of a solver of the user's cost more than they were given.
+            InvalidParameter: more than `MOST` fits.
+        BudgetError: the fits of a solver of the user's cost more than they were given.
         """
         check(task, encoding)
+        if schedule.steps > MOST:
+            raise InvalidParameter(
+                f"{schedule.steps:,} fits were asked for, and at most {MOST:,} are planned: each would have next to nothing of the budget, and "
+                "visit all records so far. Nothing was charged or read. Fit less often (every=…), or keep running sums: "
+                "hb.streaming.IncrementalRegression."
+            )
         positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
         budgets = _budgets(task, positions)
         solvers = _solvers(task, encoding, positions, budgets)

@@ -1,0 +1,125 @@
+"""`hb.streaming.plan`: it fits again on few releases, keeps sums for many, and is right about it."""
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.streaming.hinge import StreamTask, open_moments
+from hullabaloo.streaming.prefixes import PrefixProcess
+from hullabaloo.streaming.process import Process
+from hullabaloo.streaming.refits import Refits
+
+KEY = TestKey(bytes(range(32)))
+DOMAIN = hb.Domain(row_norm=1.0, target=(-1, 1))
+ENCODING = DOMAIN.encoding(n_features=3)
+BUDGET = hb.Budget(1.0, 1e-8)
+T = 8_000
+FEW, MANY = 2_000, 20
+
+
+@cache
+def planned(**changes: Any) -> Any:
+    return hb.streaming.plan(**{"horizon": T, "every": FEW, "p": 3, "budget": BUDGET, **changes})
+
+
+def measured(way: str, every: int) -> float:
+    """Mean over two draws and four looks of the share of a constant's excess risk that is left."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(T, 3))
+    X *= 0.6 / np.linalg.norm(X, axis=1)[:, None]
+    y = X @ np.array([0.8, -0.5, 0.3]) + 0.1 + 0.2 * rng.normal(size=T)
+    rows, schedule = ENCODING.encode(X, y), Schedule(T, every)
+    left = []
+    task = hb.LinearRegression(budget=BUDGET, domain=DOMAIN)._task(ENCODING)
+    refits = Refits.planned(task, ENCODING, schedule) if way == "PeriodicERM" else None
+    for draw in range(2):
+        process: Process
+        if refits is not None:
+            process = PrefixProcess(task, refits)
+        else:
+            of = StreamTask("a stream", DOMAIN, BUDGET, Neighbours.REPLACE_ONE, schedule, key=KEY.derive(draw))
+            process = open_moments(of, ENCODING)
+        for start in range(0, T, 2_000):
+            stop = start + 2_000
+            process.take(type(rows)(rows.X[start:stop], rows.Y[start:stop]))
+            release = process.released()
+            assert release is not None
+            A, b = rows.X[:stop], rows.Y[:stop]
+            best = np.sum((A @ np.linalg.lstsq(A, b, rcond=None)[0] - b) ** 2)
+            left.append((np.sum((A @ release.theta - b) ** 2) - best) / (np.sum((b - b.mean()) ** 2) - best))
+    return float(np.mean(left))
+
+
+def test_few_releases_fit_again_and_many_keep_sums() -> None:
+    few, many = planned(every=FEW), planned(every=MANY)
+    assert few.chosen == "PeriodicERM"
+    assert many.chosen == "IncrementalRegression"
+    assert "Fit again" in str(few)
+    assert "Keep sums" in str(many)
+    assert few.releases == 4
+    assert few.positions == (2_000, 4_000, 6_000, 8_000)
+    assert many.releases == 400
+
+
+@pytest.mark.parametrize("every", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
+def test_what_it_takes_is_at_most_a_quarter_worse_than_what_it_leaves(every: int) -> None:
+    taken = planned(every=every).chosen
+    other = {"PeriodicERM": "IncrementalRegression", "IncrementalRegression": "PeriodicERM"}[taken]
+    assert measured(taken, every) < 1.25 * measured(other, every)
+
+
+def test_a_loss_without_sums_is_fitted_again() -> None:
+    table = planned(every=MANY * 50, loss=hb.Logistic())
+    assert table.chosen == "PeriodicERM"
+    sums = next(way for way in table.ways if way.name == "IncrementalRegression")
+    assert not sums.able
+    assert "squared loss" in sums.reason
+    assert "cannot" in str(table)
+
+
+@pytest.mark.slow
+def test_many_columns_in_a_set_are_offered_a_sketch() -> None:
+    ways = {way.name: way for way in planned(p=2_000, set=hb.L1Ball(1.0)).ways}
+    assert ways["SketchedRegression"].able
+    assert ways["SketchedRegression"].memory < ways["IncrementalRegression"].memory
+    assert all(way.risk for way in ways.values())
+
+
+def test_a_sketch_of_as_many_coordinates_as_columns_is_no_way() -> None:
+    ways = {way.name: way for way in planned(p=700, set=hb.L1Ball(1.0)).ways}
+    assert not ways["SketchedRegression"].able
+    assert "keeps all of their" in ways["SketchedRegression"].reason
+
+
+def test_the_plan_is_plain_data_and_costs_nothing_to_make() -> None:
+    table = planned()
+    assert json.loads(json.dumps(table.to_dict(), allow_nan=False))["chosen"] == table.chosen
+    assert repr(table) == str(table)
+    assert "<pre>" in table._repr_html_()
+    assert all(way.passes >= 1.0 and way.memory > 0.0 for way in table.ways)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a set and a penalty": ({"set": hb.L1Ball(1.0), "penalty": hb.L1Penalty(0.1)}, "both a set and a penalty"),
+    "no columns": ({"p": None}, "needs to know the columns"),
+    "classes by squares": (
+        {"p": None, "domain": hb.Domain(features={"a": (0, 1)}, classes=[0, 1])},
+        "declares a number|declares classes",
+    ),
+    "no horizon": ({"horizon": None}, "horizon"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_does_not_go_together_is_refused(what: str) -> None:
+    changes, words = REFUSED[what]
+    with pytest.raises(InvalidParameter, match=words):
+        planned(**changes)
