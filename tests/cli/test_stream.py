@@ -218,6 +218,13 @@ def test_the_horizon_ends_it(run: Run, files: Path) -> None:
     assert "The horizon of 120 records is reached" in again.out
 
 
+def test_a_stream_without_an_end(run: Run, files: Path) -> None:
+    done = run("stream", "events.csv", "--domain", "domain.toml", *SMALL, "--every", 100, *MODELS)
+    assert done.code == 0, done.err
+    assert "releases: as they come" in done.out
+    assert releases(files / "models") == [100, 200, 300, 400]
+
+
 def test_releases_at_listed_positions(run: Run, files: Path) -> None:
     words = ("--domain", "domain.toml", *SMALL, "--horizon", 400, "--every", "10,200", *MODELS)
     assert run("stream", "events.csv", *words).code == 0
@@ -378,6 +385,16 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
     "continuing nothing": ((*STREAM, *MODELS, "--continues"), 1, "--state"),
     "a setting of another method": ((*STREAM, *MODELS, "--sketch-size", 3), 1, "--sketch-size"),
     "an estimator of no periodic": ((*STREAM, *MODELS, "--estimator", "lasso"), 1, "--estimator"),
+    "neither horizon nor releases": (
+        ("stream", "events.csv", "--domain", "domain.toml", *SMALL, *MODELS),
+        1,
+        "--horizon",
+    ),
+    "refits without a horizon": (
+        ("stream", "events.csv", "--domain", "domain.toml", *SMALL, *MODELS, "--method", "periodic"),
+        1,
+        "horizon",
+    ),
     "a window of refits": ((*STREAM, *MODELS, "--method", "periodic", "--window", 9), 1, "--window"),
     "models there before": ((*STREAM, "--models", "old{position}.json"), 1, "old7.json exists"),
     "sketched without a set": ((*STREAM, *MODELS, "--method", "sketched"), 1, "constraint"),

@@ -189,6 +189,11 @@ def stream(
     """
     declared = build.read_domain(domain)
     target = build.target(declared, target)
+    if horizon is None and every == "auto" and method is not Method.PERIODIC:
+        raise InvalidParameter(
+            "Neither --horizon nor --every was given, so when to release models is not known. Pass --horizon N, the most records that the "
+            "stream may take (noise is then least), or --every K alone where no end is in sight."
+        )
     made = stream_build.stream(
         method,
         kind=kind,
