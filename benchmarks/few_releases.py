@@ -92,22 +92,29 @@ def measure(table: str, score: str, draws: int) -> list[dict[str, Any]]:
 
 
 def summary(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Medians over tables and releases, beside what is asked."""
+    """Medians over tables and releases beside what is asked, each table once: classes by log-loss; and those by Brier score alone."""
     lines = []
-    for method in METHODS:
-        medians, counted, left_out = [], 0, 0
-        for epsilon in EPSILONS:
-            part = [line for line in found if (line["method"], line["epsilon"]) == (method, epsilon)]
-            pairs = [
-                pair for line in part for pair in zip(line["share"], line["gain of the non-private model"], strict=True)
-            ]
-            kept = [share for share, gain in pairs if gain >= LEAST]
-            medians.append(float(np.median(kept)) if kept else None)
-            counted, left_out = len(kept), len(pairs) - len(kept)
-        lines.append(
-            {"method": method, "epsilon": EPSILONS, "median share": medians, "target": TARGETS}
-            | {"pairs of table and release": counted, "left out, as nothing can be kept": left_out}
-        )
+    for kept_scores in (("squared error", "log-loss"), ("squared error",), ("Brier score",)):
+        for method in METHODS:
+            of = [line for line in found if line["method"] == method and line["score"] in kept_scores]
+            if {line["score"] for line in of} != {*kept_scores}:
+                continue
+            medians, counted, left_out = [], 0, 0
+            for epsilon in EPSILONS:
+                part = [line for line in of if line["epsilon"] == epsilon]
+                pairs = [
+                    pair
+                    for line in part
+                    for pair in zip(line["share"], line["gain of the non-private model"], strict=True)
+                ]
+                kept = [share for share, gain in pairs if gain >= LEAST]
+                medians.append(float(np.median(kept)) if kept else None)
+                counted, left_out = len(kept), len(pairs) - len(kept)
+            lines.append(
+                {"by": " or ".join(kept_scores), "method": method, "epsilon": EPSILONS, "median share": medians}
+                | {"target": TARGETS, "pairs of table and release": counted}
+                | {"left out, as nothing can be kept": left_out}
+            )
     return lines
 
 

@@ -24,6 +24,7 @@ MOST = 10_000
 RULES = ("convex", "strongly_convex", "width")
 REHEARSED = 8
 """Releases at which the solver is chosen anew, evenly spaced by the logarithm of the records; between two of them it stays."""
+ROUGH = "preconditioned_gradient"
 CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
 """Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
 
@@ -186,12 +187,17 @@ def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets
 
 
 def favours(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, float]:
-    """`weights` of what solvers can be expected to do, without the part that one of the adaptive solvers has over the other.
+    """`weights` of what solvers can be expected to do, made for shares of a budget and for fits that start from each other.
 
-    That was chosen on whole tables, for directions that an adaptive gradient leaves far behind: fits that start from each other catch up,
-    and of a share of the budget the covariance takes too much.
+    Without a set or penalty the preconditioned gradient is favoured no more than the adaptive one, as fits that start from each other catch up
+    in directions that one of them leaves behind; and not at all where noise is not low (`QUIET`), as its covariance then takes too much
+    of a share and blows up what is rare.
     """
-    return {name: min(value, FAVOUR) for name, value in weights(problem, menu, allowance).items()}
+    found = dict(weights(problem, menu, allowance))
+    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
+    if free and found.get(ROUGH, 0.0) >= FAVOUR:
+        found[ROUGH] = FAVOUR if found[ROUGH] > FAVOUR else 1.0
+    return found
 
 
 def _best(posed: Posed) -> str:
