@@ -61,19 +61,18 @@ def distortion(seeds: int = 10) -> list[dict[str, Any]]:
     return out
 
 
-def sizes(draws: int = 3) -> list[dict[str, Any]]:
+def sizes(draws: int = 2) -> list[dict[str, Any]]:
     """Share kept against m on simulated streams."""
     out = []
     for p, records, epsilon, spread in (
-        (1000, 5_000, 1.0, "zipf"),
-        (1000, 20_000, 1.0, "zipf"),
-        (1000, 20_000, 3.0, "zipf"),
-        (400, 20_000, 1.0, "even"),
-        (3000, 20_000, 3.0, "zipf"),
+        (1500, 20_000, 1.0, "zipf"),
+        (1500, 20_000, 3.0, "zipf"),
+        (1500, 80_000, 1.0, "zipf"),
+        (400, 80_000, 3.0, "even"),
     ):
         stream = Simulated.make(p, records, spread, seed=1)
         unit = max(_width(p, NONZEROS) ** 2, np.log(records / FAILURE))
-        for share in (0.25, 0.5, 1.0, 2.0, 2.5, 4.0):
+        for share in (0.5, 1.0, 2.0, 4.0, 6.0):
             m = int(np.ceil(share * unit))
             if m <= p:
                 kept, quiet = _kept_of_size(stream, m, epsilon, draws)
@@ -81,6 +80,7 @@ def sizes(draws: int = 3) -> list[dict[str, Any]]:
                     {"p": p, "T": records, "epsilon": epsilon, "columns": spread, "m/unit": share, "m": m}
                     | {"kept": kept, "kept without noise": quiet, "paper's m": paper_size(_width(p, NONZEROS), records)}
                 )
+                print(out[-1], flush=True)
     return out
 
 
@@ -118,7 +118,7 @@ class Simulated:
         self.X, self.y, self.fresh, self.fresh_y, self.radius = X, y, fresh, fresh_y, radius
         p = X.shape[1]
         gram, cross = (X.T @ X).toarray() / len(y), X.T @ y / len(y)
-        self.best = minimise_sketched(np.eye(p), gram, cross, hb.L1Ball(radius), steps=2000, dense=0)
+        self.best = minimise_sketched(np.eye(p), gram, cross, hb.L1Ball(radius), steps=300, dense=0)
 
     @classmethod
     def make(cls, p: int, records: int, spread: str, seed: int) -> "Simulated":

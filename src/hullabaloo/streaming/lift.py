@@ -18,6 +18,7 @@ Array = npt.NDArray[np.float64]
 
 _LP = 4_000_000  # entries of a linear program up to which it is faster than first-order steps
 _OUT_OF_REACH = "A sketched model was to be lifted into a set of which no multiple reaches it. Lift Φθ of a θ in the set, or use another set."
+_WORK = 4_000_000_000  # multiplications: a few seconds
 _CURVE = 60  # Newton steps along the value curve; they converge like Newton's method does
 
 
@@ -62,7 +63,7 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
     if not aim.any():
         return Lifted(np.zeros(p), 0.0, 0.0)
     if m >= p or isinstance(body, L2Ball):
-        theta = _nearest(phi, aim)
+        theta = _nearest(phi, aim) if m >= p else phi.T @ np.linalg.solve(phi @ phi.T, aim)
         gauge = _gauge(body, theta)
         return Lifted(theta, gauge, gauge if m >= p else gauge * (1.0 - 1e-9))
     if isinstance(body, Polytope):
@@ -84,12 +85,13 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
 
 
 def minimise_sketched(
-    matrix: Array, gram: Array, cross: Array, body: ConvexSet, *, steps: int = 1000, dense: int = 300
+    matrix: Array, gram: Array, cross: Array, body: ConvexSet, *, steps: int | None = None, dense: int = 300
 ) -> Array:
     """θ in C that minimises ½ϑᵀAϑ − bᵀϑ, ϑ = Φθ, for a symmetric positive semidefinite A of shape (m, m).
 
     Up to `dense` columns by the quadratic solver, exactly; otherwise by accelerated projected gradient steps, at most `steps`
-    of them, that touch Φ by products only: `V√Λ` of A's positive eigenvalues times Φ is all that is kept.
+    of them (None: 1000, fewer where that is over `_WORK` multiplications), that touch Φ by products only: `√ΛVᵀ` of A's positive
+    eigenvalues times Φ is all that is kept.
     """
     values, vectors = np.linalg.eigh(gram)
     used = values > 1e-12 * max(float(values[-1]), 0.0)
@@ -101,13 +103,14 @@ def minimise_sketched(
         return minimise_quadratic(factor.T @ factor, linear, feasible=body).theta
     require(body, [Projectable], "A sketched regression")
     assert isinstance(body, Projectable)
-    return _accelerated(factor, linear, body.project, body.start(matrix.shape[1]), steps, 1e-9)
+    most = max(100, min(1000, _WORK // max(2 * factor.size, 1))) if steps is None else steps
+    return _accelerated(factor, linear, body.project, body.start(matrix.shape[1]), most, 1e-9)
 
 
 def is_least(matrix: Array, theta: Array, pull: Array, body: ConvexSet) -> bool:
-    """Whether θ in C provably has the least gauge, 1, among all with its Φθ: `pull` λ = b − AΦθ points out of ΦC there."""
+    """Whether θ in C provably has the least gauge of all with its Φθ, within 1 %: `pull` λ = b − AΦθ points out of ΦC there."""
     outward = float(pull @ (matrix @ theta))
-    return outward > 0.0 and outward >= (1.0 - 1e-6) * body.support(pull @ matrix)
+    return outward > 0.0 and outward >= 0.99 * body.support(pull @ matrix)
 
 
 def _system(matrix: npt.ArrayLike, vartheta: npt.ArrayLike) -> tuple[Array, Array]:
@@ -160,22 +163,25 @@ def _least_weights(images: Array, aim: Array) -> tuple[Array, float]:
 def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:
     """Newton's method on φ(r), each value by projected gradient steps from the point before."""
     theta, rho, least, size = np.zeros(phi.shape[1]), aim, 0.0, float(np.linalg.norm(aim))
-    linear = aim @ phi
+    linear, enough = aim @ phi, 1e-9 if phi.size <= _LP else 1e-4
+    steps = max(100, min(3000, _WORK // (2 * phi.size)))
     for _ in range(_CURVE):
         far = body.support(rho @ phi)
         if not far > 0.0:
             break
-        least = max(least, float(rho @ aim) / far)
-        scale = least
+        bound = float(rho @ aim) / far
+        if bound <= least * (1.0 + enough):
+            break
+        least = scale = bound
 
         def project(point: Array, scale: float = scale) -> Array:
             return np.asarray(scale * body.project(point / scale), dtype=np.float64)
 
-        theta = _accelerated(phi, linear, project, project(theta), 3000, 1e-11)
+        theta = _accelerated(phi, linear, project, project(theta), steps, 1e-11)
         rho = aim - phi @ theta
         if float(np.linalg.norm(rho)) <= 1e-7 * size:
             break
-    theta = theta + _nearest(phi, rho)
+    theta = theta + phi.T @ np.linalg.solve(phi @ phi.T, rho)
     if float(np.linalg.norm(aim - phi @ theta)) > 1e-6 * size or not least > 0.0:
         raise InvalidParameter(_OUT_OF_REACH)
     return Lifted(theta, _gauge(body, theta), least)
