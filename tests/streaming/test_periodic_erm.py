@@ -150,6 +150,7 @@ def test_a_snapshot_goes_on_bit_for_bit(sparse: bool) -> None:
     assert two is not None
     assert np.array_equal(one.theta, two.theta)
     assert first.fingerprint == second.fingerprint
+    assert not first.snapshot().arrays  # after the last fit no record is needed, and none is kept
     with pytest.raises(TypeError):
         pickle.dumps(first)
 

@@ -74,17 +74,21 @@ class PrefixProcess(Process):
         return self._position
 
     def take(self, rows: Rows) -> None:
-        """Keep records, and fit wherever they complete a step."""
+        """Keep records, and fit wherever they complete a step; after the last fit nothing is kept."""
         start, count = 0, rows.Y.shape[0]
         while start < count:
             step = self.schedule.completed(self._position) + 1
-            due = self.schedule.position(step) - self._position if step <= self.schedule.steps else count
-            stop = min(count, start + due)
+            if step > self.schedule.steps:
+                self._position += count - start
+                return
+            stop = min(count, start + self.schedule.position(step) - self._position)
             self._parts.append(_part(rows, start, stop))
             self._position += stop - start
             start = stop
             if self.schedule.completed(self._position) == step:
                 self._fit(step)
+                if step == self.schedule.steps:
+                    self._parts = []
 
     def released(self) -> Release | None:
         """The model of the last fit; it stays until the next."""
