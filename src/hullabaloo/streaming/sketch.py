@@ -147,7 +147,7 @@ def _inside(body: ConvexSet, X: Any, slopes: int) -> npt.NDArray[np.bool_]:
         try:
             with np.errstate(all="ignore"):
                 answers[number] = bool(body.contains(point))
-        except Exception:  # noqa: BLE001  # whatever a set does with a record, nobody hears of it
+        except Exception:  # whatever a set does with a record, nobody hears of it
             answers[number] = False
     return answers
 
