@@ -224,9 +224,10 @@ class Intake:
         self._process.take(rows)
         if waiting:
             self._records = []
+        self._unsaved = self._schedule.completed(self._process.position) > before  # before the mark falls
         self._taking = False
         self._due = self._next()
-        if self._schedule.completed(self._process.position) > before:
+        if self._unsaved:
             self._save()
 
     def _save(self) -> None:

@@ -101,10 +101,10 @@ class StateFile:
 
     def close(self) -> None:
         """Unlock; the file stays. Does nothing the second time."""
-        for one in (self._file, self._folder):
+        ended, self._file, self._folder, self._key = (self._file, self._folder), None, None, None
+        for one in ended:  # forgotten first: a number that is closed twice may be another file's by then
             if one is not None:
                 os.close(one)
-        self._file = self._folder = self._key = None
         _open_files.discard(self)
 
     def remove(self) -> None:
@@ -158,8 +158,8 @@ class StateFile:
                 raise
             if self._mine():
                 return True
-            os.close(self._file)  # replaced between opening and locking
-            self._file = None
+            old, self._file = self._file, None  # replaced between opening and locking
+            os.close(old)
 
     def _mine(self) -> bool:
         """True when the locked file is the one that stands under the name."""
