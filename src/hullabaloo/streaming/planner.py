@@ -39,7 +39,7 @@ class Way:
         kept: at each release compared, the share of the non-private model's gain over a constant that it can be expected to keep, the
             mean over synthetic tables of the domain; empty where nothing was rehearsed.
         risk: expected excess empirical risk there, on the unit domain.
-        score: what is compared: mean of what is lost.
+        score: what is compared: the mean over these releases of the share that is lost, solvers favoured as `solver="auto"` favours them.
         memory: bytes of the state, at the horizon.
         passes: how often each record is visited, on average.
         reason: its settings in words, or why it cannot.
@@ -344,7 +344,7 @@ def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowanc
 
 def _of(name: str, found: list[tuple[Outlook, float]], memory: float, passes: float, reason: str) -> Way:
     """A line from the outlooks at each look, and how many times better than rehearsed solvers can be expected to do there."""
-    scores = [_favoured(one.score, weight) if one.rehearsed else one.predicted for one, weight in found]
+    scores = [_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
     return Way(name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason)
 
