@@ -12,7 +12,7 @@ from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution
-from hullabaloo.solvers.shrinkage import CAUTION, EDGE, normalised
+from hullabaloo.solvers.shrinkage import EDGE, normalised
 from hullabaloo.streaming.lift import is_least, lift, minimise_sketched
 from hullabaloo.streaming.sketch import Sketch
 
@@ -24,6 +24,8 @@ SPLIT = 0.25
 """α: the noise, in variance, that is added to what the judged models are made from."""
 COPIES = 3
 """How many public splits are averaged."""
+AHEAD = 2.0
+"""By how many deviations a share of the set has to be ahead: one let a model of noise alone through in one stream of four."""
 
 
 def solve_sketched(moments: NoisyMoments, problem: Problem, sketch: Sketch) -> Solution:
@@ -36,7 +38,7 @@ def solve_sketched(moments: NoisyMoments, problem: Problem, sketch: Sketch) -> S
 
     How much of C noise allows is judged on the release itself. For a public copy N′ of its noise N, `u + N + √α N′` and
     `u + N − N′/√α` are independent: models over shares of C are made from the first, and the second estimates without bias by how
-    much their risk is below that of the constant model. The largest share that is ahead by `CAUTION` deviations, over `COPIES`
+    much their risk is below that of the constant model. The largest share that is ahead by `AHEAD` deviations, over `COPIES`
     splits, is solved for again on `u + N`; where none is, the slopes are 0. (Picking the share of least estimated risk kept less.)
     Source of the split: Oliveira, Lei and Tibshirani (2021).
     """
@@ -103,7 +105,7 @@ def _ahead(noisy: _Noisy, sketch: Sketch, body: ConvexSet, share: float, bounds:
         risks.append(judge.risk(z, constant))
         deviations.append(noisy.deviation(z, constant))
     spread = math.sqrt(1.0 + 1.0 / (SPLIT * COPIES)) * float(np.mean(deviations))
-    return float(np.mean(risks)) + CAUTION * spread < 0.0
+    return float(np.mean(risks)) + AHEAD * spread < 0.0
 
 
 def _model(noisy: _Noisy, sketch: Sketch, body: ConvexSet, share: float, bounds: tuple[float, float] | None) -> Array:
@@ -113,6 +115,8 @@ def _model(noisy: _Noisy, sketch: Sketch, body: ConvexSet, share: float, bounds:
         return _slopes(sketch, mended(gram, edge), cross, body, share)
     side, corner, last = gram[:-1, -1], float(gram[-1, -1]), float(cross[-1])
     middle = 0.0
+    if share == 0.0 and abs(last) < (AHEAD + math.sqrt(AHEAD**2 + 2.0)) * noisy.t:
+        return np.zeros(sketch.columns + 1)  # the mean is not ahead of 0 either: -last²/2 + t² + AHEAD t |last| > 0
     if corner > 0.0:
         schur = mended(gram[:-1, :-1] - np.outer(side, side) / corner, edge)
         theta = _slopes(sketch, schur, cross[:-1] - side * (last / corner), body, share)
