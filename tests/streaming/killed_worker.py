@@ -80,7 +80,12 @@ def child(task: dict) -> int:
         finally:
             os._exit(code)
     if task["kill_after"] is not None:
-        time.sleep(task["kill_after"])
+        until = time.perf_counter() + task["kill_after"]
+        while time.perf_counter() < until:
+            found, status = os.waitpid(pid, os.WNOHANG)
+            if found:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.001)
         os.kill(pid, signal.SIGKILL)  # not waited for yet, so the number is still this child's
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 

@@ -154,10 +154,14 @@ def test_kills_change_nothing(nursery: Nursery, tmp_path: Path, kills: int, ledg
 
 
 def kill_streams(nursery: Nursery, folder: Path, like: Whole, *, kills: int, seed: int, **options: object) -> None:
-    """Stream after stream, until so many kills have hit; a slow machine gets more time between them."""
+    """Stream after stream, until so many kills have hit; the time between them follows the machine's speed."""
     draw, hit, again, number, longest = random.Random(seed), 0, 0, 0, like.begin + like.seconds / 5
     while hit < kills or again < kills // 10:  # some kills must fall after a release, which is then shown again
         task = new_task(folder / str(number), **options)  # type: ignore[arg-type]
-        hit += kill_often(nursery, task, max(kills - hit, 5), draw, longest)
+        struck = kill_often(nursery, task, max(kills - hit, 5), draw, longest)
         found = check(task, like)
-        again, number, longest = again + found, number + 1, longest if found else 2.0 * longest
+        hit, again, number = hit + struck, again + found, number + 1
+        if struck < 5:
+            longest /= 2.0  # the machine has become faster: children are done before they are killed
+        elif not found:
+            longest *= 2.0  # or slower: they are killed before they have begun
