@@ -121,6 +121,13 @@ def test_records_with_too_many_nonzeros_count_as_nothing() -> None:
         assert found.Y[2, 0] == 0.0
 
 
+def test_more_nonzeros_than_any_machine_counts_are_all() -> None:
+    X, Y = np.full((1, P), 0.1), np.zeros((1, 1))
+    found = [Sketch(P, 8, max_nonzeros=most).rows(Rows(X, Y), ABOUT).X for most in (P, 2**70)]
+    assert np.array_equal(*found)
+    assert found[0].any()
+
+
 def test_records_outside_a_set_count_as_nothing_also_where_the_set_raises() -> None:
     class Moody(L2BallLike):
         def contains(self, theta: Any, tolerance: float = 1e-9) -> bool:

@@ -156,6 +156,7 @@ def test_the_robust_stream_learns_from_the_records_inside() -> None:
         ({"constraint": None}, "only a set of few enough models"),
         ({"constraint": None, "penalty": hb.L1Penalty(0.1)}, "only a set of few enough models"),
         ({"sketch_size": "large"}, "pass a whole number, 'auto'"),
+        ({"sketch_size": np.array([5, 10])}, "pass a whole number, 'auto'"),
         ({"sketch_size": 0}, "whole number of at least 1"),
         ({"seed": -1}, "whole number of at least 0"),
         ({"max_nonzeros": 0.5}, "whole number of at least 1"),

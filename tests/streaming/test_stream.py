@@ -174,8 +174,9 @@ def test_weights_and_several_targets_come_by_their_names() -> None:
     assert np.array_equal(one.X, table.X)
     assert np.array_equal(one.Y, table.Y)
     assert one.weight.tolist() == table.weight.tolist() == [1.5, 0.0, 2.0]
-    with pytest.raises(InvalidParameter, match="needs a value for each"):
-        stream.learn_one({"a": 0.1}, 3.0)
+    for y in (3.0, np.array(3.0), np.ma.masked, [1, 2, 3]):
+        with pytest.raises(InvalidParameter, match="needs a value for each"):
+            stream.learn_one({"a": 0.1}, y)
     assert stream.position_ == 6
 
 

@@ -189,7 +189,8 @@ class Intake:
         count = len(self.encoding.targets)
         if y is None:
             return (None,) * count
-        if not isinstance(y, list | tuple | np.ndarray) or len(y) != count:
+        listed = isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.ndim == 1)
+        if not listed or len(y) != count:
             names = ", ".join(map(repr, self.encoding.facts.targets))
             raise InvalidParameter(
                 f"A record of a stream with the targets {names} needs a value for each: pass a mapping from target to value, or a list "

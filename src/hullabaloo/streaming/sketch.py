@@ -100,7 +100,7 @@ class Sketch:
         X, count = rows.X, rows.Y.shape[0]
         out = np.empty((count, self.size + about.intercept))
         kept = np.ones(count, dtype=np.bool_) if self.inside is None else _inside(self.inside, X, self.columns)
-        most = self.columns if self.max_nonzeros is None else self.max_nonzeros
+        most = self.columns if self.max_nonzeros is None else min(self.max_nonzeros, self.columns)
         turned, bound = _transposed(self.columns, self.size, self.seed), self._bound(about)
         if isinstance(X, np.ndarray):
             sketch_dense(X, self.columns, turned, most, bound, kept, out)

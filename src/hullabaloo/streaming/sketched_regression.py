@@ -130,7 +130,7 @@ class SketchedRegression(StreamRegressor):
         """The sketch that the parameters ask for: a function of public facts."""
         about, size = encoding.facts, self.sketch_size
         trial = Sketch(about.width - about.intercept, 1, self.seed, self.max_nonzeros, self.inside)
-        if size in ("auto", "paper"):
+        if isinstance(size, str) and size in ("auto", "paper"):
             rule = resolved_size if size == "auto" else paper_size
             asked = rule(relative_width(about, constraint, trial), records)
             if size == "auto":
