@@ -115,6 +115,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "declares a number|declares classes",
     ),
     "no horizon": ({"horizon": None}, "horizon"),
+    "a number for a budget": ({"budget": 1.0}, "budget of a plan"),
+    "a text for a set": ({"set": "l1:1"}, "set of a plan"),
+    "a text for a penalty": ({"penalty": "l1:1"}, "penalty of a plan"),
+    "a text for a loss": ({"loss": "logistic"}, "loss of a plan"),
+    "a negative number of columns": ({"p": -5}, "number of columns"),
+    "columns said twice": ({"domain": hb.Domain(features={"a": (0, 1)}, target=(0, 1))}, "Leave p out"),
 }
 
 
@@ -123,3 +129,12 @@ def test_what_does_not_go_together_is_refused(what: str) -> None:
     changes, words = REFUSED[what]
     with pytest.raises(InvalidParameter, match=words):
         planned(**changes)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert planned(horizon=np.int64(T), every=np.int64(FEW)).chosen == planned().chosen
+
+
+def test_where_no_way_keeps_anything_the_plan_says_so() -> None:
+    assert "No way is expected to beat a constant" in planned(budget=hb.Budget(1e-4, 1e-8)).why
+    assert "lose as much" in planned(budget=hb.Budget(float("inf"))).why

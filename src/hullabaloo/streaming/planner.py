@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.fit import Prepared, Task, pose, rehearsal
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.losses import Loss, Squared
 from hullabaloo.planning.choose import exact
 from hullabaloo.planning.outlook import WIDEST_REHEARSAL, Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
@@ -21,10 +20,14 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.hinge import StreamTask, plan_moments
+from hullabaloo.streaming.parameters import whole
+from hullabaloo.streaming.plan_arguments import check_types, declared_for
 from hullabaloo.streaming.refits import RULES, Refits, favours, spacing
 
 LOOKS = 4
 """Releases at which the ways are compared: the first, the last, and others evenly spaced by the logarithm of the records."""
+NOTHING, TINY = 0.005, 1e-12
+"""A kept share below which nothing is said to be kept; a loss below which two ways lose nothing."""
 SUMS, AGAIN, SKETCH = "IncrementalRegression", "PeriodicERM", "SketchedRegression"
 HEAD = ("way", "keeps", "excess risk", "memory", "passes")
 
@@ -58,7 +61,7 @@ class Way:
         """The line's texts, as in `HEAD`."""
         if not self.able:
             return (self.name, "cannot", "", "", "")
-        kept = " ".join("nothing" if one < 0.005 else f"{one:.0%}" for one in self.kept)
+        kept = " ".join("nothing" if one < NOTHING else f"{one:.0%}" for one in self.kept)
         return (
             self.name,
             kept,
@@ -161,17 +164,19 @@ def plan(
         >>> few.chosen, many.chosen
         ('PeriodicERM', 'IncrementalRegression')
     """
+    horizon, every, p = whole(horizon), whole(every), whole(p)
     if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:
         raise InvalidParameter(
             f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
             "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
+    check_types(budget=budget, loss=loss, set=set, penalty=penalty)
     if set is not None and penalty is not None:
         raise InvalidParameter(
             "A plan got both a set and a penalty, which describe the same trade-off; pass at most one."
         )
     loss = Squared() if loss is None else loss
-    declared = _domain(domain, p, loss, horizon)
+    declared = declared_for(domain, p, loss, horizon)
     task = Task(
         what="plan",
         loss=loss,
@@ -202,6 +207,11 @@ def plan(
 
 
 def _why(best: Way, able: Sequence[Way]) -> str:
+    if all(way.kept and max(way.kept) < NOTHING for way in able):
+        return (
+            "No way is expected to beat a constant at any of these releases: more records, a larger epsilon, fewer columns or tighter "
+            "bounds are needed first."
+        )
     rivals = [way for way in able if way is not best]
     verb = {
         SUMS: "Keep sums: their error hardly grows with the number of releases, and a fit's share of the budget shrinks with it",
@@ -211,7 +221,13 @@ def _why(best: Way, able: Sequence[Way]) -> str:
     if not rivals:
         return f"{verb}; it is the one way that can."
     against = ", ".join(
-        f"{way.name} is expected to lose {way.score / max(best.score, 1e-12):.2g} times as much" for way in rivals
+        f"{way.name} is expected to lose "
+        + (
+            "as much"
+            if way.score < 1.05 * best.score + TINY
+            else f"{way.score / max(best.score, TINY):.2g} times as much"
+        )
+        for way in rivals
     )
     return f"{verb}; {against}."
 
@@ -352,22 +368,6 @@ def _of(name: str, found: list[tuple[Outlook, float]], memory: float, passes: fl
 def _favoured(lost: float, weight: float) -> float:
     """The odds of what is lost to what is kept, divided by the weight: where nothing is kept there is nothing to favour."""
     return lost / (lost + weight * (1.0 - lost)) if lost < 1.0 else lost
-
-
-def _domain(domain: Domain | None, p: int | None, loss: Loss, horizon: int) -> Domain:
-    classes = loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
-    if domain is None:
-        if p is None:
-            raise InvalidParameter(
-                "A plan needs to know the columns: pass domain=hb.Domain(...), or p=… for rows of norm at most 1."
-            )
-        domain = Domain(row_norm=1.0, classes=[0, 1]) if classes else Domain(row_norm=1.0, target=(-1, 1))
-    elif domain.targets and isinstance(domain.targets[0], ClassTarget) != classes:
-        what, fitting = ("a number", "hb.Squared()") if classes else ("classes", "hb.Logistic()")
-        raise InvalidParameter(
-            f"A plan got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain."
-        )
-    return Domain.from_dict({**domain.to_dict(), "records": horizon})
 
 
 def _bytes(size: float) -> str:
