@@ -142,3 +142,16 @@ def test_the_state_of_another_stream_is_told_apart(folder: Path, other: dict[str
     with pytest.raises(StateError, match=says):
         stream(folder, **other).begin()
     assert len(hb.Ledger(f"sqlite:///{folder}/privacy.db").charges("clinic")) == 1
+
+
+@pytest.mark.parametrize(
+    "forget", [{"window": np.int64(100)}, {"half_life": np.float32(100)}], ids=["window", "half-life"]
+)
+def test_numbers_of_numpy_are_kept_as_numbers(folder: Path, forget: dict[str, Any]) -> None:
+    every = np.int64(50)
+    with stream(folder, every=every, **forget) as model:
+        model.partial_fit(X[:70], Y[:70])
+        model.model_at().save(folder / "model.json")
+    plain = {name: value.item() for name, value in forget.items()}
+    with stream(folder, **plain) as model:  # the same stream
+        assert model.begin().position_ == 70

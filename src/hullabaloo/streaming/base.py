@@ -52,14 +52,15 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
         budget: `hb.Budget(epsilon, delta)`, what all releases up to the horizon may cost together; no default.
         domain: `hb.Domain(...)`, what is declared about the records without looking at them; no default.
         horizon: the largest number of records that the stream may take; None when it is not known.
-        every: a release after every so many records, or a tuple of positions; "auto" is about 1024 releases.
+        every: a release after every so many records and after the last of the horizon, or a tuple of positions; "auto" is about 1024
+            releases, or one after each record where the horizon is not known.
         constraint: a convex set on the unit domain; excludes `penalty`.
         penalty: a convex penalty on the unit domain; excludes `constraint`.
         fit_intercept: whether a constant column is added.
         neighbours: "replace-one" (default) or "add-or-remove".
         mechanism: how sums are released continually: "auto", or one of the names of `hullabaloo.noise.continual`.
-        window: only the latest so many records count; None for all.
-        half_life: a record counts half after so many later ones; None for no forgetting.
+        window: only the latest so many records count, rounded to whole steps (records between two releases); None for all.
+        half_life: a record counts half after so many later ones, by whole steps; None for no forgetting.
         ledger, dataset: where the stream is charged, once, before the first record; as for other estimators.
         state: the path of the state file, from which the stream goes on after a crash. It holds exact sums: private data. Without a
             ledger nobody can tell an older copy of it, from which the same records would be released a second time.

@@ -28,6 +28,7 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Problem, Solution
 from hullabaloo.solvers.moments import TARGET_SCALE, solve_moments
+from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.process import Process, Snapshot
 
 FORMAT = 1
@@ -72,30 +73,32 @@ class StreamTask:
         """What a step's records count for one step later, in (0, 1]."""
         if self.half_life is None:
             return 1.0
-        if not (isinstance(self.half_life, int | float) and 0.0 < self.half_life < math.inf):
+        half_life = whole(self.half_life)
+        if not (isinstance(half_life, int | float) and 0.0 < half_life < math.inf):
             raise InvalidParameter(
                 f"half_life={self.half_life!r} was asked. It is the number of records after which a record counts half: pass a positive "
                 "number, or None to forget nothing."
             )
         every = self._spacing("half_life")
-        if every > 30 * self.half_life:
+        if every > 30 * half_life:
             raise InvalidParameter(
                 f"half_life={self.half_life!r} was asked of a stream that releases every {every} records: nothing would be left of one "
                 "step at the next. Release more often (every=…), or pass a longer half-life."
             )
-        return float(0.5 ** (every / self.half_life))
+        return float(0.5 ** (every / half_life))
 
     @property
     def window_steps(self) -> int | None:
         """The number of latest steps that a model is about; None for all."""
         if self.window is None:
             return None
-        if isinstance(self.window, bool) or not isinstance(self.window, int) or self.window < 1:
+        window = whole(self.window)
+        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
             raise InvalidParameter(
                 f"window={self.window!r} was asked. It is the number of latest records that a model is about: pass a positive whole "
                 "number, or None for all records."
             )
-        steps = max(1, round(self.window / self._spacing("window")))
+        steps = max(1, round(window / self._spacing("window")))
         return steps if steps < self.schedule.steps else None
 
     def _spacing(self, name: str) -> int:

@@ -11,6 +11,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.streaming.intake import Intake
 from hullabaloo.streaming.journal import Journal
+from hullabaloo.streaming.parameters import whole
 
 if TYPE_CHECKING:
     from hullabaloo.streaming.base import PrivateStream
@@ -94,8 +95,8 @@ def public_facts(stream: "PrivateStream", encoding: Encoding) -> dict[str, Any]:
         "fit_intercept": bool(stream.fit_intercept),
         "neighbours": str(Neighbours.parse(stream.neighbours)),
         "mechanism": stream.mechanism,
-        "window": stream.window,
-        "half_life": stream.half_life,
+        "window": whole(stream.window),
+        "half_life": whole(stream.half_life),
         "test_key": stream.test_key is not None,
         **stream._settings(),
     }

@@ -43,8 +43,10 @@ def check_stream(model: Any) -> None:
 
 
 def whole(value: Any) -> Any:
-    """A whole number of NumPy as Python's; anything else as it is."""
-    return int(value) if isinstance(value, np.integer) else value
+    """NumPy's numbers as Python's, those of a tuple or list too; anything else as it is."""
+    if isinstance(value, tuple | list):
+        return tuple(map(whole, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _whole(name: str, value: object) -> None:

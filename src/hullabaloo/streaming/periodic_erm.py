@@ -22,6 +22,7 @@ from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.streaming.base import PrivateStream
+from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.prefixes import PrefixProcess
 from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.records import table_of
@@ -184,15 +185,15 @@ class PeriodicERM(PrivateStream):
         task = self.estimator._task(encoding)
         every = self.every
         if isinstance(every, str) and every == "auto":
-            every = spacing(self.rule, task, encoding, self.horizon)
-        schedule = Schedule.of(self.horizon, every)
+            every = spacing(self.rule, task, encoding, whole(self.horizon))
+        schedule = Schedule.of(whole(self.horizon), whole(every))
         process = PrefixProcess(task, Refits.planned(task, encoding, schedule))
         self._every = schedule.every
         return process
 
     @property
     def _schedule(self) -> Schedule:
-        return Schedule.of(self.horizon, self.every if self._every is None else self._every)
+        return Schedule.of(whole(self.horizon), whole(self.every) if self._every is None else self._every)
 
     def _target(self) -> tuple[TargetScale, str | None]:
         return self.estimator._target()

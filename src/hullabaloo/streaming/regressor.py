@@ -11,6 +11,7 @@ from hullabaloo.errors import DomainError
 from hullabaloo.release import Release
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
+from hullabaloo.streaming.parameters import whole
 
 
 class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
@@ -25,7 +26,8 @@ class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # 
         return TargetScale.SYMMETRIC, None
 
     def _released_model(self, release: Release, position: int, encoding: Encoding) -> StreamModel:
-        settings = {"mechanism": self.mechanism, "window": self.window, "half_life": self.half_life, **self._settings()}
+        settings = {"mechanism": self.mechanism, "window": whole(self.window), "half_life": whole(self.half_life)}
+        settings |= self._settings()
         return StreamModel(
             estimator=type(self).__name__,
             domain=encoding.domain,
