@@ -370,6 +370,7 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
     "no source": (("stream", "nowhere.csv", *KEPT), 1, "nowhere.csv"),
     "an unknown suffix": (("stream", "domain.toml", *KEPT), 1, "--format"),
     "standard input of no format": (("stream", "-", *KEPT), 1, "--format"),
+    "a format that the suffix denies": (("stream", "events.csv", "--format", "jsonl", *KEPT), 1, "ends in .csv"),
     "every of words": ((*STREAM, *MODELS, "--every", "often"), 1, "'often'"),
     "falling positions": ((*STREAM, *MODELS, "--every", "100,50"), 1, "rising"),
     "no budget": (("stream", "events.csv", "--domain", "domain.toml", "--horizon", 9, *MODELS), 1, "--epsilon"),

@@ -96,3 +96,10 @@ def test_only_the_adapter_needs_river() -> None:
         path.name for path in source.rglob("*.py") if re.search(r"^\s*(from|import) river\b", path.read_text(), re.M)
     ]
     assert needing == ["for_river.py"]
+
+
+def test_a_stream_of_classes_is_no_regressor() -> None:
+    domain = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"])
+    logistic = hb.LogisticRegression(budget=BUDGETS["at epsilon 1"], domain=domain)
+    with pytest.raises(InvalidParameter, match="learns classes"):
+        hb.streaming.RiverRegressor(hb.streaming.PeriodicERM(logistic, horizon=100))

@@ -544,3 +544,15 @@ def test_only_the_columns_asked_for_are_read(tmp_path: Path) -> None:
             "the schema stays whole, so that a missing column is named beside those there are"
         )
         assert {batch.table.schema.names for batch in source.batches()} <= {("age", "stay")}
+
+
+@pytest.mark.parametrize("line", ["41;surgery", "41,surgery"], ids=["semicolons", "commas"])
+def test_a_first_line_that_may_be_a_record_is_not_quoted(tmp_path: Path, line: str) -> None:
+    (tmp_path / "events.csv").write_text(f"{line}\n{line}\n")
+    with (
+        CsvSource(tmp_path / "events.csv", columns=NAMES) as source,
+        pytest.raises(SchemaError, match="may be a record") as told,
+    ):
+        source.empty()
+    assert "41" not in str(told.value)
+    assert ("semicolons" in str(told.value)) == (";" in line)

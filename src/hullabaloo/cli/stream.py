@@ -154,7 +154,11 @@ def stream(
     ] = None,
     window: Annotated[
         int | None,
-        typer.Option(metavar="N", rich_help_panel=_STREAM, help="Only the latest N records count; else all."),
+        typer.Option(
+            metavar="N",
+            rich_help_panel=_STREAM,
+            help="Only the latest N records count, in whole steps of --every; else all.",
+        ),
     ] = None,
     half_life: Annotated[
         float | None,
@@ -187,6 +191,8 @@ def stream(
 
     With --state the same command goes on where the last run stopped, whatever stopped it; exit code 130: interrupted.
     """
+    if key_file is not None and state is None:
+        raise InvalidParameter("--key-file encrypts the file of --state, and none was given. Pass both, or neither.")
     declared = build.read_domain(domain)
     target = build.target(declared, target)
     if horizon is None and every == "auto" and method is not Method.PERIODIC:

@@ -71,13 +71,19 @@ def format_of(source: str, given: Format | None) -> Format:
     """The format asked for, or told by the address or the suffix."""
     if source.startswith(SCHEMES):
         return Format.REDIS
+    suffix = Path(source).suffix.lower()
     if given is not None:
+        if suffix != ".txt" and SUFFIXES.get(suffix, given) is not given:
+            raise InvalidParameter(
+                f"--format {given.value} was given, and {source} ends in {suffix}. Records of another format would be taken with nothing but "
+                "missing cells. Leave --format out, or give the file the suffix of what it holds."
+            )
         return given
     if source == "-":
         raise InvalidParameter(
             "Standard input has no suffix that tells its format. Pass --format csv or --format jsonl."
         )
-    found = Format.PARQUET if Path(source).is_dir() else SUFFIXES.get(Path(source).suffix.lower())
+    found = Format.PARQUET if Path(source).is_dir() else SUFFIXES.get(suffix)
     if found is None:
         raise InvalidParameter(
             f"The suffix of {source} tells no format. Pass --format csv, jsonl or parquet; a Redis server is named as redis://host:6379/0."

@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:  # pragma: no cover - river is installed wh
 from sklearn.base import clone
 
 from hullabaloo.data import Domain
+from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.parameters import found
 from hullabaloo.privacy import Budget
@@ -45,6 +46,12 @@ class RiverRegressor(Regressor):
         if not isinstance(model, PrivateStream):
             raise InvalidParameter(
                 f"RiverRegressor wraps a stream, such as hb.streaming.IncrementalRegression(...), but {found(model)} was given."
+            )
+        domain = getattr(model, "domain", None)
+        if isinstance(domain, Domain) and any(isinstance(target, ClassTarget) for target in domain.targets):
+            raise InvalidParameter(
+                "RiverRegressor is for numbers, and this stream learns classes. Declare target={'column': (0, 1)} and predict chances, or "
+                "use the stream's own learn_one, predict_one and predict_proba_one."
             )
         self.model = model
 

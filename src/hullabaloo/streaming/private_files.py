@@ -67,9 +67,16 @@ def read_all(file: int) -> bytes:
 
 def unusable(path: Path, verb: str, error: OSError) -> StateError:
     """What to say when the system refuses; its words name no record."""
+    remedy = {
+        errno.ENOENT: f"Make the folder first: `mkdir -p {path.parent}`.",
+        errno.EISDIR: "It is a folder: name a file, which need not exist yet.",
+    }.get(
+        error.errno or 0,
+        "Check that the disk is not full, and that this user may read and write the file and its folder.",
+    )
     return StateError(
         f"{path} cannot be {verb} ({error.strerror or type(error).__name__}). Without it a stream could not go on from where it "
-        "stands, so nothing is released. Check that the disk is not full, and that this user may read and write the file and its folder."
+        f"stands, so nothing is released. {remedy}"
     )
 
 
@@ -113,7 +120,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
     except FileNotFoundError:
         raise StateError(
             f"The key file {where} does not exist, and without the key the state can be neither read nor written. Check the path, "
-            "or make a key for a new stream with hb.streaming.new_key_file(path)."
+            "or make a key for a new stream with hb.streaming.new_key_file(path), on the command line with --new-key."
         ) from None
     except OSError as error:
         raise unusable(where, "read", error) from None

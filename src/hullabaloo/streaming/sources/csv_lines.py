@@ -73,6 +73,8 @@ class CsvSource(LineSource):
                     "The CSV file has no line of column names. Its first line has to name the columns, as the domain's "
                     "features are matched by name."
                 )
+            if self._columns is not None and not set(names) & set(self._columns):
+                raise SchemaError(_no_header(names, self._columns))
             self._names = tuple(names)
             self._kept = [i for i, name in enumerate(names) if self._columns is None or name in self._columns]
             self._first = self._lines.offset
@@ -187,6 +189,18 @@ class CsvSource(LineSource):
         except (pa.ArrowException, UnicodeError):
             return None
         return ArrowTable(table) if table.num_rows == count else None
+
+
+def _no_header(names: Sequence[str], wanted: Collection[str]) -> str:
+    """What to say of a first line that names no column asked for. It is not quoted: it may be a record."""
+    marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    seen = [word for mark, word in marks.items() if len(names) == 1 and mark in names[0]]
+    hint = f" It seems to be separated by {seen[0]}, and is read with commas (a .tsv file with tabs)." if seen else ""
+    return (
+        f"The first line of the CSV file names none of the columns that are to be read ({', '.join(map(repr, sorted(wanted)[:20]))}), so it may "
+        f"be a record, and is not shown.{hint} Write a line of column names before the records, with commas between them. Nothing was "
+        "read or spent."
+    )
 
 
 class _Unfinished(Exception):
