@@ -250,6 +250,7 @@ def test_sizes_do_not_depend_on_units_and_grow_with_width() -> None:
     assert relative_width(ABOUT, L1Ball(1.0), Sketch(P, 1, inside=L1Ball(1e-3))) < thin
     assert resolved_size(thin, 1000) < resolved_size(20.0, 1000) < paper_size(20.0, 1000) < paper_size(20.0, 8000)
     assert paper_size(20.0, 8000) == pytest.approx(4 * paper_size(20.0, 1000), rel=1e-3)  # T^{2/3}
+    assert paper_size(0.0, 1000) > 10**9  # a set of one point: capped at all columns
 
 
 @pytest.mark.parametrize(

@@ -51,5 +51,5 @@ def resolved_size(width: float, records: int) -> int:
 
 def paper_size(width: float, records: int) -> int:
     """`DISTORTION · max(W², log(T/β))/γ²`, γ = (W/T)^{1/3}: the rule of Kasiviswanathan, Nissim and Jin (2017), Algorithm 3."""
-    gamma = float(np.cbrt(width / records))
+    gamma = float(np.cbrt(max(width, 1e-9) / records))  # a single row and a single model have width 0: keep all columns
     return math.ceil(DISTORTION * max(width**2, math.log(records / FAILURE)) / gamma**2)
