@@ -224,6 +224,96 @@ def _weeks(rows: Sequence[dict[str, Any]]) -> Any:
     return figure
 
 
+def stream_risk(results: dict[str, Any]) -> dict[str, Any]:
+    """A panel for each stream: the risk of what has been released by then."""
+    figure, first = new_figure(6.6, 8.6)
+    first.remove()
+    panels = figure.subplots(3, 2).ravel()
+    styles = {
+        "least squares": ("least squares, not private", INK, "-", 1.2),
+        "river": ("river's linear regression, not private", MUTED, "-", 1.0),
+        "constant": ("best constant", MUTED, ":", 1.2),
+        "auto": ("running sums, buffered", BLUE, "-", 1.8),
+        "tree": ("running sums, tree", BLUE, ":", 1.5),
+        "fit again": ("fitted again, 20 times", ORANGE, "-", 1.8),
+    }
+    for axes, row in zip(panels, results["tables"], strict=False):
+        _plain(axes)
+        drawn = row["over time"]
+        for name, (label, colour, style, width) in styles.items():
+            axes.plot(drawn["records"], drawn[name], color=colour, linestyle=style, linewidth=width, label=label)
+        calm = [drawn[name] for name in ("least squares", "constant")]
+        axes.set_ylim(0.9 * min(map(min, calm)), 1.35 * max(map(max, calm)))
+        axes.set_title(f"{row['table']}: {row['score']}", fontsize=SMALL, loc="left", color=INK)
+        axes.tick_params(labelsize=SMALL - 3)
+        axes.grid(color=GRID, linewidth=0.6)
+    for axes in panels[3:5]:
+        axes.set_xlabel("records", fontsize=SMALL - 1, color=INK)
+    panels[-1].axis("off")
+    lines, labels = panels[0].get_legend_handles_labels()
+    panels[-1].legend(lines, labels, loc="center left", fontsize=SMALL - 1, frameon=False)
+    heading(
+        panels[0],
+        "Risk over time at ε = 1",
+        f"Mean over the records so far, the target scaled to [−1, 1]; median of {results['draws']} draws. δ = 1/n², replace-one.",
+    )
+    return {"streams-risk": figure}
+
+
+def stream_bounds(results: dict[str, Any]) -> dict[str, Any]:
+    """What is lost, and what the theorems allow."""
+    rows = results["few_columns"]
+    figure, axes = new_figure(4.4)
+    styles = {
+        "sums, buffered": (BLUE, "o", "-"),
+        "sums, tree": (BLUE, "s", ":"),
+        "16 fits": (ORANGE, "^", "-"),
+        "Theorem 4.2, buffered": (INK, "o", "-"),
+        "Theorem 4.2, tree": (INK, "s", ":"),
+        "Theorem 3.1": (MUTED, "^", "-"),
+    }
+    for name, (colour, marker, style) in styles.items():
+        x, y = [row["records"] for row in rows], [row[name] for row in rows]
+        axes.plot(x, y, color=colour, marker=marker, linestyle=style, markersize=4, linewidth=1.5, label=name)
+    _logarithmic(axes, "records")
+    axes.legend(fontsize=SMALL - 2.5, frameon=False, ncols=2, loc="lower left")
+    axes.set_ylim(bottom=min(row[name] for row in rows for name in styles) / 30.0)
+    heading(
+        axes,
+        "Excess risk a record, and its bounds",
+        "One simulated stream, ten columns, l2 ball, ε = 1.\nBounds hold for every stream.",
+    )
+    return {"streams-bounds": figure}
+
+
+def sketch(results: dict[str, Any]) -> dict[str, Any]:
+    """Share kept by number of columns, sketched and full."""
+    figure, axes = new_figure(3.6)
+    for epsilon, style in ((3.0, "-"), (1.0, ":")):
+        for name, colour, marker in (("full", INK, "s"), ("sketched", BLUE, "o")):
+            part = [row for row in results["simulated"] if (row["epsilon"], row["model"]) == (epsilon, name)]
+            axes.plot(
+                [row["p"] for row in part],
+                [row["kept"] for row in part],
+                color=colour,
+                marker=marker,
+                linestyle=style,
+                markersize=4,
+                linewidth=1.5,
+                label=f"{name}, ε = {epsilon:g}",
+            )
+    axes.set_xscale("log")
+    axes.set_xticks([300, 1000, 2000, 5000], ["300", "1 000", "2 000", "5 000"])
+    axes.minorticks_off()
+    axes.set_ylim(0.0, 1.0)
+    axes.set_xlabel("columns", fontsize=SMALL - 1, color=INK)
+    axes.grid(color=GRID, linewidth=0.6)
+    axes.tick_params(labelsize=SMALL - 2)
+    axes.legend(fontsize=SMALL - 2, frameon=False)
+    heading(axes, "Share of the gain kept", "20 000 sparse records, l1 ball. Sketched: of all columns up to 1 000.")
+    return {"streams-sketch": figure}
+
+
 def _risks(lines: Sequence[dict[str, Any]]) -> Any:
     """Risk by ε, a panel for each pattern: l1 and its first structure, by the best rule of each and by the public one."""
     figure, first = new_figure(5.4, 8.6)
@@ -330,6 +420,9 @@ PICTURES = {
     "theory": theory,
     "coordinate_descent_paper": coordinate_descent_paper,
     "structured_sparsity": structured_sparsity,
+    "stream_risk": stream_risk,
+    "stream_bounds": stream_bounds,
+    "sketch": sketch,
 }
 
 

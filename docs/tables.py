@@ -51,7 +51,7 @@ def _records(rows: list[Any], heading: str) -> str:
         return ""
     if not isinstance(rows[0], dict):
         return f"**{heading}**: {', '.join(_number(one) for one in rows)}\n\n"
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    columns = list(dict.fromkeys(key for row in rows for key in row if not isinstance(row[key], dict)))
     lines = ["| " + " | ".join(_words(column) for column in columns) + " |"]
     lines.append("|" + "|".join("---" if i == 0 else "---:" for i in range(len(columns))) + "|")
     lines += ["| " + " | ".join(_number(row.get(column, "")) for column in columns) + " |" for row in rows]
@@ -74,6 +74,8 @@ def _number(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(map(_number, value))
     if isinstance(value, float):
         return f"{value:.3g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return "" if value is None else str(value).replace("|", "\\|")
