@@ -63,6 +63,7 @@ def test_few_releases_fit_again_and_many_keep_sums() -> None:
     assert few.chosen == "PeriodicERM"
     assert many.chosen == "IncrementalRegression"
     assert "Fit again" in str(few)
+    assert "Keeps: of what" in str(few)
     assert "Keep sums" in str(many)
     assert few.releases == 4
     assert few.positions == (2_000, 4_000, 6_000, 8_000)

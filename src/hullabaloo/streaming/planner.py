@@ -29,6 +29,10 @@ LOOKS = 4
 NOTHING, TINY = 0.005, 1e-12
 """A kept share below which nothing is said to be kept; a loss below which two ways lose nothing."""
 SUMS, AGAIN, SKETCH = "IncrementalRegression", "PeriodicERM", "SketchedRegression"
+KEEPS = (
+    "Keeps: of what the non-private model gains over a constant, the mean over synthetic tables of the domain, whose features are correlated "
+    "and off the middle of their bounds; sums do better where features fill their bounds evenly. Nothing: at best a constant."
+)
 HEAD = ("way", "keeps", "excess risk", "memory", "passes")
 
 
@@ -101,6 +105,7 @@ class StreamPlan:
         ]
         after = ", ".join(f"{position:,}" for position in self.positions)
         notes = [f"Compared after {after} records, of {self.releases:,} releases. {self.why}"]
+        notes += [KEEPS] if any(way.kept for way in self.ways) else []
         notes += [f"{way.name} cannot: {way.reason}" for way in self.ways if not way.able]
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
 
