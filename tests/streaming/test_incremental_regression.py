@@ -244,6 +244,8 @@ def test_a_price_costs_nothing_and_falls_as_records_come(tmp_path: Path) -> None
             model.price(position)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="pass position"):
         stream(horizon=None).price()
+    with pytest.raises(InvalidParameter, match="needs a horizon"):
+        stream(horizon=None, every="auto").begin()
     assert math.isinf(stream().price().epsilon)
 
 

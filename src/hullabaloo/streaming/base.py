@@ -51,9 +51,10 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
     Parameters (all keyword-only, stored untouched):
         budget: `hb.Budget(epsilon, delta)`, what all releases up to the horizon may cost together; no default.
         domain: `hb.Domain(...)`, what is declared about the records without looking at them; no default.
-        horizon: the largest number of records that the stream may take; None when it is not known.
+        horizon: the largest number of records that the stream may take; None when it is not known, which takes more noise (up to 1.8
+            times as much late in the stream) and `every` as a number.
         every: a release after every so many records and after the last of the horizon, or a tuple of positions; "auto" is about 1024
-            releases, or one after each record where the horizon is not known.
+            releases over the horizon.
         constraint: a convex set on the unit domain; excludes `penalty`.
         penalty: a convex penalty on the unit domain; excludes `constraint`.
         fit_intercept: whether a constant column is added.

@@ -36,6 +36,12 @@ def check_stream(model: Any) -> None:
         positive("half_life", model.half_life, "a number of records")
     _whole("window", model.window)
     _whole("horizon", model.horizon)
+    if model.horizon is None and isinstance(model.every, str) and model.every == "auto":
+        raise InvalidParameter(
+            f"{type(model).__name__} needs a horizon: without one it is not known when to release models. Pass horizon=100_000, for example, the "
+            "largest number of records that the stream may take (noise is then least). Running sums can go on without an end: pass "
+            "every=… alone, the records between two releases."
+        )
     if model.window is not None and model.half_life is not None:
         raise InvalidParameter(
             "A window and a half_life were both given: one forgets all records but the latest, the other forgets gradually. Pass one."
