@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 from threading import Event, Thread
@@ -271,7 +272,7 @@ def test_a_card_says_that_it_is_of_a_stream(neighbours: str, tmp_path: Path) -> 
     assert "two streams" in document["guarantee"]["relation_text"]
     assert "stream of up to 400 records" in document["methods"]
     assert "table:" not in document["plain"]["headline"]
-    assert "in the stream" in card.to_html()
+    assert "records of the stream</p>" in card.to_html()
     assert hb.report.card(model.model_at()).to_dict() == card.to_dict()
 
 
@@ -386,3 +387,20 @@ def test_a_clone_of_a_stream_under_way_learns_from_nothing() -> None:
 def test_what_does_not_go_together_is_refused_before_anything_is_read(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         stream(**wrong).begin()
+
+
+def test_a_price_that_promises_nothing_asks_for_more_than_there_is() -> None:
+    """Hopeless budgets, where what is expected is capped at a constant's loss: neither fewer records nor a smaller epsilon can help."""
+    domain = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, target=(0, 1))
+    for epsilon in (1e-3, 1e-4):
+        said = hb.LinearRegression(budget=hb.Budget(epsilon, 1e-9), domain=domain).price(n=5_000).expectation
+        records, asked = re.search(r"about ([\d,]+) records or about epsilon = ([\d.e-]+)", said).groups()  # type: ignore[union-attr]
+        assert int(records.replace(",", "")) > 5_000
+        assert float(asked) > epsilon
+
+
+def test_a_stream_model_is_named_where_another_is_expected(tmp_path: Path) -> None:
+    X, y = table(100)
+    stream(budget=ONE).fit(X, y).model_at().save(tmp_path / "model.json")
+    with pytest.raises(ValueError, match=r"hb\.streaming\.load"):
+        hb.load(tmp_path / "model.json")

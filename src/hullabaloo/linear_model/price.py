@@ -163,7 +163,8 @@ def _expectation(prepared: Prepared) -> str:
     if risk < best:
         kept = 100 * (1 - risk / best)
         return f"for {where}, expected to keep about {kept:.0f} % of what the non-private model gains over {constant}"
-    enough = best * formula / risk  # what the formula must come down to, if it is off by the same factor elsewhere
+    # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
+    enough = min(best * formula / risk, formula) * (1.0 - 1e-9)
     records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
     budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough)
     epsilon = task_epsilon(prepared)

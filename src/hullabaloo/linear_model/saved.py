@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 FORMAT = "hullabaloo model"
+OF_A_STREAM = "hullabaloo stream model"
 FORMAT_VERSION = 1
 _COMMON = {
     "budget", "domain", "constraint", "penalty", "solver", "neighbours", "fit_intercept", "ledger", "dataset", "calibration",
@@ -116,6 +117,10 @@ def _read(path: Path) -> dict[str, Any]:
         ) from None
     except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
         raise InvalidParameter(f"{path} cannot be read as a saved model (it is not JSON: {error}).") from error
+    if isinstance(document, dict) and document.get("format") == OF_A_STREAM:
+        raise InvalidParameter(
+            f"{path} is the model of a stream. Read it with hb.streaming.load(path), or predict with `hullabaloo predict`."
+        )
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidParameter(f"{path} is JSON but not a saved model of Hullabaloo; model.save(path) writes one.")
     if document.get("format_version") != FORMAT_VERSION:

@@ -19,6 +19,7 @@ from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
 from hullabaloo.fit import Task, check, problem_of
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.saved import OF_A_STREAM
 from hullabaloo.linear_model.structure_files import penalty_in_file, set_in_file, shape_to_dict
 from hullabaloo.linear_model.summary import Summary, summarise
 from hullabaloo.losses import AnyLoss, Squared
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
-FORMAT = "hullabaloo stream model"
+FORMAT = OF_A_STREAM
 FORMAT_VERSION = 1
 
 
