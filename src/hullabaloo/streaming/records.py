@@ -9,24 +9,28 @@ from numpy.typing import NDArray
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, Table, TableSchema
 
-_PLAIN = {float, int, bool, np.float64}
-"""Types of which NumPy makes the same float64 as `float` does."""
+_PLAIN = {float, int, bool, np.float64, type(None)}
+"""Types of which NumPy makes the same float64 as `float` does, and None, of which it makes NaN."""
+
+
+def cells_schema(names: Sequence[str] | None, width: int) -> TableSchema:
+    """Columns without declared types: their cells are read one by one, by the domain's rules."""
+    return TableSchema(None if names is None else tuple(names), ("unknown",) * width, (CELLS,) * width)
 
 
 @final
 class RecordTable(Table):
     """Columns of Python cells, with names where they have some."""
 
-    def __init__(self, columns: Sequence[Sequence[Any]], names: tuple[str, ...] | None, rows: int) -> None:
+    def __init__(self, columns: Sequence[Sequence[Any]], names: Sequence[str] | None, rows: int) -> None:
         self._columns = columns
         self._names = names
         self._rows = rows
 
     @property
     def schema(self) -> TableSchema:
-        """See `Table`; cells are read one by one, whatever they are."""
-        width = len(self._columns)
-        return TableSchema(self._names, ("unknown",) * width, (CELLS,) * width)
+        """See `Table`."""
+        return cells_schema(self._names, len(self._columns))
 
     @property
     def n_rows(self) -> int:

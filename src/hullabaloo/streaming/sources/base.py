@@ -94,10 +94,10 @@ class StreamSource(ABC):
 
     def empty(self) -> Table:
         """A table of these columns without records, for what is checked and paid before the first is read."""
-        from hullabaloo.streaming.sources.cells import CellTable
+        from hullabaloo.streaming.records import RecordTable
 
         names = self.schema.names or ()
-        return CellTable(names, [()] * len(names), 0)
+        return RecordTable([()] * len(names), names, 0)
 
     @final
     def batches(

@@ -17,8 +17,8 @@ from time import sleep
 from hullabaloo.data.arrow import ArrowTable
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import SchemaError
+from hullabaloo.streaming.records import RecordTable, cells_schema
 from hullabaloo.streaming.sources.base import PAUSE, Gap, Mark, Portion
-from hullabaloo.streaming.sources.cells import CellTable, cells_schema
 from hullabaloo.streaming.sources.line_source import LineSource
 
 _BLANK = {b"\n", b"\r\n", b"\r"}
@@ -61,7 +61,8 @@ class CsvSource(LineSource):
     @property
     def schema(self) -> TableSchema:
         """The names in the first line; waits for it where it is still to be written."""
-        return cells_schema(self._header())
+        names = self._header()
+        return cells_schema(names, len(names))
 
     def _header(self) -> tuple[str, ...]:
         if self._names is None:
@@ -156,13 +157,13 @@ class CsvSource(LineSource):
         for text in texts:
             yield next(csv.reader([text], delimiter=self._separator), [])
 
-    def _cells(self, rows: Sequence[list[str]]) -> CellTable:
+    def _cells(self, rows: Sequence[list[str]]) -> RecordTable:
         names = self._header()
         width = len(names)
         lacking: list[str | None] = [None] * width
         whole = [row if len(row) == width else [*row, *lacking][:width] for row in rows]
         columns = list(zip(*whole, strict=True))
-        return CellTable([names[i] for i in self._kept], [columns[i] for i in self._kept], len(rows))
+        return RecordTable([columns[i] for i in self._kept], [names[i] for i in self._kept], len(rows))
 
     def _arrow(self, text: bytes, count: int) -> Table | None:
         """The table by PyArrow's parser; None where it cannot, or could, read another than the plain parser."""

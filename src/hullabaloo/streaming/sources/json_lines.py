@@ -13,8 +13,8 @@ from typing import Any
 
 from hullabaloo.data.arrow import ArrowTable
 from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.streaming.records import RecordTable, cells_schema
 from hullabaloo.streaming.sources.base import Gap, Portion
-from hullabaloo.streaming.sources.cells import CellTable, cells_schema
 from hullabaloo.streaming.sources.line_source import LineSource
 
 FEW = 192  # lines for which calling PyArrow does not pay
@@ -40,7 +40,7 @@ class JsonLinesSource(LineSource):
     @property
     def schema(self) -> TableSchema:
         """The declared keys."""
-        return cells_schema(self._names)
+        return cells_schema(self._names, len(self._names))
 
     def _next(self, most: int) -> Portion | Gap:
         self._lines.fetch(most)
@@ -55,7 +55,7 @@ class JsonLinesSource(LineSource):
         if found is not None:
             return found
         objects = [record(line) for line in lines]
-        return CellTable(self._names, [[_cell(one.get(name)) for one in objects] for name in self._names], len(lines))
+        return RecordTable([[_cell(one.get(name)) for one in objects] for name in self._names], self._names, len(lines))
 
     def _arrow(self, lines: Sequence[bytes]) -> Table | None:
         """The table by PyArrow's parser; None where it cannot, or could, read another than the plain parser.

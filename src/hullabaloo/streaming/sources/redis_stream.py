@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from hullabaloo.data.table import TableSchema
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.streaming.records import RecordTable, cells_schema
 from hullabaloo.streaming.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, StreamSource
-from hullabaloo.streaming.sources.cells import CellTable, cells_schema
 
 BEGINNING = "0-0"
 PATIENCE = (0.1, 0.3, 1.0, 3.0, 0.0)  # seconds after each failure to reach the server
@@ -56,7 +56,7 @@ class RedisSource(StreamSource):
     @property
     def schema(self) -> TableSchema:
         """The declared fields."""
-        return cells_schema(self._names)
+        return cells_schema(self._names, len(self._names))
 
     def _check(self) -> None:
         try:
@@ -174,10 +174,10 @@ class RedisSource(StreamSource):
         self._hang_up()
         self._client.close()
 
-    def _table(self, entries: Sequence[Any]) -> CellTable:
+    def _table(self, entries: Sequence[Any]) -> RecordTable:
         named = [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in entries]
         columns = [[_cell(one.get(key)) for one in named] for key in self._keys]
-        return CellTable(self._names, columns, len(entries))
+        return RecordTable(columns, self._names, len(entries))
 
 
 def _cell(value: bytes | None) -> str | None:
