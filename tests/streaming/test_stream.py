@@ -4,6 +4,8 @@ import copy
 import math
 import os
 import pickle
+import signal
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -568,6 +570,11 @@ def test_a_forked_child_neither_learns_nor_reads() -> None:
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - another process
+        signal.alarm(60)  # a call that waits for ever ends the child, and the test fails
+        assert stream._intake is not None
+        other = threading.Thread(target=stream._intake._lock.acquire)  # as it is while another thread learns
+        other.start()
+        other.join()
         said = []
         for call in (lambda: stream.learn_one({}, 1), stream.model_at, stream.checkpoint):
             try:

@@ -8,6 +8,7 @@ is kept in memory after a failed commit is the process itself, whose noise was d
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 import numpy as np
@@ -90,7 +91,7 @@ class Intake:
 
     def learn(self, x: Mapping[str, Any], y: Any) -> None:
         """Take one record."""
-        with self._lock:
+        with self._held():
             self._ready()
             self._room(1)
             if type(x) is not dict and not isinstance(x, Mapping):
@@ -108,7 +109,7 @@ class Intake:
 
     def take(self, count: int, encode: Callable[[], Rows]) -> None:
         """Take a table of `count` records, or nothing of it."""
-        with self._lock:
+        with self._held():
             self._ready()
             self._room(count)
             if count:
@@ -118,7 +119,7 @@ class Intake:
 
     def checkpoint(self) -> None:
         """Take what waits, and save also between two releases."""
-        with self._lock:
+        with self._held():
             self._ready()
             self._flush()
             if self._process.position != self._saved:
@@ -126,8 +127,10 @@ class Intake:
 
     def close(self) -> None:
         """Save and take no more; a second time, or in another process, nothing. When saving fails and may not later, it stays open."""
+        if self._pid != os.getpid():
+            return
         with self._lock:
-            if self._closed or self._pid != os.getpid():
+            if self._closed:
                 return
             try:
                 if not self._taking:
@@ -146,7 +149,9 @@ class Intake:
 
     def read(self) -> Any:
         """The model of the last completed step; None before the first."""
-        with self._lock:
+        if self._closed:
+            return self._model[1]
+        with self._held():
             if not self._closed:
                 self._ready()
                 if self._schedule.completed(self.position) > self._schedule.completed(self._process.position):
@@ -160,10 +165,14 @@ class Intake:
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 
-    def _ready(self) -> None:
-        """Refuse what must not go on; try again to save what could not be saved."""
+    def _held(self) -> AbstractContextManager[Any]:
+        """The lock; not in a fork, where it may be held for ever by a thread that is not there."""
         if self._pid != os.getpid():
             raise NotReleased(_FOREIGN)
+        return self._lock
+
+    def _ready(self) -> None:
+        """Refuse what must not go on; try again to save what could not be saved."""
         if self._closed:
             raise NotReleased(_CLOSED)
         if self._taking:
