@@ -98,7 +98,8 @@ class PeriodicERM(PrivateStream):
     Parameters:
         estimator: an estimator of the library, unfitted; budget, domain, neighbours, solver, constraint, penalty, ledger, dataset and
             test_key are its own. With `calibration="paper"` the fits compose as the paper prints it, at
-            `ε/(2√(2R ln(2/δ)))` each of R.
+            `ε/(2√(2R ln(2/δ)))` each of R. Shares of a budget are Gaussian: a solver whose price is not (`"objective_perturbation"`) can be
+            asked for with `calibration="paper"` only.
         horizon: the largest number of records that the stream may take.
         every: records between two fits, or a tuple of positions; "auto" asks `rule`.
         rule: "convex", "strongly_convex" (for a penalty with a squared part) or "width" (for a set): the paper's three spacings.
