@@ -42,8 +42,9 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks coordinate_descent coordinate_descent_paper dual_frank_wolfe frank_wolfe geometry gradient high_dimension ledger moments noise \
-		planner second_order share_kept structured_sparsity submodular theory uci_regression
+	$(BIN)/python -m benchmarks continual coordinate_descent coordinate_descent_paper dual_frank_wolfe durable few_releases frank_wolfe geometry gradient \
+		high_dimension ledger moments noise planner second_order share_kept sketch stream stream_bounds stream_risk structured_sparsity submodular theory \
+		uci_regression
 	$(BIN)/python docs/execute.py --tables
 	$(BIN)/python docs/pictures.py
 

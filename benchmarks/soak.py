@@ -14,10 +14,12 @@ SOURCES = [
     "src/hullabaloo/noise",
     "src/hullabaloo/privacy",
     "src/hullabaloo/solvers",
+    "src/hullabaloo/streaming",
     "tests/curator",
     "tests/ledger",
     "tests/noise",
     "tests/solvers",
+    "tests/streaming",
 ]
 
 
