@@ -20,6 +20,10 @@ from hullabaloo.privacy.schedule import FOREVER
 Array = npt.NDArray[np.float64]
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
+NO_COPY_IS_NOTICED = (
+    "without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records "
+    "a second time, and nothing counts that"
+)
 NOT_PRIVATE = {
     "epsilon": "NOT PRIVATE: epsilon is infinite and no noise was drawn",
     "test_key": "NOT PRIVATE: the noise came from a test key, which anyone who knows the key can subtract",
@@ -119,7 +123,7 @@ class PrivacyStatement:
         """The statement as sentences, most important first."""
         if not self.private:
             return [f"{NOT_PRIVATE[self.not_private]}. Do not release this model of sensitive records"]
-        opening = [] if self.ledger else [NOT_RECORDED]
+        opening = [] if self.ledger else [NOT_RECORDED] if self.horizon is None else [NOT_RECORDED, NO_COPY_IS_NOTICED]
         mu = self.mu
         gaussian = "" if mu is None else f", and {mu:.4g}-Gaussian differential privacy"
         several = "k units in the table" if self.horizon is None else "k records in the stream"

@@ -25,7 +25,7 @@ from hullabaloo.errors import (
 )
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.privacy import Budget, GaussianEvent
-from hullabaloo.streaming import journal as journal_module
+from hullabaloo.release import NO_COPY_IS_NOTICED
 from hullabaloo.streaming.journal import Journal
 from hullabaloo.streaming.process import Snapshot
 from hullabaloo.streaming.state import StateFile
@@ -396,7 +396,7 @@ def test_without_a_ledger_a_copy_goes_on_unnoticed_and_the_words_say_so(path: Pa
     steps(other_journal, other)
     other_journal.close()
     assert other.noises[1] != stream.noises[1]
-    assert "older copy" in journal_module.WITHOUT_LEDGER
+    assert "older copy" in NO_COPY_IS_NOTICED
 
 
 # ---- everything at once -------------------------------------------------------------------------------------------------

@@ -13,12 +13,6 @@ from hullabaloo.streaming.process import Snapshot
 from hullabaloo.streaming.sealed import State
 from hullabaloo.streaming.state import StateFile
 
-WITHOUT_LEDGER = (
-    "Without a ledger nobody can tell this stream's state from an older copy of it: going on from a copy releases old records a second "
-    "time, and nothing counts that."
-)
-"""For the statement of a stream that keeps a state file and no ledger."""
-
 
 @final
 class Journal:
