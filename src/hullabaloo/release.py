@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
 NO_COPY_IS_NOTICED = (
-    "without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records "
+    "Without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records "
     "a second time, and nothing counts that"
 )
 NOT_PRIVATE = {
