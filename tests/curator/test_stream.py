@@ -208,12 +208,14 @@ def test_a_curator_never_leaves_its_process() -> None:
         child = os.fork()
     if child == 0:
         caught = 0
-        for use in refused:
-            try:
-                use()
-            except NotPaidFor:
-                caught += 1
-        os._exit(caught)
+        try:
+            for use in refused:
+                try:
+                    use()
+                except NotPaidFor:
+                    caught += 1
+        finally:  # whatever happens, the child must not go on as a test runner
+            os._exit(caught)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == len(refused)
     curator.take(reordered(ROWS, np.arange(3)))  # here it goes on
 

@@ -570,21 +570,23 @@ def test_a_forked_child_neither_learns_nor_reads() -> None:
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - another process
-        signal.alarm(60)  # a call that waits for ever ends the child, and the test fails
-        assert stream._intake is not None
-        other = threading.Thread(target=stream._intake._lock.acquire)  # as it is while another thread learns
-        other.start()
-        other.join()
-        said = []
-        for call in (lambda: stream.learn_one({}, 1), stream.model_at, stream.checkpoint):
-            try:
-                call()
-                said.append("went on")
-            except NotReleased as error:
-                said.append(str(error))
-        stream.close()
-        os.write(send, "|".join(said).encode())
-        os._exit(0)
+        try:
+            signal.alarm(60)  # a call that waits for ever ends the child, and the test fails
+            assert stream._intake is not None
+            other = threading.Thread(target=stream._intake._lock.acquire)  # as it is while another thread learns
+            other.start()
+            other.join()
+            said = []
+            for call in (lambda: stream.learn_one({}, 1), stream.model_at, stream.checkpoint):
+                try:
+                    call()
+                    said.append("went on")
+                except NotReleased as error:
+                    said.append(str(error))
+            stream.close()
+            os.write(send, "|".join(said).encode())
+        finally:  # whatever happens, the child must not go on as a test runner
+            os._exit(0)
     os.waitpid(child, 0)
     told = os.read(receive, 10_000).decode().split("|")
     assert len(told) == 3
