@@ -42,7 +42,7 @@ SOURCES = [
     "src/hullabaloo/streaming/hinge.py",
 ]
 EPSILONS = (0.1, 1.0, 3.0)
-BLOCKS, DRAWS, LEAST = 5, 5, 0.05
+BLOCKS, DRAWS, LEAST = 5, 14, 0.05
 TARGETS = (0.60, 0.85, 0.93)
 KNOWN = {
     "re-fitting by noisy gradients with exact composition": (0.43, 0.78, 0.90),
