@@ -18,6 +18,9 @@ DRAWN = {
     "theory": ["theory-records", "theory-columns", "theory-width"],
     "coordinate_descent_paper": ["coordinate-descent"],
     "structured_sparsity": ["structured-patterns", "structured-weeks", "structured-risk"],
+    "stream_risk": ["streams-risk"],
+    "stream_bounds": ["streams-bounds"],
+    "sketch": ["streams-sketch"],
 }
 PAIRS = [(benchmark, name) for benchmark, names in DRAWN.items() for name in names]
 
