@@ -12,13 +12,22 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import hullabaloo as hb
+from hullabaloo.curator import CuratorMenu
+from hullabaloo.curator.gradient import exact_gradient
+from hullabaloo.curator.lens import Lens
+from hullabaloo.curator.query import NoisySum
+from hullabaloo.curator.scales import exact_scales
+from hullabaloo.curator.step import exact_steps
+from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
 from hullabaloo.fit import allowance
 from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.refits import Refits, corrects, divided, spacing
+from hullabaloo.streaming.refits import CORRECTS, Refits, corrects, divided, spacing
+from tests.curator.neighbours import facts, pairs
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -303,3 +312,36 @@ def test_what_cannot_be_is_refused_before_anything_is_read(what: str) -> None:
     make, words = REFUSED[what]
     with pytest.raises(InvalidParameter, match=words):
         make().partial_fit(records())
+
+
+@pytest.mark.parametrize("relation", list(Neighbours), ids=str)
+@pytest.mark.parametrize(
+    "loss", [hb.Squared(), hb.Logistic(), hb.Huber(0.2), hb.Pinball(0.3)], ids=lambda one: one.name
+)
+def test_a_fit_that_starts_from_an_earlier_model_keeps_its_sensitivities(loss: Any, relation: Neighbours) -> None:
+    """Real neighbours whose offsets are an earlier model's predictions, while the facts that noise is calibrated by know of no offset."""
+    about, rng = facts(4), np.random.default_rng(11)
+    menu = CuratorMenu(about, relation, 20)
+    clip, lens, grid = 0.15, Lens(rng.uniform(-0.2, 0.2, 4), 1.0), np.array([0.1, 0.4])
+    reached = dict.fromkeys(("gradient", "step", "scales"), 0.0)
+
+    def distance(query: NoisySum, answers: list[Any]) -> None:
+        found = float(np.linalg.norm(answers[0] - answers[1]))
+        assert found <= query.sensitivity
+        reached[query.name] = max(reached[query.name], found / query.sensitivity)
+
+    for number, pair in enumerate(pairs(rng, relation, about, rounds=60)):
+        earlier = rng.normal(size=4) * 10.0 ** (number % 4 - 1)
+        tables = [Rows(one.X, one.Y, one.weight, np.array([row @ earlier for row in one.X])) for one in pair]
+        theta = rng.normal(size=4)
+        gradient = menu.gradient(loss, clip=clip, mu=1.0, count=1)
+        step, scales = menu.step(loss, mu=1.0, count=1), menu.scales(loss, bins=3, mu=1.0, count=1)
+        distance(gradient, [exact_gradient(one, gradient, theta) for one in tables])
+        distance(step, [exact_steps(one, step, theta, lens, 0.5) for one in tables])
+        distance(scales, [exact_scales(one, scales, theta, lens, grid) for one in tables])
+    assert set(CORRECTS) == {
+        "gradient",
+        "adaptive_gradient",
+        "preconditioned_gradient",
+    }  # of predictions they ask these alone
+    assert min(reached.values()) > 0.5
