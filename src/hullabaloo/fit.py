@@ -6,12 +6,10 @@ failure of the machine leaves the charge in place.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Domain, Encoding, Rows, TargetScale, open_table
@@ -29,6 +27,7 @@ from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
+from hullabaloo.terms import Terms
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
 """Solvers whose paper prints how much noise they take."""
@@ -54,6 +53,11 @@ class Task:
     calibration: Calibration = Calibration.EXACT
     scale: TargetScale = TargetScale.SYMMETRIC
     exposure: str | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """What a fit shares with every other question to a table."""
+        return Terms(self.what, self.domain, self.budget, self.neighbours, self.ledger, self.dataset, self.key)
 
     def encoding_for(self, table: Any, target: Any = None, weight: Any = None) -> Encoding:
         """The public encoding of a table, from its declared schema alone."""
@@ -130,18 +134,14 @@ def _remembered(problem: Problem, menu: CuratorMenu, allowance: Allowance, asked
 def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:
     """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
     check(task, encoding)
-    problem = problem_of(task, encoding, _public_records(task, rows))
+    problem = problem_of(task, encoding, task.terms.records(rows))
     menu = CuratorMenu(encoding.facts, task.neighbours, problem.records)
     return Posed(problem, menu, allowance(task), rehearsal(encoding.facts))
 
 
 def check(task: Task, encoding: Encoding) -> None:
     """Refuse a ledger without a dataset, a domain without a target, and sets of other dimensions than the encoded columns."""
-    if (task.ledger is None) != (task.dataset is None):
-        raise InvalidParameter(
-            "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
-            "they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
-        )
+    task.terms.check()
     if not encoding.facts.targets:
         raise DomainError(
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
@@ -249,7 +249,7 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding
     """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
     source = open_table(table)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
-    prepared = prepare(task, encoding, source.n_rows if count_is_public(task) else None)
+    prepared = prepare(task, encoding, source.n_rows if task.terms.count_is_public else None)
     charge = _charge(prepared)
     try:
         release = answer(prepared, encoding.encode(source, target, weight=weight), charge)
@@ -277,40 +277,9 @@ def answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
     )
 
 
-def count_is_public(task: Task) -> bool:
-    """Whether the number of rows may be known: under replace-one, with records as the unit of privacy."""
-    return task.neighbours is Neighbours.REPLACE_ONE and task.domain.unit is None
-
-
-def _public_records(task: Task, rows: int | None) -> int:
-    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer)):
-        raise InvalidParameter(f"The number of records must be a whole number, such as n=10_000, but it is {rows!r}.")
-    if count_is_public(task):
-        count = rows if rows is not None else task.domain.records
-        if count is None:
-            raise InvalidParameter("The number of records is needed to plan a fit; pass n=… or declare records=….")
-    else:
-        count = task.domain.records
-        if count is None:
-            raise DomainError(
-                f"The number of records is private here (neighbours {str(task.neighbours)!r}, unit "
-                f"{_unit(task)!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
-                "know without looking at the table: Domain(..., records=10_000)."
-            )
-        if rows is not None and rows != count:
-            raise InvalidParameter(
-                f"A plan for n={rows} records was asked, but the number of records is private here and every fit is planned "
-                f"for the {count} that the domain declares. Leave n out, or declare records={rows}."
-            )
-    if count < 1:
-        raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")
-    return int(count)
-
-
 def allowance(task: Task) -> Allowance:
     """The budget, in the ledger's filter."""
-    rule = None if task.ledger is None or task.dataset is None else task.ledger.dataset(task.dataset).filter
-    return Allowance(task.budget, rule, task.calibration)
+    return task.terms.allowance(task.calibration)
 
 
 def _check_plan(plan: Plan, menu: CuratorMenu) -> None:
@@ -350,45 +319,20 @@ def _real_budget(claimed: Budget, plan: Plan) -> Budget:
     return real
 
 
-def _unit(task: Task) -> str:
-    return task.domain.unit or "record"
-
-
 def _charge(prepared: Prepared) -> Charge | None:
-    task = prepared.task
-    if task.ledger is None or task.dataset is None:
-        return None
-    return task.ledger.charge(
-        task.dataset,
-        prepared.plan.event,
-        budget=prepared.budget,
-        neighbours=task.neighbours,
-        unit=_unit(task),
-        records_per_unit=task.domain.records_per_unit,
-        what=task.what,
-        detail=_detail(prepared),
-        test_key=task.key is not None,
-    )
-
-
-def _detail(prepared: Prepared) -> Mapping[str, Any]:
-    return {"solver": prepared.plan.solver, "columns": list(prepared.encoding.facts.columns)}
+    plan = prepared.plan
+    detail = {"solver": plan.solver, "columns": list(prepared.encoding.facts.columns)}
+    return prepared.task.terms.charge(plan.event, prepared.budget, detail)
 
 
 def _statement(prepared: Prepared, charge: Charge | None) -> PrivacyStatement:
-    task = prepared.task
-    not_private = "" if task.budget.is_private else "epsilon"
-    return PrivacyStatement(
-        event=prepared.plan.event,
-        budget=prepared.budget,
-        neighbours=task.neighbours,
-        unit=_unit(task),
-        records_per_unit=task.domain.records_per_unit,
+    task, plan = prepared.task, prepared.plan
+    claims = task.calibration is Calibration.PAPER and task.budget.is_private
+    return task.terms.statement(
+        plan.event,
+        charge,
         records=prepared.problem.records,
-        not_private=not_private or ("test_key" if task.key is not None else ""),
-        ledger=None if task.ledger is None else task.ledger.address,
-        dataset=task.dataset,
-        charge=None if charge is None else charge.number,
-        query_noise=tuple(quote.to_dict() for quote in prepared.plan.quotes),
-        claimed=task.budget if task.calibration is Calibration.PAPER and task.budget.is_private else None,
+        noise=tuple(quote.to_dict() for quote in plan.quotes),
+        budget=prepared.budget,
+        claimed=task.budget if claims else None,
     )

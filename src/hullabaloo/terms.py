@@ -1,0 +1,135 @@
+"""The terms on which a table is asked, the same for a fit and for any other question: budget, relation, unit, ledger."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hullabaloo.data import Domain
+from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours
+from hullabaloo.release import PrivacyStatement
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Public arguments of one release about the records of a table.
+
+    Attributes:
+        what: who asks, for the ledger's readers.
+        domain: what is declared about the table; its unit is the unit of privacy.
+        budget: what may be spent.
+        neighbours: the relation between tables that cannot be told apart.
+        ledger, dataset: where it is charged, or None.
+        key: a test key, or None for fresh noise.
+    """
+
+    what: str
+    domain: Domain
+    budget: Budget
+    neighbours: Neighbours
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    key: TestKey | None = None
+
+    def check(self) -> None:
+        """Refuse a ledger without a dataset, and the other way round."""
+        if (self.ledger is None) != (self.dataset is None):
+            raise InvalidParameter(
+                "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
+                "they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
+            )
+
+    @property
+    def unit(self) -> str:
+        """What a table may differ in: "record", or the name of the column whose records belong together."""
+        return self.domain.unit or "record"
+
+    @property
+    def count_is_public(self) -> bool:
+        """Whether the number of rows may be known: under replace-one, with records as the unit of privacy."""
+        return self.neighbours is Neighbours.REPLACE_ONE and self.domain.unit is None
+
+    def records(self, rows: int | None) -> int:
+        """The public number of records: that of the rows where it may be known, else the declared one."""
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer)):
+            raise InvalidParameter(
+                f"The number of records must be a whole number, such as n=10_000, but it is {rows!r}."
+            )
+        if self.count_is_public:
+            count = rows if rows is not None else self.domain.records
+            if count is None:
+                raise InvalidParameter("The number of records is needed to plan a fit; pass n=… or declare records=….")
+        else:
+            count = self.domain.records
+            if count is None:
+                raise DomainError(
+                    f"The number of records is private here (neighbours {str(self.neighbours)!r}, unit "
+                    f"{self.unit!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
+                    "know without looking at the table: Domain(..., records=10_000)."
+                )
+            if rows is not None and rows != count:
+                raise InvalidParameter(
+                    f"A plan for n={rows} records was asked, but the number of records is private here and every fit is planned "
+                    f"for the {count} that the domain declares. Leave n out, or declare records={rows}."
+                )
+        if count < 1:
+            raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")
+        return int(count)
+
+    def allowance(self, calibration: Calibration = Calibration.EXACT) -> Allowance:
+        """The budget, in the ledger's filter."""
+        rule = None if self.ledger is None or self.dataset is None else self.ledger.dataset(self.dataset).filter
+        return Allowance(self.budget, rule, calibration)
+
+    def charge(self, event: Event, budget: Budget, detail: Mapping[str, Any]) -> Charge | None:
+        """Charge the ledger, if there is one; when this returns the charge is durable.
+
+        Args:
+            event: exactly what will be drawn.
+            budget: what is declared for it.
+            detail: public facts for people.
+        """
+        if self.ledger is None or self.dataset is None:
+            return None
+        return self.ledger.charge(
+            self.dataset,
+            event,
+            budget=budget,
+            neighbours=self.neighbours,
+            unit=self.unit,
+            records_per_unit=self.domain.records_per_unit,
+            what=self.what,
+            detail=detail,
+            test_key=self.key is not None,
+        )
+
+    def statement(
+        self,
+        event: Event,
+        charge: Charge | None,
+        *,
+        records: int,
+        noise: tuple[Mapping[str, Any], ...],
+        budget: Budget | None = None,
+        claimed: Budget | None = None,
+    ) -> PrivacyStatement:
+        """What is guaranteed of what was drawn; `budget` where it is another than the terms', `claimed` as a paper claims it."""
+        marked = "" if self.budget.is_private else "epsilon"
+        return PrivacyStatement(
+            event=event,
+            budget=self.budget if budget is None else budget,
+            neighbours=self.neighbours,
+            unit=self.unit,
+            records_per_unit=self.domain.records_per_unit,
+            records=records,
+            not_private=marked or ("test_key" if self.key is not None else ""),
+            ledger=None if self.ledger is None else self.ledger.address,
+            dataset=self.dataset,
+            charge=None if charge is None else charge.number,
+            query_noise=noise,
+            claimed=claimed,
+        )
