@@ -164,6 +164,21 @@ def test_a_snapshot_goes_on_bit_for_bit(sparse: bool) -> None:
         pickle.dumps(first)
 
 
+def test_other_shares_of_the_budget_are_another_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version that divides the budget in another way must not go on where this one stopped: together they cost more."""
+    encoding = NUMBERS.encoding()
+    task = linear(solver="gradient")._task(encoding)
+
+    def fingerprint() -> str:
+        return PrefixProcess(task, Refits.planned(task, encoding, Schedule(N, 200))).fingerprint
+
+    before = fingerprint()
+    monkeypatch.setattr(
+        "hullabaloo.streaming.refits.divided", lambda positions: (1.0 / len(positions),) * len(positions)
+    )
+    assert fingerprint() != before
+
+
 def test_a_stream_goes_on_from_its_state_file(tmp_path: Path) -> None:
     state, frame = tmp_path / "stream.state", records()
     with PeriodicERM(linear(), N, every=200, state=state) as stream:
