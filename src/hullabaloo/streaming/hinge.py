@@ -175,7 +175,7 @@ class MomentsProcess(Process):
         public: Mapping[str, Any] | None = None,
     ) -> None:
         self.task, self.problem, self.query, self.schedule = task, problem, query, query.schedule
-        self._transform, self._solve, self._public = transform, solve, dict(public or {})
+        self.transform, self._solve, self._public = transform, solve, dict(public or {})
         self._event, self._quoted = query.event, query.to_dict()
         self._curator = StreamCurator(query, key=task.key)
         self._latest: tuple[int, Release] | None = None
@@ -195,7 +195,7 @@ class MomentsProcess(Process):
 
     def take(self, rows: Rows) -> None:
         """Take records; noise is drawn for every step that they complete."""
-        self._curator.take(rows if self._transform is None else self._transform(rows))
+        self._curator.take(rows if self.transform is None else self.transform(rows))
 
     def moments(self) -> NoisyMoments | None:
         """The noisy moments of the last completed step."""
