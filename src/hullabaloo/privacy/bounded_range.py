@@ -24,6 +24,11 @@ MAX_COUNT = 512
 """The longest composition priced by the dynamic programme; longer ones take the zCDP bound, within 3 % of it there."""
 
 
+def priced(eta: float, count: int) -> bool:
+    """Whether the dynamic programme prices so many releases: few enough, and losses whose exponentials are finite doubles."""
+    return count <= MAX_COUNT and eta * (count + 2) <= 700.0
+
+
 def range_profile(eta: float, epsilon: float) -> float:
     """Give δ(ε) of one η-bounded-range release: ``(e^{η/2} − e^{ε/2})²/(e^η − 1)`` below η, 0 from there on.
 

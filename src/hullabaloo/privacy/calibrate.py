@@ -95,7 +95,9 @@ def selection_epsilon(budget: Budget, count: int = 1, *, filter: str | None = No
         return 1.0 / _smallest(lambda x: holds(1.0 / x), float(uses), 1e-5 if exact else 1e-12)
     eps, delta = budget.epsilon, budget.delta
     base = max(eps / uses, math.sqrt(8.0 * zcdp_rho(eps, delta) / uses)) * (1.0 - 2.0**-30)
-    best = _secant(lambda e: math.log(event(e).profile(eps) / delta), base)
+    best = _secant(
+        lambda e: math.log(max(event(e).profile(eps), 5e-324)) - math.log(delta), base
+    )  # δ(ε) of a large ε is 0
     return best if holds(best) else 1.0 / _smallest(lambda x: holds(1.0 / x), 1.0 / best, 1e-4)
 
 
@@ -109,8 +111,10 @@ def _secant(excess: Callable[[float], float], base: float) -> float:
             if at_point > -1e-3:
                 break
         slope = (at_point - at_last) / (point - last)
+        if not slope > 0.0:
+            break
         last, at_last = point, at_point
-        point -= (at_point + 5e-4) / slope if slope > 0.0 else 0.0
+        point -= (at_point + 5e-4) / slope
         if not best < point < 1.5 * base:
             break
     return best

@@ -119,7 +119,7 @@ class _Profile:
         bound = min(bound, renyi_delta(self.event.renyi, epsilon))
         if len(self.event.parts) == 1:
             part, count = self.event.parts[0]
-            if isinstance(part, SelectionEvent) and count <= bounded_range.MAX_COUNT:
+            if isinstance(part, SelectionEvent) and bounded_range.priced(part.epsilon, count):
                 bound = min(bound, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
         return bound
 
