@@ -135,7 +135,7 @@ def test_counts_are_counts(count: int) -> None:
         selection_epsilon(Budget(1.0, 1e-6), count)
 
 
-@pytest.mark.parametrize("epsilon", [200.0, 1e3, 1e4, 1e6, 1e300])
+@pytest.mark.parametrize("epsilon", [200.0, 1e3, 1e4, 1e6, 1e100])
 @pytest.mark.parametrize("count", [2, 23, 500, 1000])
 def test_selections_are_calibrated_to_budgets_of_any_size(epsilon: float, count: int) -> None:
     """Exponentials of a large ε are no doubles, and the δ at it is 0, whose logarithm is none."""
