@@ -3,13 +3,16 @@
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.curator import Curator
 from hullabaloo.curator.gradient import GradientQuery
+from hullabaloo.curator.grid import Grid, GridKind
 from hullabaloo.curator.menu import CuratorMenu
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
+from hullabaloo.curator.quantiles import QuantilesQuery
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.scales import ScalesQuery
+from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
@@ -23,6 +26,8 @@ __all__ = [
     "Curator",
     "CuratorMenu",
     "GradientQuery",
+    "Grid",
+    "GridKind",
     "LaplaceSecondMomentsQuery",
     "MeansQuery",
     "MinimizerQuery",
@@ -30,8 +35,10 @@ __all__ = [
     "NoisySum",
     "PartialQuery",
     "PerturbedMinimizerQuery",
+    "QuantilesQuery",
     "Query",
     "ScalesQuery",
+    "ScoreQuery",
     "SecondMomentsQuery",
     "SelectQuery",
     "SpreadQuery",

@@ -19,9 +19,11 @@ from hullabaloo.curator.minimizer import MinimizerQuery, kept_work, noisy_minimi
 from hullabaloo.curator.moments import MomentsQuery, exact_moments, symmetric
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery, perturbed_minimiser
+from hullabaloo.curator.quantiles import QuantilesQuery, choose_bounds
 from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.repeated import Repeated
 from hullabaloo.curator.scales import ScalesQuery, exact_scales
+from hullabaloo.curator.score import ScoreQuery, exact_scores, public_coefficients
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_intervals, public_mask
 from hullabaloo.curator.spread import SpreadQuery, exact_spread
@@ -246,6 +248,19 @@ class Curator:
         if query.scale:
             exact = laplace(exact, query.scale, bound=query.bound, key=self.__derived(query, index))
         return exact / query.records
+
+    def score(self, theta: npt.ArrayLike) -> Array:
+        """The noisy sums of the tallies of coefficients θ, (p, k), and of the number of records where the query has it."""
+        query, index = self.__spend(ScoreQuery)
+        return self.__noisy(query, exact_scores(self.__rows, query, public_coefficients(query, theta)), index)
+
+    def quantiles(self) -> list[tuple[float, float]]:
+        """Private bounds of every column that was paid for, lo < hi, in the user's units."""
+        paid = next((query.count for query in self.__quotes if isinstance(query, QuantilesQuery)), 1)
+        query, index = self.__spend(QuantilesQuery, paid)
+        key = self.__derived(query, index)
+        keys = [None if key is None else key.derive(number) for number in range(query.count)]
+        return [choose_bounds(self.__rows, query, number, keys[number]) for number in range(query.count)]
 
     def count(self) -> float:
         """The noisy number of records."""

@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
+from hullabaloo.curator.grid import Grid
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
+from hullabaloo.curator.quantiles import QuantilesQuery
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.scales import ScalesQuery
+from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
@@ -19,6 +22,8 @@ from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, Loss
+from hullabaloo.losses.readings import Reading
+from hullabaloo.losses.tallies import Tally
 from hullabaloo.privacy import Neighbours
 
 QUERIES = (
@@ -30,7 +35,9 @@ QUERIES = (
     MomentsQuery,
     PartialQuery,
     PerturbedMinimizerQuery,
+    QuantilesQuery,
     ScalesQuery,
+    ScoreQuery,
     SecondMomentsQuery,
     SelectQuery,
     SpreadQuery,
@@ -73,6 +80,10 @@ class CuratorMenu:
     def scales(self, loss: Loss, *, bins: int, mu: float, count: int) -> ScalesQuery:
         """`count` noisy histograms of the lengths of per-record gradients, each `mu`-GDP."""
         return ScalesQuery(self.facts, self.neighbours, self.records, count, mu, loss, bins)
+
+    def score(self, reading: Reading, tallies: Sequence[Tally], *, mu: float, count: int = 1) -> ScoreQuery:
+        """`count` noisy vectors of how good coefficients are, each `mu`-GDP, each of coefficients of its own."""
+        return ScoreQuery(self.facts, self.neighbours, self.records, count, mu, reading, tuple(tallies))
 
     def step(self, loss: Loss, *, mu: float, count: int) -> StepQuery:
         """`count` noisy sums of centred, shortened gradients, each `mu`-GDP."""
@@ -145,6 +156,14 @@ class CuratorMenu:
     def second_moments_laplace(self, *, epsilon: float) -> LaplaceSecondMomentsQuery:
         """One release of the columns' sums of squares, `epsilon`-DP."""
         return LaplaceSecondMomentsQuery(self.facts, self.neighbours, self.records, 1, epsilon)
+
+    def quantiles(
+        self, columns: Sequence[tuple[int, int, Grid]], *, shares: tuple[float, float], epsilon: float
+    ) -> QuantilesQuery:
+        """Bounds of columns, each given by its place, its indicator's (or −1) and its candidates; each choice of range `epsilon`."""
+        values, missing, grids = (tuple(part) for part in zip(*columns, strict=True))
+        basics = (self.facts, self.neighbours, self.records, len(columns))
+        return QuantilesQuery(*basics, shares, epsilon, grids, values, missing)
 
     def count(self, *, mu: float) -> CountQuery:
         """One release of the number of records, `mu`-GDP."""
