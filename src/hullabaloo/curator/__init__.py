@@ -3,7 +3,6 @@
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.curator import Curator
 from hullabaloo.curator.gradient import GradientQuery
-from hullabaloo.curator.grid import Grid, GridKind
 from hullabaloo.curator.menu import CuratorMenu
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
@@ -26,8 +25,6 @@ __all__ = [
     "Curator",
     "CuratorMenu",
     "GradientQuery",
-    "Grid",
-    "GridKind",
     "LaplaceSecondMomentsQuery",
     "MeansQuery",
     "MinimizerQuery",

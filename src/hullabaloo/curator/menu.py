@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
-from hullabaloo.curator.grid import Grid
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.partial import PartialQuery
@@ -19,6 +18,7 @@ from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.curator.vertex import VertexQuery
+from hullabaloo.data.grid import Grid
 from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, Loss

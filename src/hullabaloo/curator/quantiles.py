@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.grid import Grid
 from hullabaloo.curator.quantile_kernels import pair_scores
 from hullabaloo.curator.query import CAPACITY, Query
+from hullabaloo.data.grid import Grid
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey, exponential_mechanism
