@@ -20,6 +20,7 @@ QUERIES = {
     "count": "the number of records",
     "means": "the sum of each column",
     "scales": "how many records have gradients of about each length",
+    "score": "the sums over records of bounded scores of a model's predictions",
     "step": "the sum over records of centred gradients, shortened to a common length",
     "vertex": "the vertex of the set along which the sum of losses falls most",
     "select": "the column along which the sum of losses falls most",

@@ -1,0 +1,150 @@
+"""The score query: how good given coefficients are on the records, in all ways that were asked for, as one noisy vector."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.threads import CELLS
+from hullabaloo.curator.turned import turned_rows
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses.readings import Reading
+from hullabaloo.losses.tallies import Tally
+from hullabaloo.privacy import Neighbours
+
+Array = npt.NDArray[np.float64]
+
+_BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScoreQuery(NoisySum):
+    """`Σ_i w_i (c_1(z_i, y_i), …, c_J(z_i, y_i), a)`, `z_i = θᵀx_i + o_i`: tallies of what predictions are worth, with Gaussian noise.
+
+    The last coordinate, whose sum is a times the number of records that count, is there only where that number is private and a tally
+    needs it; its weight `a = ½ J^{1/4}` makes the error of J means at the ends of their ranges least:
+    `(J/4 + a²)(1 + 1/(4a²))`.
+
+    **Guarantee.** Precondition: `0 ≤ w_i ≤ W` (enforced by the domain's encoding); θ is a function of earlier releases. Every tally
+    is within its radius r_j of 0 and two of its values are within its diameter d_j, whatever records and θ are (proved in
+    losses/tallies.py): predictions are cut off at declared bounds, chances at public ones, and a prediction that is no number
+    counts as 0. With `R² = Σ r_j² + a²` and `D² = Σ d_j²` (a constant coordinate cancels): *add-or-remove*: `W R`. *Replace-one*,
+    where every record counts once: D, and n is public. *Replace-one* with weights: `‖w c − w' c'‖` is convex in (w, w'),
+    hence largest where each is 0 or W: `W max(R, D)`. A record's contribution is a function of the record and θ alone, bit for bit
+    (predictions added up in the order of columns, exponentials by scalar steps, else single IEEE operations). Float rounding
+    of the coordinates moves each by at most `8u W`, rounding to the lattice by half a cell; both are charged, and the sum is
+    exact. Source: Dwork and Roth (2014), §3.5.1 and appendix A; docs/algorithms.md.
+
+    Attributes:
+        reading: how z is read.
+        tallies: what is added up.
+    """
+
+    reading: Reading
+    tallies: tuple[Tally, ...]
+
+    name: ClassVar[str] = "score"
+
+    def __post_init__(self) -> None:
+        super(ScoreQuery, self).__post_init__()  # slots dataclasses break the short form
+        wanted = len(self.reading.low) or (1 if self.reading.classes == 2 else self.reading.classes)
+        if not self.tallies or wanted != len(self.facts.targets):
+            raise InvalidParameter(
+                f"A score needs at least one metric and a reading of the {len(self.facts.targets)} encoded targets, but "
+                f"{len(self.tallies)} metrics and a reading of {wanted} were given. Make both from the model's own encoding."
+            )
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of records is part of the answer: where it is private, and some tally does not tell it itself."""
+        known = self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike
+        return not known and not all(tally.counts for tally in self.tallies)
+
+    @property
+    def count_weight(self) -> float:
+        """a; 0 where the number of records is no part of the answer."""
+        return 0.5 * len(self.tallies) ** 0.25 if self.counted else 0.0
+
+    @property
+    def length(self) -> int:
+        """All tallies' coordinates, and the number of records."""
+        return sum(tally.length for tally in self.tallies) + self.counted
+
+    @property
+    def contribution(self) -> float:
+        """Coordinates are at most ½, the last is a."""
+        return max(0.5, self.count_weight)
+
+    @property
+    def exponent(self) -> int:
+        """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
+        return math.frexp(self.facts.max_weight * self.contribution)[1] - CELLS
+
+    @property
+    def record_sensitivity(self) -> float:
+        """The bound of the guarantee, rounding included."""
+        radius = math.sqrt(sum(tally.radius**2 for tally in self.tallies) + self.count_weight**2)
+        apart = math.sqrt(sum(tally.diameter**2 for tally in self.tallies))
+        rounded = math.sqrt(self.length) * (8.0 * UNIT_ROUNDOFF * self.facts.max_weight + 2.0 ** (self.exponent - 1))
+        stretch = 1.0 + 16.0 * UNIT_ROUNDOFF
+        if self.neighbours is Neighbours.ADD_OR_REMOVE:
+            return self.facts.max_weight * radius * stretch + rounded
+        return self.facts.max_weight * (apart if self.facts.alike else max(radius, apart)) * stretch + 2.0 * rounded
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with the names of what is added up."""
+        return {**super(ScoreQuery, self).to_dict(), "tallies": [tally.name for tally in self.tallies]}
+
+
+def public_coefficients(query: ScoreQuery, theta: npt.ArrayLike) -> Array:
+    """θ as doubles, (p, k).
+
+    Raises:
+        InvalidParameter: another shape than one row for each encoded column and one column for each encoded target.
+    """
+    found = np.ascontiguousarray(theta, dtype=np.float64)
+    found = found[:, None] if found.ndim == 1 else found
+    wanted = (query.facts.width, len(query.facts.targets))
+    if found.shape != wanted:
+        raise InvalidParameter(
+            f"Coefficients of shape {found.shape} were to be scored, but the records have {wanted[0]} encoded columns and "
+            f"{wanted[1]} encoded targets. Score a model with the encoding it was fitted with."
+        )
+    return found
+
+
+def exact_scores(rows: Rows, query: ScoreQuery, theta: Array) -> Array:
+    """The exact sums of all coordinates, as doubles; PRIVATE."""
+    total, plain = ExactSum((query.length,), query.exponent), np.zeros(query.length)
+    noisy, magic = math.isfinite(query.mu), magic_number(query.exponent)
+    with np.errstate(all="ignore"):  # θ may be anything; what overflows is cut off
+        for start in range(0, rows.Y.shape[0], _BLOCK):
+            block = _contributions(_part(rows, slice(start, start + _BLOCK)), query, theta)
+            if noisy:
+                total.add(((block + magic) - magic).sum(axis=0))
+            else:
+                plain += block.sum(axis=0)
+    return total.value(query.bound) if noisy else plain
+
+
+def _part(rows: Rows, part: slice) -> Rows:
+    weight, offset = (None if found is None else found[part] for found in (rows.weight, rows.offset))
+    return Rows(rows.X[part], rows.Y[part], weight, offset)
+
+
+def _contributions(rows: Rows, query: ScoreQuery, theta: Array) -> Array:
+    z = turned_rows(rows, theta).X
+    if rows.offset is not None:
+        z = z + rows.offset[:, None]
+    seen = query.reading.seen(z, rows.Y)
+    parts = [tally.of(seen) for tally in query.tallies]
+    if query.counted:
+        parts.append(np.full((z.shape[0], 1), query.count_weight))
+    found = np.hstack(parts)
+    return found if rows.weight is None else found * rows.weight[:, None]

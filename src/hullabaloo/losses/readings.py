@@ -1,0 +1,118 @@
+"""How linear predictions are read: as numbers within declared bounds, as means of counts, as classes with or without chances."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, final
+
+import numpy as np
+
+from hullabaloo.losses.base import Array
+
+_LARGEST = 1e300
+
+
+class Reads(StrEnum):
+    """What z stands for.
+
+    ``NUMBERS``: the prediction itself. ``COUNTS``: the logarithm of a mean. ``DECISIONS``: the class of the largest z (of two
+    classes: the second where z > 0). ``APART``: logistic chances, each class's own, brought to sum 1. ``TOGETHER``: multinomial
+    chances.
+    """
+
+    NUMBERS = "numbers"
+    COUNTS = "counts"
+    DECISIONS = "decisions"
+    APART = "chances"
+    TOGETHER = "multinomial chances"
+
+    @property
+    def classes(self) -> bool:
+        """Whether the target is a class."""
+        return self not in (Reads.NUMBERS, Reads.COUNTS)
+
+    @property
+    def chances(self) -> bool:
+        """Whether classes have chances."""
+        return self in (Reads.APART, Reads.TOGETHER)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Records as a metric sees them; PRIVATE. Every number is finite and in [0, 1], whatever the record and θ are.
+
+    Attributes:
+        forecast: (n, m): each target's prediction, 0 and 1 its declared bounds; of classes their chances, or 1 for the decision.
+        truth: (n, m): each target, likewise; of classes 1 for the record's own.
+        guess: (n,): the number of the class decided for; empty for numbers.
+        actual: (n,): the number of the record's class; empty for numbers.
+    """
+
+    forecast: Array
+    truth: Array
+    guess: Any
+    actual: Any
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The public facts that turn z = θᵀx + o, (n, k), and encoded targets, (n, k), into what metrics compare.
+
+    A prediction outside a target's declared bounds counts as the bound: no target lies beyond, so that is never further away.
+
+    Attributes:
+        reads: what z stands for.
+        low, high: of numbers and counts: the bounds of each target on the unit domain; empty for classes.
+        names: of the targets; of classes the one target's.
+        span: hi − lo of each target in the user's units, by which errors are multiplied; empty for classes.
+        top: hi of each target in the user's units, for counts; else empty.
+        classes: how many classes, 0 for numbers.
+    """
+
+    reads: Reads
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    names: tuple[str, ...] = ()
+    span: tuple[float, ...] = ()
+    top: tuple[float, ...] = ()
+    classes: int = 0
+
+    def seen(self, z: Array, Y: Array) -> Seen:
+        """The records as metrics see them; a row of the result is a function of the row alone, bit for bit. PRIVATE.
+
+        z may hold anything: what is no number counts as 0. Y may hold any finite numbers.
+        """
+        z = np.clip(np.where(np.isnan(z), 0.0, z), -_LARGEST, _LARGEST)
+        return self._classes(z, Y) if self.reads.classes else self._numbers(z, Y)
+
+    def _numbers(self, z: Array, Y: Array) -> Seen:
+        from hullabaloo.losses.reading_kernels import exponentials
+
+        if self.reads is Reads.COUNTS:
+            means = np.empty(z.shape)
+            exponentials(np.ascontiguousarray(z), means)
+            z = means
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        nothing = np.zeros(0, dtype=np.intp)
+        forecast, truth = (np.clip((np.clip(values, low, high) - low) / (high - low), 0.0, 1.0) for values in (z, Y))
+        return Seen(forecast, truth, nothing, nothing)
+
+    def _classes(self, z: Array, Y: Array) -> Seen:
+        from hullabaloo.losses.reading_kernels import chances_apart, chances_of_two, chances_together
+
+        two = self.classes == 2
+        guess = (z[:, 0] > 0.0).astype(np.intp) if two else np.argmax(z, axis=1)
+        actual = (Y[:, 0] > 0.0).astype(np.intp) if two else np.argmax(Y, axis=1)
+        every = np.arange(self.classes)
+        truth = (actual[:, None] == every).astype(np.float64)
+        if not self.reads.chances:
+            return Seen((guess[:, None] == every).astype(np.float64), truth, guess, actual)
+        chances, z = np.empty(truth.shape), np.ascontiguousarray(z)
+        if two:
+            chances_of_two(np.ascontiguousarray(z[:, 0]), chances)
+        elif self.reads is Reads.APART:
+            chances_apart(z, chances)
+        else:
+            chances_together(z, chances)
+        return Seen(np.clip(chances, 0.0, 1.0), truth, guess, actual)

@@ -1,0 +1,218 @@
+"""Scores: what one record says about a model, as a number in [0, 1]; a metric is a mean of scores, or made of such means."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hullabaloo.losses.base import Array
+from hullabaloo.losses.readings import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Score(ABC):
+    """A number in [0, 1] of every record, whatever the record and the coefficients are.
+
+    A mean s̄ stands for `least + (largest − least) s̄` in the user's units.
+    """
+
+    @abstractmethod
+    def of(self, seen: Seen) -> Array:
+        """(n,) numbers in [0, 1], each a function of its record alone, bit for bit; PRIVATE."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[float, float]:
+        """(least, largest): what 0 and 1 stand for in the user's units."""
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether it is always 0 or 1, so that its mean tells its variance."""
+        return False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcome(Score):
+    """The target itself, 0 and 1 its declared bounds."""
+
+    target: int
+
+    def of(self, seen: Seen) -> Array:
+        """o."""
+        return seen.truth[:, self.target]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Plain."""
+        return 0.0, 1.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SquaredError(Score):
+    """(f − o)², f the prediction cut off at the declared bounds; `span` is hi − lo."""
+
+    target: int
+    span: float
+
+    def of(self, seen: Seen) -> Array:
+        """(f − o)²."""
+        return np.asarray(np.square(seen.forecast[:, self.target] - seen.truth[:, self.target]))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """At most (hi − lo)²."""
+        return 0.0, self.span**2
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AbsoluteError(Score):
+    """|f − o|."""
+
+    target: int
+    span: float
+
+    def of(self, seen: Seen) -> Array:
+        """|f − o|."""
+        return np.asarray(np.abs(seen.forecast[:, self.target] - seen.truth[:, self.target]))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """At most hi − lo."""
+        return 0.0, self.span
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PinballError(Score):
+    """τ(o − f) where the outcome is above, (1 − τ)(f − o) where it is below: least for the quantile τ."""
+
+    target: int
+    span: float
+    quantile: float
+
+    def of(self, seen: Seen) -> Array:
+        """The loss over max(τ, 1 − τ)."""
+        above = seen.truth[:, self.target] - seen.forecast[:, self.target]
+        return np.clip(np.where(above > 0.0, self.quantile, self.quantile - 1.0) * above / self._steepest, 0.0, 1.0)
+
+    @property
+    def _steepest(self) -> float:
+        return max(self.quantile, 1.0 - self.quantile)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """At most max(τ, 1 − τ)(hi − lo)."""
+        return 0.0, self._steepest * self.span
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PoissonDeviance(Score):
+    """`2 (y log(y/m) − y + m)` of a count y and its predicted mean m, both over hi, m held at `floor` and above.
+
+    Convex in y for each m, and in m falling up to y and rising from there on: largest in a corner of
+    `y ∈ [low, 1], m ∈ [max(low, floor), 1]`.
+    """
+
+    target: int
+    top: float
+    low: float
+    floor: float
+
+    def of(self, seen: Seen) -> Array:
+        """The deviance over its bound."""
+        from hullabaloo.losses.reading_kernels import logarithms
+
+        y = self.low + (1.0 - self.low) * seen.truth[:, self.target]
+        m = np.clip(self.low + (1.0 - self.low) * seen.forecast[:, self.target], self._least, 1.0)
+        logs = np.empty((2, y.size))
+        logarithms(y, 1e-300, logs[0])
+        logarithms(m, self._least, logs[1])
+        return np.clip(self._deviance(y, m, logs[0] - logs[1]) / self._largest, 0.0, 1.0)
+
+    @staticmethod
+    def _deviance(y: Array, m: Array, log_ratio: Array) -> Array:
+        return np.asarray(2.0 * (y * log_ratio - (y - m)))
+
+    @property
+    def _least(self) -> float:
+        return max(self.low, self.floor)
+
+    @property
+    def _largest(self) -> float:
+        corners = [(y, m) for y in (self.low, 1.0) for m in (self._least, 1.0)]
+        return max(2.0 * ((y * math.log(y / m) if y > 0.0 else 0.0) - y + m) for y, m in corners)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """In counts: deviances are multiplied by hi."""
+        return 0.0, self.top * self._largest
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LogLoss(Score):
+    """−log of the chance given to the record's class, which is held within [floor, 1 − floor]."""
+
+    floor: float
+
+    def of(self, seen: Seen) -> Array:
+        """The loss between its bounds."""
+        from hullabaloo.losses.reading_kernels import logarithms
+
+        least, largest = self.bounds
+        given = seen.forecast[np.arange(seen.actual.size), seen.actual]
+        logs = np.empty(given.size)
+        logarithms(np.clip(given, self.floor, 1.0 - self.floor), self.floor, logs)
+        return np.clip((-logs - least) / (largest - least), 0.0, 1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """[−log(1 − floor), −log floor]."""
+        return -math.log1p(-self.floor), -math.log(self.floor)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Correct(Score):
+    """Whether the class decided for is the record's."""
+
+    def of(self, seen: Seen) -> Array:
+        """1 or 0."""
+        return (seen.guess == seen.actual).astype(np.float64)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A share."""
+        return 0.0, 1.0
+
+    @property
+    def two_valued(self) -> bool:
+        """Yes."""
+        return True
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Brier(Score):
+    """(chance of the second class − outcome)² for two classes; for more, the sum over classes, at most 2."""
+
+    classes: int
+
+    def of(self, seen: Seen) -> Array:
+        """The score over its bound; added up class by class."""
+        columns = range(1, 2) if self.classes == 2 else range(self.classes)
+        total = np.zeros(seen.truth.shape[0])
+        for column in columns:
+            total += np.square(seen.forecast[:, column] - seen.truth[:, column])
+        return np.asarray(np.clip(total / self.bounds[1], 0.0, 1.0))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """At most 1 for two classes, 2 for more."""
+        return 0.0, 1.0 if self.classes == 2 else 2.0
