@@ -54,6 +54,7 @@ _EXPORTS = {
     "PoissonRegressor": "linear_model",
     "Polytope": "geometry",
     "PreconditionedGradientSolver": "solvers",
+    "PrivateBounds": "bounds",
     "QuantileRegressor": "linear_model",
     "Ridge": "linear_model",
     "SetFunction": "geometry",
@@ -67,10 +68,13 @@ _EXPORTS = {
     "SubmodularBall": "geometry",
     "SubmodularPenalty": "geometry",
     "TreeCover": "geometry",
+    "WithMoments": "solvers",
+    "audit": "audit",
     "compare": "linear_model",
     "load": "linear_model",
     "mirror_descent": "solvers.oracle",
     "plan": "planner",
+    "private_bounds": "bounds",
     "private_pipeline": "linear_model",
 }
 _MODULES = ("report", "streaming")
@@ -121,6 +125,7 @@ __all__ = [
     "PoissonRegressor",
     "Polytope",
     "PreconditionedGradientSolver",
+    "PrivateBounds",
     "QuantileRegressor",
     "Ridge",
     "SetFunction",
@@ -134,11 +139,14 @@ __all__ = [
     "SubmodularBall",
     "SubmodularPenalty",
     "TreeCover",
+    "WithMoments",
     "__version__",
+    "audit",
     "compare",
     "load",
     "mirror_descent",
     "plan",
+    "private_bounds",
     "private_pipeline",
     "report",
     "streaming",
@@ -146,6 +154,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from hullabaloo import report, streaming
+    from hullabaloo.audit import audit
+    from hullabaloo.bounds import PrivateBounds, private_bounds
     from hullabaloo.data import Categorical, Domain, Numeric
     from hullabaloo.geometry import (
         BoundedCardinality,
@@ -213,6 +223,7 @@ if TYPE_CHECKING:
         GreedyCoordinateDescentSolver,
         GreedySelectionSolver,
         PreconditionedGradientSolver,
+        WithMoments,
     )
     from hullabaloo.solvers.oracle import mirror_descent
 

@@ -135,7 +135,16 @@ def choose(
     key: TestKey | None,
     within: tuple[Array, Array] | None = None,
 ) -> int:
-    """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals.
+    """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals."""
+    scores = exact_scores(rows, query, theta, within)
+    if math.isinf(query.epsilon):
+        return int(np.argmax(scores if excluded is None else np.where(excluded, -math.inf, scores)))
+    select = permute_and_flip if query.once else exponential_mechanism
+    return select(scores, query.sensitivity, query.epsilon, bound=query.bound, key=key, excluded=excluded)
+
+
+def exact_scores(rows: Rows, query: Choice, theta: Array, within: tuple[Array, Array] | None = None) -> Array:
+    """The score of every candidate at θ, within the public bound of a private choice; PRIVATE.
 
     With intervals `[l_j, u_j]` for means, what is scored is how far `−g_j` lies outside of `n[l_j, u_j]` in place of g_j: the distance to an
     interval is 1-Lipschitz, so the sensitivity is the same. Ends beyond the sum's bound are cut to it, by which their addition rounds
@@ -147,9 +156,4 @@ def choose(
         lower, upper = (np.clip(query.records * end, -most, most) for end in within)
         g = np.maximum(np.maximum(g + lower, -g - upper), 0.0)
     scores = query.scores(g)
-    if math.isinf(query.epsilon):
-        return int(np.argmax(scores if excluded is None else np.where(excluded, -math.inf, scores)))
-    bound = query.bound
-    select = permute_and_flip if query.once else exponential_mechanism
-    np.clip(scores, -bound, bound, out=scores)
-    return select(scores, query.sensitivity, query.epsilon, bound=bound, key=key, excluded=excluded)
+    return scores if math.isinf(query.epsilon) else np.clip(scores, -query.bound, query.bound)

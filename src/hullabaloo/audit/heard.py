@@ -1,0 +1,94 @@
+"""What one answer of a curator tells somebody who knows both tables: its exact law under either, by the noise that its quote states."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.choice import Choice
+
+Array = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Heard:
+    """One answer, or a run of answers of one query.
+
+    Attributes:
+        name: the query's.
+        loss: `log p₁(answer)/p₀(answer)`, the evidence for the second table; NaN where the law is not known in closed form.
+        realised: how far apart the two laws are, in the measure of `allowed`; the largest of several answers.
+        allowed: what the query's event lets one answer be: μ of a Gaussian release, ε of another.
+        rho: how far apart they are in all, as ρ of zero-concentrated privacy.
+        draws: the noise, as numbers that are independent and standard normal if it is what the quote states.
+        shift: the difference of the exact answers in the coordinates of `draws`; empty where the law is not Gaussian.
+        luck: of a choice, whether the likeliest candidate was chosen, less its probability; and the variance of that.
+    """
+
+    name: str
+    loss: float
+    realised: float
+    allowed: float
+    rho: float
+    draws: Array = field(default_factory=lambda: np.zeros(0))
+    shift: Array = field(default_factory=lambda: np.zeros(0))
+    luck: tuple[float, float] = (0.0, 0.0)
+
+
+def gaussian(name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int, each: bool) -> Heard:
+    """A Gaussian release in units of its noise; `each`: one release a coordinate."""
+    shift = exact[1] - exact[0]
+    square = float(shift @ shift)
+    loss = float(shift @ (answer - 0.5 * (exact[0] + exact[1])))
+    realised = float(np.max(np.abs(shift), initial=0.0)) if each else math.sqrt(square)
+    return Heard(name, loss, realised, allowed, 0.5 * square, answer - exact[truth], shift)
+
+
+def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int) -> Heard:
+    """A Laplace release in units of its scale."""
+    from scipy.special import ndtri
+
+    first, second = (np.abs(answer - x) for x in exact)
+    realised = float(np.sum(np.abs(exact[1] - exact[0])))
+    noise = answer - exact[truth]
+    draws = -np.sign(noise) * ndtri(0.5 * np.exp(-np.abs(noise)))
+    return Heard(name, float(np.sum(first - second)), realised, allowed, 0.5 * realised**2, draws)
+
+
+def chosen(query: Choice, answer: int, scores: tuple[Array, Array], excluded: Any, truth: int) -> Heard:
+    """A private choice: of range ε₀ by the exponential mechanism, of loss at most ε₀ by permute-and-flip."""
+    kept = np.ones(scores[0].size, dtype=bool) if excluded is None else ~np.asarray(excluded)
+    law = flipped if query.once else exponential
+    rate = query.epsilon / (2.0 * query.sensitivity)
+    logs = [law(rate * one[kept]) for one in scores]
+    place = int(np.count_nonzero(kept[:answer]))
+    losses = logs[1] - logs[0]
+    realised = float(np.max(np.abs(losses)) if query.once else np.ptp(losses))
+    rho = realised**2 / (2.0 if query.once else 8.0)
+    best = int(np.argmax(logs[truth]))
+    chance = math.exp(logs[truth][best])
+    luck = (float(place == best) - chance, chance * (1.0 - chance))
+    return Heard(query.name, float(losses[place]), realised, query.event.pure_epsilon(), rho, luck=luck)
+
+
+def exponential(scores: Array) -> Array:
+    """Log-probabilities ∝ `exp(score)`."""
+    behind = scores - scores.max()
+    return np.asarray(behind - math.log(float(np.sum(np.exp(behind)))))
+
+
+def flipped(scores: Array) -> Array:
+    """Log-probabilities of permute-and-flip, `q_i ∫ Π_{j≠i} (1 − t q_j) dt` over [0, 1], `q = exp(score − max)`.
+
+    Candidates come in a random order, as if at independent uniform times t; the first whose coin of chance q_j shows heads is taken.
+    The integrand is a polynomial: Gauss-Legendre is exact up to 128 candidates, and to rounding beyond.
+    """
+    q = np.exp(scores - scores.max())
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    t = 0.5 * (nodes + 1.0)
+    factors = np.log1p(-np.outer(t, q))
+    others = np.exp(factors.sum(axis=1, keepdims=True) - factors)
+    return np.asarray(scores - scores.max() + np.log(0.5 * weights @ others))

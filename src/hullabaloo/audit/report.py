@@ -1,0 +1,132 @@
+"""What an audit found."""
+
+import html
+import json
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, final
+
+from hullabaloo.audit.bounds import Errors
+from hullabaloo.audit.checks import Check
+
+WEAK = 0.5
+"""A canary that realises less than this share of what is claimed could miss faults of that size."""
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class AuditReport:
+    """What the runs of an audit prove, and whether they contradict the claim.
+
+    Attributes:
+        estimator, solver, neighbours, unit, records: what was audited, on which canary tables.
+        canary: how the two tables differ.
+        method: "transcript" (every answer of the curator is judged) or "released" (only the model).
+        runs: fits, half of them of either table; by `method="released"` half of all choose the score, and the others count.
+        seconds: how long they took.
+        confidence: of the lower bounds.
+        delta: the δ at which ε is stated.
+        epsilon: ε that the statement of such a fit claims at δ.
+        epsilon_lower: a lower bound of the true ε at δ, at this confidence.
+        mu: the Gaussian-DP parameter that is claimed, or None.
+        mu_lower: a lower bound of the true μ.
+        mu_realised: what the canary realises of μ, from the exact answers of both tables; NaN where it is not known.
+        errors: of the attack with the threshold that was fixed beforehand.
+        checks: whether the noise is what the quotes state.
+        faults: what contradicts the claim, one sentence each; none is found in a sound estimator but with probability 1e-8.
+        notes: what else should be known.
+    """
+
+    estimator: str
+    solver: str
+    neighbours: str
+    unit: str
+    records: int
+    canary: str
+    method: str
+    runs: int
+    seconds: float
+    confidence: float
+    delta: float
+    epsilon: float
+    epsilon_lower: float
+    mu: float | None
+    mu_lower: float
+    mu_realised: float
+    errors: Errors
+    checks: tuple[Check, ...]
+    faults: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def caught(self) -> bool:
+        """Whether the runs contradict the claim."""
+        return bool(self.faults)
+
+    @property
+    def weak(self) -> bool:
+        """Whether the canary realises too little of what is claimed for silence to mean much."""
+        return self.mu is not None and self.mu_realised < WEAK * self.mu
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing contradicts the claim, and the audit was one that could have."""
+        return not (self.caught or self.weak)
+
+    @property
+    def tightness(self) -> float:
+        """`epsilon_lower / epsilon`: how much of the claim the audit saw."""
+        return self.epsilon_lower / self.epsilon
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if self.caught:
+            return f"NOT PRIVATE AS CLAIMED: {self.faults[0]}"
+        seen = f"epsilon is at least {self.epsilon_lower:.3g} of the {self.epsilon:.3g} claimed"
+        if self.weak:
+            return f"Nothing contradicts the claim, but the canary is too weak to tell: {seen}"
+        return f"Nothing contradicts the claim: {seen}"
+
+    def lines(self) -> list[str]:
+        """The report as sentences, most important first."""
+        level = f"at {100.0 * self.confidence:.6g} % confidence"
+        wrong, runs = self.errors.alarms + self.errors.misses, self.errors.first + self.errors.second
+        lines = [
+            f"{self.verdict} (delta = {self.delta:.3g}, {level})",
+            *self.faults[1:],
+            f"{self.estimator} by the solver {self.solver!r}, {self.neighbours}, unit {self.unit!r}: {self.runs} runs on tables of "
+            f"{self.records} records, {self.canary}",
+        ]
+        if self.mu is not None:
+            seen = "" if math.isnan(self.mu_realised) else f"; the canary realises {self.mu_realised:.4g}"
+            lines.append(f"mu is at least {self.mu_lower:.4g} of the {self.mu:.4g} claimed{seen}")
+        lines.append(f"The attack was wrong in {wrong} of {runs} runs")
+        lines += [f"Noise, {check.name}: {check.words}" for check in self.checks]
+        lines += list(self.notes)
+        lines.append("A sound estimator is called unsound with probability at most 1e-8")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(f"{line}." for line in self.lines())
+
+    def __repr__(self) -> str:
+        return f"AuditReport({self.verdict!r})"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line)}.</p>" for line in self.lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; a number that is not known is None."""
+        found: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        found |= {"passed": self.passed, "weak": self.weak, "verdict": self.verdict}
+        found["errors"] = {field.name: getattr(self.errors, field.name) for field in fields(self.errors)}
+        found["checks"] = [check.to_dict() for check in self.checks]
+        found |= {name: list(found[name]) for name in ("faults", "notes")}
+        unknown = {name for name, value in found.items() if isinstance(value, float) and not math.isfinite(value)}
+        return {name: None if name in unknown else value for name, value in found.items()}
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_dict` as JSON."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -1,0 +1,95 @@
+"""An estimator on a canary: planned once, both tables encoded once; and the canary that it suffers most from."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from hullabaloo.audit import canary as canaries
+from hullabaloo.audit.canary import Canary
+from hullabaloo.audit.heard import Array
+from hullabaloo.audit.transcript import Stage
+from hullabaloo.errors import HullabalooError
+from hullabaloo.fit import answer, prepare
+from hullabaloo.noise import TestKey
+
+TRIALS = 4
+_APART = TestKey(bytes(32)).derive("canaries are chosen under noise of their own")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """An estimator on a canary.
+
+    Attributes:
+        name: the estimator's.
+        canary: the tables in the user's units.
+        stage: the plan and the encoded tables.
+    """
+
+    name: str
+    canary: Canary
+    stage: Stage
+
+    def released(self, truth: int, key: TestKey | None) -> Array:
+        """The coefficients that one fit of table number `truth` releases, as one vector."""
+        prepared = self.stage.prepared
+        keyed = replace(prepared, task=replace(prepared.task, key=key))
+        return np.ravel(answer(keyed, self.stage.tables[truth], None).theta)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether an answer's law is not known in closed form."""
+        return any(quote.name == "perturbed_minimizer" for quote in self.stage.quotes)
+
+    def strength(self) -> float:
+        """How far apart the tables are for this estimator, larger being worse, from a few runs."""
+        runs = [(which, _APART.derive(trial)) for trial in range(TRIALS) for which in (0, 1)]
+        if self.opaque:
+            found = [self.released(*run) for run in runs]
+            return float(np.mean([np.sum((a - b) ** 2) for a, b in zip(found[::2], found[1::2], strict=True)]))
+        return float(np.mean([sum(answer.rho for answer in self.stage.run(*run).log) for run in runs]))
+
+
+def staged(estimator: Any, canary: Canary) -> Scene:
+    """An estimator, without its ledger and key, planned for a canary's tables."""
+    apart = {"ledger": None, "dataset": None, "test_key": None, "domain": canary.domain}
+    model = type(estimator)(**{**estimator.get_params(deep=False), **apart})
+    domain, scale, exposure = model._declared()
+    tables = [canary.table(which) for which in (0, 1)]
+    options = {"fit_intercept": bool(model.fit_intercept), "scale": scale, "exposure": exposure}
+    encoding = domain.encoding_for(**tables[0], **options)
+    task = model._task(encoding)
+    prepared = prepare(task, encoding, len(tables[0]["table"]) if task.terms.count_is_public else None)
+    first, second = (encoding.encode(**table) for table in tables)
+    return Scene(type(model).__name__, canary, Stage(prepared, (first, second)))
+
+
+def hardest(estimator: Any, width: int) -> Scene:
+    """The estimator on the canary that realises most: the best pair of records, then its best surroundings."""
+    relation = estimator._task(_plain(estimator, width)).neighbours
+    best = _best(estimator, canaries.pairs(estimator.domain, relation, width))
+    return _best(estimator, canaries.surroundings(best.canary, width), best)
+
+
+def _plain(estimator: Any, width: int) -> Any:
+    return estimator._encoding(None, None if estimator.domain.features else width)
+
+
+def _best(estimator: Any, tried: Any, best: Scene | None = None) -> Scene:
+    most = best.strength() if best else -1.0
+    refused: HullabalooError | None = None
+    for canary in tried:
+        try:
+            scene = staged(estimator, canary)
+            found = scene.strength()
+        except HullabalooError as error:  # too few records for this solver, say
+            refused = error
+            continue
+        if found > 1.001 * most:
+            best, most = scene, found
+    if best is None:
+        assert refused is not None
+        raise refused
+    return best
