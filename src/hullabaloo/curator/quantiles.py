@@ -27,7 +27,7 @@ class QuantilesQuery(Query):
     With N values that are not missing, `A(t) = #{x < t}` and `B(t) = #{x ≤ t}`, and candidates `t_0 < … < t_{G−1}`, the errors in rank are
 
     - `a_i`, the point of `[A(t_i), A(t_{i+1})] − qN` nearest to 0: 0 where rounding values down to candidates makes t_i the quantile;
-    - `b_j`, the point of `[B(t_{j−1}), B(t_j)] − (1 − r)N` nearest to 0, for rounding up.
+    - `b_j`, the point of `[A(t_{j−1}), B(t_j)] − (1 − r)N` nearest to 0, for rounding up (of a value equal to a candidate, to that or the next).
 
     The score of (i, j), i < j, is `−‖(a_i, b_j)‖`, `‖(a, b)‖ = max(0, a, b) − min(0, a, b) = (|a| + |b| + |a − b|)/2`, and one answer is one
     exponential mechanism among all pairs. So a jump of A at a candidate costs nothing, and a constant column has good bounds as well. A share
@@ -40,8 +40,8 @@ class QuantilesQuery(Query):
     a_i's interval move by −q, or 1 − q where x is below them. If x is below both or above both, a_i moves by a part of that; if x is between, the interval
     grows at both ends and a_i comes nearer to 0. In any case −q ≤ d ≤ 1 − q, and likewise r − 1 ≤ e ≤ r. Where d and e have the same sign
     the norm is at most max(1 − q, r) or max(q, 1 − r). Where d ≤ 0 ≤ e it is at most q + r. Where d > 0 > e: d > 0 needs
-    x < t_{i+1} (all other x lower the interval) and e < 0 needs x > t_{j−1} ≥ t_i, so j = i + 1 and x lies inside both intervals' cell;
-    both came nearer to 0, so a_i < 0 < b_j before: `A(t_{i+1}) < qN ≤ (1 − r)N < B(t_i)`, but B(t_i) ≤ A(t_{i+1}). Contradiction. (2) *Remove*: the same
+    x < t_{i+1} (all other x lower the interval) and e < 0 needs x ≥ t_{j−1} ≥ t_i, so j = i + 1 and both intervals grew at both ends;
+    both points came nearer to 0, so a_i < 0 < b_j before: `A(t_{i+1}) < qN ≤ (1 − r)N < A(t_i)`, but A rises. Contradiction. (2) *Remove*: the same
     pairs of tables. (3) *Replace* x by x' > x: every A and B stays or falls by 1, so −1 ≤ d, e ≤ 0 and the norm is at most 1; x' < x is the reverse;
     a value for a missing one is (1), and q + r ≤ 1. (4) A unit of m records is a path of m such steps. (5) Shares are multiples of 2^-20, so
     scores of fewer than 2^33 records are computed exactly; clipping them to `bound` moves none further apart. ∎
@@ -141,6 +141,8 @@ class QuantilesQuery(Query):
             "mechanism": "exponential mechanism",
             "score_sensitivity_of_sum": self.sensitivity,
             "shares": list(self.shares),
+            "typical_rank_error": self.typical_error(),
+            "rank_error_95": self.error_bound(0.05),
             "candidates": [grid.size for grid in self.grids],
             "event": self.event.to_dict(),
         }
@@ -166,7 +168,7 @@ def exact_scores(rows: Rows, query: QuantilesQuery, number: int) -> Array:
     (q, r), total = query.shares, float(upto[-1])
     low, high = q * total, (1.0 - r) * total
     a = _nearest(below[:-1] - low, below[1:] - low)  # t_0 … t_{G−2} as lower bounds
-    b = _nearest(upto[:-1] - high, upto[1:] - high)  # t_1 … t_{G−1} as upper bounds
+    b = _nearest(below[:-1] - high, upto[1:] - high)  # t_1 … t_{G−1} as upper bounds
     if r == 0.0:
         return -np.abs(a)
     if q == 0.0:

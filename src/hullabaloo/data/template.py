@@ -35,7 +35,7 @@ def domain_template(table: Any) -> str:
 
 
 def _line(name: str, declared: str, kind: str) -> str:
-    key, text = _key(name), re.sub(r"[^ -~]", "?", declared)
+    key, text = toml_key(name), re.sub(r"[^ -~]", "?", declared)
     if kind == REFUSED:
         return f"# {key}: the declared type {text} has no rule; derive a number or a level from it first"
     if kind == NUMBER and declared.lower() in {"bool", "boolean"}:
@@ -47,7 +47,7 @@ def _line(name: str, declared: str, kind: str) -> str:
     return f'{key} = ["{PLACEHOLDER} the levels"]  # {text}'
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
     """A TOML key: bare where that is allowed, else a quoted string."""
     if re.fullmatch(r"[A-Za-z0-9_-]+", name):
         return name

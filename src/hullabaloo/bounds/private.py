@@ -1,0 +1,248 @@
+"""Bounds without looking: private quantiles of many columns, from ranges that nobody has to look for."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.ask import ask
+from hullabaloo.bounds.record import PrivateBounds
+from hullabaloo.data import BoundedTarget, Domain, Numeric, open_table, schema
+from hullabaloo.data.chosen import ChosenColumns
+from hullabaloo.data.grid import Grid, GridKind
+from hullabaloo.data.targets import UNNAMED
+from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+from hullabaloo.ledger import Ledger
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.terms import Terms
+
+if TYPE_CHECKING:
+    from hullabaloo.data.table import Table
+
+FAR = 0.05
+"""At this chance, at most, an end may land among the candidates beyond all values of a column."""
+MOST = 0.2
+"""No more than this share is cut off at a side unless it is asked for."""
+
+
+def private_bounds(
+    X: Any,
+    y: Any = None,
+    *,
+    outer: Domain | Mapping[str, Any] | None = None,
+    budget: Budget | None = None,
+    columns: Sequence[str] | None = None,
+    coverage: float = 0.99,
+    quantiles: tuple[float, float] | None = None,
+    neighbours: str | Neighbours = Neighbours.REPLACE_ONE,
+    grid: str = "auto",
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    test_key: TestKey | bytes | None = None,
+) -> PrivateBounds:
+    """Bounds of numeric features and targets, learned privately; `.domain()` of what it gives is ready for an estimator.
+
+    Nobody knows a column's bounds, but everybody knows a range that holds them: an age lies in (0, 130), an income in (0, 1e9).
+    Such *outer* ranges are declared, as generous as you like, and a low and a high quantile inside of each are bought. Ten times
+    more generous costs next to nothing: candidates are spaced logarithmically.
+
+    Args:
+        X: an array, a dataframe or the path of a Parquet or CSV file, as in an estimator's `fit`.
+        y: the target, or the name of its column; None where the outer domain names it, or there is none.
+        outer: a `Domain` whose bounds are the outer ranges (its unit, number of records and classes are kept), or a mapping of names to
+            ranges; the range of a y that has no name is that of "target".
+        budget: what the bounds may cost; 10 to 20 % of what the model may cost is customary.
+        columns: names of those to buy; the others keep their outer range. All numeric ones by default; fewer are better.
+        coverage: the share of a column's values to keep, half of the rest cut off at either side. Where the noise in ranks would throw
+            so far an end out of the data, the least share that does not is cut instead.
+        quantiles: (low, high) to aim at, exactly. With a low of 0, or a high of 1, that end stays where it is, and is not paid for.
+        neighbours: "replace-one" or "add-or-remove".
+        grid: where candidates lie in the range: "auto", "linear" or "log".
+        ledger, dataset: where the charge is recorded, as in `fit`.
+        test_key: for tests only; the release is marked *not private*.
+
+    Raises:
+        InvalidParameter, DomainError, SchemaError, BudgetError: before anything is charged or read.
+        LedgerError: the ledger refuses; nothing was read or spent.
+
+    **Guarantee.** The bounds are one release of `budget` about the records of X and y together: one exponential mechanism for each
+    column, composed (proof in `curator/quantiles.py`). Under add-or-remove, or with a unit, nothing depends on the number of rows.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> bounds = hb.private_bounds("survey.parquet", outer={"age": (0, 130), "income": (0, 1e9)}, y="income",
+        ...                            budget=hb.Budget(0.1, 1e-7))  # doctest: +SKIP
+        >>> hb.LinearRegression(budget=hb.Budget(0.9, 1e-6), domain=bounds.domain()).fit("survey.parquet")  # doctest: +SKIP
+    """
+    declared = outer_domain(outer, y)
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(
+            "Private bounds need a budget: without one no noise level is private. Pass budget=hb.Budget(0.1, 1e-7), say; what it "
+            "costs adds to what the model costs."
+        )
+    asked = shares(coverage, quantiles)
+    kind, names = GridKind.parse(grid), chosen_names(declared, columns)
+    source = chosen_columns(declared, names, open_table(X), y)
+    inner = _question(declared, names)
+    grids = {name: Grid(*found, kind) for name, found in outer_ranges(declared).items()}
+    terms = Terms(
+        what="private_bounds",
+        domain=inner,
+        budget=budget,
+        neighbours=Neighbours.parse(neighbours),
+        ledger=Ledger(ledger) if isinstance(ledger, str) else ledger,
+        dataset=dataset,
+        key=TestKey(test_key) if isinstance(test_key, bytes) else test_key,
+    )
+
+    def buy(menu: Any, allowance: Any) -> list[Any]:
+        epsilon = allowance.selection_epsilon(len(names))
+        least = _least_share(menu, epsilon, max(grids[name].size for name in names)) if quantiles is None else 0.0
+        if least > MOST:
+            raise BudgetError(_too_little(menu.records, len(names), least))
+        cut = tuple(max(share, least) for share in asked)
+        places = [(2 * number, 2 * number + 1, grids[name]) for number, name in enumerate(names)]
+        return [menu.quantiles(places, shares=cut, epsilon=epsilon)]
+
+    encoding = inner.encoding_for(source, fit_intercept=False)
+    detail = {"columns": list(names), "shares": list(asked), "grid": str(kind)}
+    found = ask(terms, encoding, buy, lambda curator: curator.quantiles(), source, detail=detail)
+    about = found.quotes[0].to_dict()
+    return PrivateBounds(
+        outer=declared,
+        found=tuple((name, *ends) for name, ends in zip(names, found.found, strict=True)),
+        asked=asked,
+        cut=tuple(about["shares"]),
+        typical_error=about["typical_rank_error"],
+        largest_error=about["rank_error_95"],
+        statement=found.statement,
+    )
+
+
+def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
+    """The outer ranges as a domain; y says which of a mapping's is the target's."""
+    if isinstance(outer, Domain):
+        if y is not None and not outer.targets:
+            raise DomainError(
+                "A target was given, and the outer domain declares no range for it. Declare target=(lo, hi), so wide that "
+                "every physically possible value is inside."
+            )
+        return outer
+    if not isinstance(outer, Mapping) or not outer:
+        raise InvalidParameter(
+            "Private bounds need outer ranges, declared without looking: ranges so wide that every possible value is inside, "
+            "such as outer={'age': (0, 130), 'income': (0, 1e9)}. What is physically possible will do; too wide by a thousand costs "
+            "little, and a range read from the records would reveal the largest of them."
+        )
+    ranges = {str(name): spec for name, spec in outer.items()}
+    target = y if isinstance(y, str) else (UNNAMED if y is not None else None)
+    if target is not None and target not in ranges:
+        raise DomainError(
+            f"A target was given, and the outer ranges have none for {target!r}. Add outer={{..., {target!r}: (lo, hi)}}, so wide that "
+            "every physically possible value is inside."
+        )
+    if target is None:
+        return Domain(features=ranges)
+    spec = ranges.pop(target)
+    if not ranges:
+        raise DomainError(
+            "The outer ranges are those of the target alone, and a domain needs features. Pass outer=hb.Domain(features={...}, "
+            "target=...), and columns=[...] with the target's name to buy bounds of it alone."
+        )
+    return Domain(features=ranges, target={target: spec} if isinstance(y, str) else spec)
+
+
+def outer_ranges(domain: Domain) -> dict[str, tuple[float, float]]:
+    """Every range of a number that a domain declares, by the name of its column."""
+    found = {name: (one.lo, one.hi) for name, one in domain.features if isinstance(one, Numeric)}
+    targets = {one.names[0]: (one.lo, one.hi) for one in domain.targets if isinstance(one, BoundedTarget)}
+    if doubled := sorted(set(found) & set(targets)):
+        raise DomainError(
+            f"A feature is called {doubled[0]!r}, as is the target. Rename the feature, or name the target's column."
+        )
+    return found | targets
+
+
+def shares(coverage: float, quantiles: tuple[float, float] | None) -> tuple[float, float]:
+    """The shares of values to cut off below and above."""
+    if quantiles is None:
+        if not 0.5 < coverage < 1.0:
+            raise InvalidParameter(
+                f"The coverage is the share of values to keep, between 0.5 and 1, and {coverage!r} was asked. Bounds that keep every "
+                "value are the smallest and the largest, which belong to single records; try 0.99."
+            )
+        return (1.0 - coverage) / 2.0, (1.0 - coverage) / 2.0
+    if not isinstance(quantiles, list | tuple) or len(quantiles) != 2:
+        raise InvalidParameter(f"Quantiles are a low and a high one, (0.005, 0.995), and {quantiles!r} was given.")
+    low, high = quantiles
+    if not (0.0 <= low < 0.5 < high <= 1.0 and (low, high) != (0.0, 1.0)):
+        raise InvalidParameter(
+            f"Quantiles lie on both sides of the middle, 0 ≤ low < 0.5 < high ≤ 1, not both at the ends, and {quantiles!r} was given. The "
+            "smallest and the largest value belong to single records and cannot be released: try (0.005, 0.995)."
+        )
+    return float(low), float(1.0 - high)
+
+
+def chosen_names(domain: Domain, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns to buy bounds of, in the domain's order."""
+    known = tuple(outer_ranges(domain))
+    if isinstance(columns, str):
+        columns = [columns]
+    unknown = [str(name) for name in columns or () if name not in known]
+    if unknown:
+        raise InvalidParameter(
+            f"Bounds of {unknown[0]!r} were asked, and the outer ranges are of {', '.join(map(repr, known))}. Declare one for it."
+        )
+    found = known if columns is None else tuple(name for name in known if name in columns)
+    if not found:
+        raise DomainError(
+            "No numeric column has an outer range, so there is nothing to buy bounds of. Declare ranges: outer={'age': (0, 130)}."
+        )
+    return found
+
+
+def chosen_columns(domain: Domain, names: tuple[str, ...], source: "Table", y: Any) -> ChosenColumns:
+    """The chosen columns, and the unit's, as one table; raises every fault that the declared schema shows."""
+    parts: list[tuple[str, Table, int]] = []
+    features = domain.feature_names
+    if any(name in features for name in names):
+        places = schema.feature_columns(source.schema, features, len(features), schema.role_columns(domain, y))
+        parts += [(name, source, place) for name, place in zip(features, places, strict=True) if name in names]
+    targets = [target.names[0] for target in domain.targets]
+    if any(name not in features for name in names):
+        holder, places = schema.open_target(domain, source, y, len(targets))
+        schema.check_lengths(source, holder)
+        parts += [(name, holder, place) for name, place in zip(targets, places, strict=True) if name in names]
+    if domain.unit is not None:
+        parts.append((domain.unit, *schema.open_role(source, None, domain.unit, "unit")))
+    return ChosenColumns(parts)
+
+
+def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
+    """The domain under which ranks are counted: the chosen columns alone, missing values told apart."""
+    ranges = outer_ranges(domain)
+    return Domain(
+        features={name: Numeric(*ranges[name], indicator=True) for name in names},
+        unit=domain.unit,
+        records_per_unit=domain.records_per_unit if domain.unit is not None else None,
+        records=domain.records,
+    )
+
+
+def _least_share(menu: Any, epsilon: float, candidates: int) -> float:
+    """The share of values beyond an end at which noise throws it out of the data with a chance of at most `FAR`.
+
+    If half of the candidates lie beyond all values, one of them is chosen with odds of at most `G/2 exp(−ε₀ q n/(2m))` to one.
+    """
+    if math.isinf(epsilon):
+        return 0.0
+    errors = 2.0 * menu.facts.records_per_unit / epsilon * math.log(0.5 * candidates / FAR)
+    return float(errors / menu.records)
+
+
+def _too_little(records: int, columns: int, share: float) -> str:
+    return (
+        f"Bounds of {columns} columns from {records} records at this budget would be mere chance: to land inside of the data they would "
+        f"have to cut off {share:.0%} of the values at each side. Nothing was charged or read. Buy bounds of fewer columns "
+        "(columns=[...]), spend more on them, declare what is known of the others, or insist by quantiles=(low, high)."
+    )

@@ -1,0 +1,215 @@
+"""What private bounds are once they are bought: numbers, a domain made of them, and what they cost."""
+
+import html
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self, final
+
+from hullabaloo.data import BoundedTarget, Domain, Numeric
+from hullabaloo.data.toml_text import domain_text
+from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.release import PrivacyStatement
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class PrivateBounds:
+    """Private bounds of columns; made by `hb.private_bounds`. All of it is public: post-processing of one private release.
+
+    Attributes:
+        outer: the declared outer ranges.
+        found: (column, low, high), low < high, inside of the outer range.
+        asked: the shares of values to cut off below and above that were asked for.
+        cut: those that were aimed at.
+        typical_error: mean size of the noise in an end's rank, in records, where values are dense.
+        largest_error: what the noise in a column's ranks exceeds with a probability of at most 5 %, in records.
+        statement: the guarantee.
+    """
+
+    outer: Domain
+    found: tuple[tuple[str, float, float], ...]
+    asked: tuple[float, float]
+    cut: tuple[float, float]
+    typical_error: float
+    largest_error: float
+    statement: PrivacyStatement
+
+    FORMAT: ClassVar[str] = "hullabaloo private bounds"
+    VERSION: ClassVar[int] = 1
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Column → (low, high)."""
+        return {name: (low, high) for name, low, high in self.found}
+
+    def domain(self, **more: Any) -> Domain:
+        """The outer domain with the bought bounds in it, ready for an estimator.
+
+        Fills outside of them move to the nearer one. Keywords are those of `hb.Domain` and come on top: `features` are added to
+        those at hand, others replace what the outer domain says.
+        """
+        declared = self.outer.to_dict()
+        features, bounds = dict(self.outer.features), self.bounds
+        for name, one in features.items():
+            if isinstance(one, Numeric) and name in bounds:
+                features[name] = narrowed(name, one, *bounds[name])
+        targets = [one for one in self.outer.targets if isinstance(one, BoundedTarget)]
+        if targets:
+            narrow = [_target(one, *bounds.get(one.names[0], (one.lo, one.hi))) for one in targets]
+            named = narrow[0].column is not None
+            declared["target"] = (
+                {one.column: (one.lo, one.hi) for one in narrow} if named else (narrow[0].lo, narrow[0].hi)
+            )
+            fills = {one.column: one.fill for one in narrow if one.fill is not None}
+            if fills:
+                declared["target_fill"] = fills if named else narrow[0].fill
+        if "target" in more or "classes" in more:
+            for role in ("target", "target_fill", "classes"):
+                declared.pop(role, None)
+        declared |= more
+        declared["features"] = features | dict(more.get("features") or {})
+        return Domain(**declared)
+
+    @property
+    def moved(self) -> bool:
+        """Whether the noise called for larger shares than were asked."""
+        return any(cut > 1.05 * asked for cut, asked in zip(self.cut, self.asked, strict=True))
+
+    def lines(self) -> list[str]:
+        """What was bought, as sentences."""
+        n = self.statement.records
+        low, high = self.cut
+        sides = [
+            f"{share:.2%} of the values {side}" for share, side in ((low, "below"), (high, "above")) if share > 0.0
+        ]
+        kept = "" if len(sides) == 2 else f" (the {'lower' if low == 0.0 else 'upper'} end stays where it was declared)"
+        lines = [
+            f"Bounds of {len(self.found)} column{'s' * (len(self.found) > 1)} that cut off about {' and '.join(sides)}{kept}"
+            + "; values beyond them count as the nearer bound, and no record is dropped",
+        ]
+        if self.typical_error > 0.0:
+            lines.append(
+                f"Noise moves an end by typically {self.typical_error:.3g} records ({self.typical_error / n:.2%}) where values are "
+                f"dense; in any column, with a probability of 95 %, by at most {self.largest_error:.3g} ({self.largest_error / n:.2%})"
+            )
+        if self.moved:
+            lines.append(
+                f"Cutting off {self.asked[0]:.2%} and {self.asked[1]:.2%} was asked; at this budget the noise would throw such ends out of the data, "
+                "so that as much is cut off as is needed. More budget, fewer columns or more records come nearer to it"
+            )
+        return lines
+
+    def card_entry(self) -> dict[str, Any]:
+        """What a privacy card says about these bounds."""
+        head, body = self._cells()
+        return {"title": "Private bounds of columns", "lines": self.lines(), "table": {"head": head, "body": body}}
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        ranges = {name: (one.lo, one.hi) for name, one in self.outer.features if isinstance(one, Numeric)}
+        ranges |= {one.names[0]: (one.lo, one.hi) for one in self.outer.targets if isinstance(one, BoundedTarget)}
+        body = [
+            [name, f"{low:.6g}", f"{high:.6g}", f"{ranges[name][0]:.6g} to {ranges[name][1]:.6g}"]
+            for name, low, high in self.found
+        ]
+        return ["column", "low", "high", "declared outer range"], body
+
+    def __str__(self) -> str:
+        head, body = self._cells()
+        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in [head, *body]
+        ]
+        table.insert(1, "-" * max(map(len, table)))
+        return "\n".join([*table, "", *(f"{line}." for line in self.lines()), "", str(self.statement)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        head, body = self._cells()
+        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
+        notes = "".join(f"<p>{html.escape(line)}.</p>" for line in self.lines())
+        return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>{notes}{self.statement._repr_html_()}"
+
+    def to_toml(self) -> str:
+        """The narrowed domain as TOML, with comments that say what was bought."""
+        comment = [f"{line}." for line in [*self.lines(), *self.statement.lines()]]
+        return domain_text(self.domain(), comment)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values."""
+        return {
+            "format": self.FORMAT,
+            "format_version": self.VERSION,
+            "outer": self.outer.to_dict(),
+            "bounds": {name: [low, high] for name, low, high in self.found},
+            "asked": list(self.asked),
+            "cut": list(self.cut),
+            "typical_error": self.typical_error,
+            "largest_error": self.largest_error,
+            "statement": self.statement.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+        if data.get("format") != cls.FORMAT or data.get("format_version") != cls.VERSION:
+            raise InvalidParameter(
+                f"This is not a record of private bounds that this version reads (format {data.get('format')!r}, version "
+                f"{data.get('format_version')!r}). Pass what PrivateBounds.to_dict gave, or read a file with PrivateBounds.load."
+            )
+        return cls(
+            outer=Domain.from_dict(data["outer"]),
+            found=tuple((str(name), float(low), float(high)) for name, (low, high) in data["bounds"].items()),
+            asked=(float(data["asked"][0]), float(data["asked"][1])),
+            cut=(float(data["cut"][0]), float(data["cut"][1])),
+            typical_error=float(data["typical_error"]),
+            largest_error=float(data["largest_error"]),
+            statement=PrivacyStatement.from_dict(data["statement"]),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write them as JSON; a reader sees the old file or the new one."""
+        place = Path(path)
+        temporary = place.with_name(place.name + f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
+        temporary.replace(place)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote."""
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InvalidParameter(
+                f"{path} cannot be read as private bounds ({type(error).__name__}). Check the path."
+            ) from error
+        if not isinstance(found, dict):
+            raise InvalidParameter(f"{path} is JSON, but no record of private bounds. Check the path.")
+        return cls.from_dict(found)
+
+
+def narrowed(name: str, declared: Numeric, low: float, high: float) -> Numeric:
+    """The declaration with other bounds; as it was, where those cannot be declared (a function of the two would be constant, say)."""
+    fill = None if declared.fill is None else min(max(declared.fill, low), high)
+    try:
+        made = Numeric(low, high, fill=fill, indicator=declared.indicator, transform=declared.transform)
+        Domain(features={name: made})
+    except DomainError:
+        return declared
+    return made
+
+
+def _target(declared: BoundedTarget, low: float, high: float) -> BoundedTarget:
+    fill = None if declared.fill is None else min(max(declared.fill, low), high)
+    made = replace(declared, lo=low, hi=high, fill=fill)
+    try:
+        Domain(row_norm=1.0, target=(low, high))
+    except DomainError:
+        return declared
+    return made
