@@ -45,6 +45,7 @@ def test_every_event_is_covered_here() -> None:
         "selection",
         "permute-and-flip",
         "objective-perturbation",
+        "tuned",
         "not-private",
         "composed",
     }

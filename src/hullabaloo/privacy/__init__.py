@@ -20,7 +20,10 @@ from hullabaloo.privacy.objective_calibrate import (
 )
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi_filter import RenyiFilter
+from hullabaloo.privacy.repeats import Repeats
 from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
+from hullabaloo.privacy.tuned_calibrate import base_mu
+from hullabaloo.privacy.tuned_events import TunedEvent
 
 __all__ = [
     "ACCOUNTING_VERSION",
@@ -42,7 +45,10 @@ __all__ = [
     "PermuteAndFlipEvent",
     "Remaining",
     "RenyiFilter",
+    "Repeats",
     "SelectionEvent",
+    "TunedEvent",
+    "base_mu",
     "calibrate",
     "compose",
     "delta_of",

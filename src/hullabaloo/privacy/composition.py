@@ -16,6 +16,7 @@ from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPriv
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi import checked_order, golden, renyi_delta
 from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
+from hullabaloo.privacy.tuned_events import TunedEvent
 
 
 @final
@@ -185,6 +186,7 @@ def _atom_from_dict(state: Mapping[str, Any]) -> Event:
             SelectionEvent,
             PermuteAndFlipEvent,
             ObjectivePerturbationEvent,
+            TunedEvent,
             NotPrivateEvent,
         )
     }

@@ -1,0 +1,74 @@
+"""How often a tuned mechanism is run, and with which candidate: exact draws from public laws, in integer arithmetic."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from hullabaloo.noise.exact import below, exp_minus
+from hullabaloo.noise.keys import Keystream, TestKey
+from hullabaloo.privacy.repeats import Repeats
+
+
+def draw_repeats(repeats: Repeats, key: TestKey | None = None) -> int:
+    """Draw K ≥ 1 from `Repeats`: exactly its law, whatever the size of K.
+
+    **Guarantee.** Negative binomial: from k runs on, stop with probability γ; else go on to k + 1 with probability ``(k + η)/(k + 1)``
+    and begin anew otherwise. An attempt ends at k with probability ``γ (1 − γ)^{k−1} Π_{l<k} (l + η)/(l + 1)``, l from 1: the law given that
+    it ends. γ and η are floats, hence rational, and every coin compares a uniform integer. Poisson: a sum of independent ones of
+    rates at most 1, each by inversion; drawn anew while it is 0.
+    """
+    words = iter(Keystream(key))
+    parameter, eta = Fraction(repeats.parameter), repeats.eta
+    if eta is None:
+        return _poisson(parameter, words) if parameter else 1
+    more = Fraction(eta)
+    while True:
+        k = 1
+        while True:
+            if _coin(parameter, words):
+                return k
+            if not _coin((k + more) / (k + 1), words):
+                break
+            k += 1
+
+
+def draw_below(count: int, key: TestKey | None = None) -> int:
+    """Draw an integer in [0, count), every one as likely as any other."""
+    return below(count, iter(Keystream(key)))
+
+
+def draw_secret(key: TestKey | None = None) -> bytes:
+    """Draw 32 bytes."""
+    words = iter(Keystream(key))
+    return b"".join(next(words).to_bytes(8, "little") for _ in range(4))
+
+
+def _coin(chance: Fraction, words: Iterator[int]) -> bool:
+    return chance == 1 or below(chance.denominator, words) < chance.numerator
+
+
+def _poisson(rate: Fraction, words: Iterator[int]) -> int:
+    whole, rest = divmod(rate, 1)
+    while True:
+        found = sum(_poisson_to_one(Fraction(1), words) for _ in range(int(whole))) + _poisson_to_one(rest, words)
+        if found:
+            return found
+
+
+def _poisson_to_one(rate: Fraction, words: Iterator[int]) -> int:
+    """Invert the distribution function ``e^{−λ} Σ_{i≤k} λ^i/i!``: the smallest k at which it is above a uniform U.
+
+    U is revealed 64 bits at a time and e^{−λ} enclosed ever more tightly, until every comparison is decided.
+    """
+    if not rate:
+        return 0
+    u = bits = k = 0
+    term = total = Fraction(1)
+    while True:
+        u, bits = u << 64 | next(words), bits + 64
+        low, high = exp_minus(rate, bits + 8)
+        while u << 8 >= total * high:
+            k += 1
+            term *= rate / k
+            total += term
+        if (u + 1) << 8 <= total * low:
+            return k
