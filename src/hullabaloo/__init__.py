@@ -71,6 +71,7 @@ _EXPORTS = {
     "WithMoments": "solvers",
     "audit": "audit",
     "compare": "linear_model",
+    "evaluate": "model_selection",
     "load": "linear_model",
     "mirror_descent": "solvers.oracle",
     "plan": "planner",
@@ -143,6 +144,7 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "evaluate",
     "load",
     "mirror_descent",
     "plan",
@@ -215,6 +217,7 @@ if TYPE_CHECKING:
         Squared,
         SquaredTargets,
     )
+    from hullabaloo.model_selection import evaluate
     from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
     from hullabaloo.solvers import (

@@ -32,7 +32,7 @@ RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
 
 NUMBERS = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (4.0,))
 ONE_SIDED = Reading(Reads.NUMBERS, (0.25,), (1.0,), ("y",), (3.0,))
-COUNTS = Reading(Reads.COUNTS, (0.0,), (1.0,), ("y",), (9.0,), (9.0,))
+COUNTS = Reading(Reads.COUNTS, (0.0,), (1.0,), ("y",), (9.0,), (0.0,))
 TWO = Reading(Reads.APART, names=("y",), classes=2)
 DECISIONS = Reading(Reads.DECISIONS, names=("y",), classes=2)
 APART = Reading(Reads.APART, names=("y",), classes=3)

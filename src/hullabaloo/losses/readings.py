@@ -65,8 +65,7 @@ class Reading:
         reads: what z stands for.
         low, high: of numbers and counts: the bounds of each target on the unit domain; empty for classes.
         names: of the targets; of classes the one target's.
-        span: hi − lo of each target in the user's units, by which errors are multiplied; empty for classes.
-        top: hi of each target in the user's units, for counts; else empty.
+        span, origin: hi − lo and lo of each target in the user's units; empty for classes.
         classes: how many classes, 0 for numbers.
     """
 
@@ -75,7 +74,7 @@ class Reading:
     high: tuple[float, ...] = ()
     names: tuple[str, ...] = ()
     span: tuple[float, ...] = ()
-    top: tuple[float, ...] = ()
+    origin: tuple[float, ...] = ()
     classes: int = 0
 
     def seen(self, z: Array, Y: Array) -> Seen:

@@ -184,7 +184,7 @@ class Correct(Score):
 
     def of(self, seen: Seen) -> Array:
         """1 or 0."""
-        return (seen.guess == seen.actual).astype(np.float64)
+        return np.asarray(seen.guess == seen.actual, dtype=np.float64)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -192,4 +192,4 @@ class Bins(Tally):
         if self.reading.classes == 2:
             return seen.forecast[:, 1], seen.truth[:, 1]
         largest = np.max(seen.forecast, axis=1)
-        return largest, (seen.guess == seen.actual).astype(np.float64)
+        return largest, np.asarray(seen.guess == seen.actual, dtype=np.float64)

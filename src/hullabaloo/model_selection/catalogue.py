@@ -1,0 +1,149 @@
+"""Which metrics a model can be asked for, by name, and which one is taken by default."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import final
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses import AnyLoss, Pinball
+from hullabaloo.losses.readings import Reading, Reads
+from hullabaloo.losses.scores import (
+    AbsoluteError,
+    Brier,
+    Correct,
+    LogLoss,
+    Outcome,
+    PinballError,
+    PoissonDeviance,
+    SquaredError,
+)
+from hullabaloo.losses.tallies import Bins, Tally
+from hullabaloo.model_selection.calibration import Calibration
+from hullabaloo.model_selection.metrics import Mean, Metric, RSquared
+
+CALIBRATION = "calibration"
+FLOOR = 0.01
+BINS = 10
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is asked about a model: metrics, and calibration tables (one a target) if any."""
+
+    reading: Reading
+    metrics: tuple[Metric, ...]
+    calibration: tuple[Calibration, ...]
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Everything that has to be added up, once each."""
+        needed = [tally for metric in self.metrics for tally in metric.tallies]
+        return tuple(dict.fromkeys([*needed, *(table.tally for table in self.calibration)]))
+
+
+def choose(
+    reading: Reading, loss: AnyLoss, names: str | Iterable[str] | None, *, floor: float = FLOOR, bins: int = BINS
+) -> Chosen:
+    """The metrics of these names; None for the model's default.
+
+    Raises:
+        InvalidParameter: a name that this kind of model has no metric for, a name twice, or none at all; or a floor or number of bins
+            that is none.
+    """
+    _check(floor, bins)
+    known = available(reading, loss)
+    asked = [default_of(reading, loss)] if names is None else [names] if isinstance(names, str) else list(names)
+    if not asked or len(set(map(str, asked))) != len(asked):
+        raise InvalidParameter(
+            f"metrics={asked!r} was asked. Name each metric once, and at least one: {_listed(known)}; or leave metrics out."
+        )
+    for name in asked:
+        if name not in known:
+            raise InvalidParameter(
+                f"The metric {name!r} was asked of a model that predicts {_predicts(reading)}, and there are {_listed(known)}. "
+                "Nothing was read or charged. Name some of these."
+            )
+    targets = range(max(len(reading.names), 1))
+    several = len(reading.names) > 1
+    metrics: list[Metric] = []
+    for name in asked:
+        if name == CALIBRATION:
+            continue
+        for j in targets:
+            full = f"{name}[{reading.names[j]}]" if several else name
+            metrics.append(_MAKERS[name](full, reading, j, loss, floor))
+    tables = tuple(Calibration(Bins(reading, bins, j)) for j in targets) if CALIBRATION in asked else ()
+    return Chosen(reading, tuple(metrics), tables)
+
+
+def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:
+    """The names of the metrics that a model can be asked for."""
+    if reading.reads is Reads.DECISIONS:
+        return ("accuracy",)
+    if reading.reads.classes:
+        return ("log_loss", "accuracy", "brier_score", CALIBRATION)
+    own: tuple[str, ...] = ("poisson_deviance",) if reading.reads is Reads.COUNTS else ()
+    own += ("pinball_loss",) if isinstance(loss, Pinball) else ()
+    return ("squared_error", "absolute_error", "r2", *own, CALIBRATION)
+
+
+def default_of(reading: Reading, loss: AnyLoss) -> str:
+    """What a model is measured by if nothing else is asked: what it was fitted to be good at."""
+    if reading.reads is Reads.DECISIONS:
+        return "accuracy"
+    if reading.reads.classes:
+        return "log_loss"
+    if reading.reads is Reads.COUNTS:
+        return "poisson_deviance"
+    return "pinball_loss" if isinstance(loss, Pinball) else "squared_error"
+
+
+def _r2(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) -> Metric:
+    return RSquared(name, True, SquaredError(j, reading.span[j]), Outcome(j))
+
+
+def _pinball(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) -> Metric:
+    assert isinstance(loss, Pinball)
+    return Mean(name, False, PinballError(j, reading.span[j], loss.tau))
+
+
+def _deviance(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) -> Metric:
+    return Mean(name, False, PoissonDeviance(j, reading.origin[j] + reading.span[j], reading.low[j], floor))
+
+
+_MAKERS: dict[str, Callable[[str, Reading, int, AnyLoss, float], Metric]] = {
+    "squared_error": lambda name, reading, j, loss, floor: Mean(name, False, SquaredError(j, reading.span[j])),
+    "absolute_error": lambda name, reading, j, loss, floor: Mean(name, False, AbsoluteError(j, reading.span[j])),
+    "r2": _r2,
+    "pinball_loss": _pinball,
+    "poisson_deviance": _deviance,
+    "log_loss": lambda name, reading, j, loss, floor: Mean(name, False, LogLoss(floor)),
+    "accuracy": lambda name, reading, j, loss, floor: Mean(name, True, Correct()),
+    "brier_score": lambda name, reading, j, loss, floor: Mean(name, False, Brier(reading.classes)),
+}
+
+
+def _check(floor: float, bins: int) -> None:
+    number = isinstance(floor, int | float) and not isinstance(floor, bool)
+    if not number or not 1e-6 <= floor <= 0.25:
+        raise InvalidParameter(
+            f"probability_floor={floor!r} was asked. It is the least chance that a loss takes a class to have been given, and bounds what "
+            "one record can say: pass a number between 1e-6 and 0.25, such as 0.01."
+        )
+    if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= 1000:
+        raise InvalidParameter(
+            f"bins={bins!r} was asked. It is the number of rows of the calibration table: pass a whole number from 1 to 1000."
+        )
+
+
+def _predicts(reading: Reading) -> str:
+    if reading.reads is Reads.DECISIONS:
+        return "classes without chances"
+    if reading.reads.classes:
+        return "chances of classes"
+    return "counts" if reading.reads is Reads.COUNTS else "numbers"
+
+
+def _listed(known: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, known))

@@ -1,0 +1,180 @@
+"""What a private evaluation gives: numbers with intervals, the statement that belongs to them, and no records."""
+
+import html
+import json
+import math
+import os
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.model_selection.calibration import Bin
+from hullabaloo.model_selection.fraction import Measured
+from hullabaloo.release import PrivacyStatement
+
+FORMAT = "hullabaloo evaluation"
+FORMAT_VERSION = 1
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation:
+    """How good a model is on sensitive records; prints as text, shows as HTML in a notebook.
+
+    Attributes:
+        model: the kind of model, by name.
+        values: each metric by its name.
+        calibration: the rows of the calibration table; empty where none was asked for.
+        confidence: of all intervals.
+        statement: the guarantee.
+        notes: what intervals mean.
+    """
+
+    model: str
+    values: Mapping[str, Measured]
+    calibration: tuple[Bin, ...]
+    confidence: float
+    statement: PrivacyStatement
+    notes: tuple[str, ...]
+
+    @property
+    def _percent(self) -> str:
+        return f"{100 * self.confidence:g}% interval"
+
+    def _metrics(self) -> tuple[list[str], list[list[str]]]:
+        body = [
+            [name, _number(one.value), _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
+            for name, one in self.values.items()
+        ]
+        return ["metric", "value", self._percent, "privacy s.e.", "sampling s.e."], body
+
+    def _bins(self) -> tuple[list[str], list[list[str]]]:
+        several = len({row.target for row in self.calibration}) > 1
+        head = ["predicted", "records", "mean prediction", "mean outcome", self._percent]
+        body = [
+            [
+                *([row.target] if several else []),
+                f"{row.low:.4g} to {row.high:.4g}",
+                f"{row.count:.0f} ± {row.count_error:.2g}",
+                _number(row.prediction),
+                _number(row.outcome.value),
+                _interval(row.outcome),
+            ]
+            for row in self.calibration
+        ]
+        return [*(["target"] if several else []), *head], body
+
+    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
+        return [table for table in (self._metrics(), self._bins()) if table[1]]
+
+    def __str__(self) -> str:
+        lines = [f"Private evaluation of {self.model}", ""]
+        for table in self._tables():
+            lines += [*_laid_out(*table), ""]
+        rest = [" ".join(f"{note}." for note in self.notes), str(self.statement)]
+        return "\n".join([*lines, *(textwrap.fill(text, 100, break_on_hyphens=False) for text in rest)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        parts = [f"<p>Private evaluation of {html.escape(self.model)}</p>"]
+        for head, body in self._tables():
+            top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+            rows = "".join(
+                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body
+            )
+            parts.append(f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>")
+        parts += [f"<p>{html.escape(note)}.</p>" for note in self.notes]
+        return "".join(parts) + self.statement._repr_html_()
+
+    def card_entry(self) -> dict[str, Any]:
+        """What a card shows of it: a title, sentences, one table."""
+        head, body = self._metrics()
+        if not body:
+            head, body = self._bins()
+        lines = [*self.notes]
+        if self.values and self.calibration:
+            lines += [
+                f"Predicted {row.low:.4g} to {row.high:.4g}: {row.outcome.value:.4g} on average, {self._percent} {_interval(row.outcome)}, "
+                f"{row.count:.0f} records (± {row.count_error:.2g})"
+                for row in self.calibration
+            ]
+        return {
+            "title": f"Private evaluation of {self.model}",
+            "lines": lines,
+            "table": {"head": head, "body": body},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; what is infinite is None."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "model": self.model,
+            "values": {name: one.to_dict() for name, one in self.values.items()},
+            "calibration": [row.to_dict() for row in self.calibration],
+            "confidence": self.confidence,
+            "statement": self.statement.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Evaluation":
+        """Read what `to_dict` wrote.
+
+        Raises:
+            InvalidParameter: it is no evaluation, or of another version.
+        """
+        if data.get("format") != FORMAT or data.get("format_version") != FORMAT_VERSION:
+            raise InvalidParameter(
+                f"This is no evaluation that this library reads: it says it is {data.get('format')!r}, version "
+                f"{data.get('format_version')!r}, and {FORMAT!r}, version {FORMAT_VERSION}, is read. Use the version that wrote it."
+            )
+        return cls(
+            model=str(data["model"]),
+            values={name: Measured.from_dict(one) for name, one in data["values"].items()},
+            calibration=tuple(Bin.from_dict(row) for row in data["calibration"]),
+            confidence=float(data["confidence"]),
+            statement=PrivacyStatement.from_dict(data["statement"]),
+            notes=tuple(data["notes"]),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON, atomically: numbers, intervals and the statement, no records."""
+        path = Path(path)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _error(value: float) -> str:
+    return f"{value:.2g}" if math.isfinite(value) else "drowned"
+
+
+def _interval(one: Measured) -> str:
+    low = "-inf" if one.low == -math.inf else f"{one.low:.4g}"
+    return f"[{low}, {one.high:.4g}]"
+
+
+def _laid_out(head: list[str], body: list[list[str]]) -> list[str]:
+    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+
+    def fill(line: list[str]) -> str:
+        cells = [
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return [fill(head), "  ".join("-" * w for w in widths), *map(fill, body)]

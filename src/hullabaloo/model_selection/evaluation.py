@@ -1,0 +1,222 @@
+"""Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
+
+from collections.abc import Iterable
+from numbers import Real
+from statistics import NormalDist
+from typing import Any
+
+from hullabaloo.ask import ask, quoted
+from hullabaloo.data import Domain
+from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.parameters import check_types
+from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, choose
+from hullabaloo.model_selection.evaluated import Evaluation
+from hullabaloo.model_selection.heard import Heard, Noise
+from hullabaloo.model_selection.reading import reading_of
+from hullabaloo.model_selection.released import Released, released
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.terms import Terms
+
+__all__ = ["Evaluation", "evaluate", "price_evaluation"]
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    budget: Budget,
+    metrics: str | Iterable[str] | None = None,
+    sample_weight: Any = None,
+    records: int | None = None,
+    neighbours: str | Neighbours | None = None,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    confidence: float = 0.95,
+    probability_floor: float = FLOOR,
+    bins: int = BINS,
+    test_key: TestKey | bytes | None = None,
+) -> Evaluation:
+    """How good a fitted model is on held-out sensitive records: all metrics from one private answer, charged once.
+
+    Predictions are cut off at the target's declared bounds, so that one record can move each metric only so far. Pass records that the
+    model was not fitted on: on its own it looks better than it is, and their budget is spent a second time.
+
+    Args:
+        model: a fitted estimator, a pipeline of `hb.private_pipeline`, a stream or its model, or what `hb.load` gives.
+        X, y: records, as in `fit`.
+        budget: `hb.Budget(epsilon, delta)`, what the evaluation may spend.
+        metrics: some of "squared_error", "absolute_error", "r2", for quantiles "pinball_loss", for counts "poisson_deviance"; of classes
+            "log_loss", "accuracy", "brier_score"; of all that give numbers or chances "calibration". None for what the model was
+            fitted to be good at. J metrics take about √J times the noise of one. Of several targets each has its own.
+        sample_weight: nonnegative weights, (n,); the domain must declare their maximum.
+        records: about how many records the table has, where their number is private: a public guess, not counted from the table.
+        neighbours: the relation; None for the one that the model was fitted under.
+        ledger, dataset: where it is charged, as for estimators. Records of another table than the training one's have a name of their own.
+        confidence: of the intervals.
+        probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance.
+        bins: rows of the calibration table.
+        test_key: for tests; the evaluation is marked *not private*.
+
+    Raises:
+        InvalidParameter: an argument or the table's declared schema does not fit the model; nothing was spent.
+        LedgerError: the ledger refuses; nothing was read or spent.
+
+    Example:
+        >>> import numpy as np, hullabaloo as hb
+        >>> X = np.linspace(0.0, 10.0, 6000)[:, None]
+        >>> y = 3.0 * X[:, 0] + 1.0
+        >>> domain = hb.Domain(features={"a": (0, 10)}, target=(0, 40), indicators=False)
+        >>> model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X[::2], y[::2])
+        >>> found = hb.evaluate(model, X[1::2], y[1::2], budget=hb.Budget(1.0, 1e-8), metrics=["r2", "absolute_error"])
+        >>> found.values["r2"].value > 0.8
+        True
+    """
+    z = _quantile(confidence)
+    public, table = released(model, X)
+    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, floor=probability_floor, bins=bins)
+    terms = _terms(public, budget, neighbours, records, ledger, dataset, test_key)
+    terms.check()
+    public.check_schema(table, y, sample_weight)
+    asked = ask(
+        terms,
+        public.encoding,
+        lambda menu, allowance: [menu.score(chosen.reading, chosen.tallies, mu=allowance.mu)],
+        lambda curator: curator.score(public.theta),
+        table,
+        y,
+        sample_weight,
+        detail={"model": public.what, "metrics": _names(chosen)},
+    )
+    heard = Heard.split(asked.found, chosen.tallies, _noise(asked.quotes[0], public))
+    return Evaluation(
+        model=public.what,
+        values={metric.name: metric.measure(heard, z) for metric in chosen.metrics},
+        calibration=tuple(row for table in chosen.calibration for row in table.measure(heard, z)),
+        confidence=float(confidence),
+        statement=asked.statement,
+        notes=_notes(chosen, public),
+    )
+
+
+def price_evaluation(
+    model: Any,
+    n: int,
+    *,
+    budget: Budget,
+    metrics: str | Iterable[str] | None = None,
+    neighbours: str | Neighbours | None = None,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    probability_floor: float = FLOOR,
+    bins: int = BINS,
+) -> dict[str, float]:
+    """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
+
+    R²'s is for a target spread evenly over its bounds and R² = ½, that of the calibration table for a bin that holds its share of
+    the records; all others hold whatever the records are.
+    """
+    public, _ = released(model, None)
+    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, floor=probability_floor, bins=bins)
+    terms = _terms(public, budget, neighbours, n, ledger, dataset, None, priced=True)
+    terms.check()
+    count = terms.records(n)
+    quotes = quoted(
+        terms,
+        public.encoding,
+        lambda menu, allowance: [menu.score(chosen.reading, chosen.tallies, mu=allowance.mu)],
+        count,
+    )
+    noise = _noise(quotes[0], public)
+    found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
+    if chosen.calibration:
+        found[CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
+    return found
+
+
+def _quantile(confidence: object) -> float:
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.0 < float(confidence) < 1.0:
+        raise InvalidParameter(
+            f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
+        )
+    return NormalDist().inv_cdf(0.5 + float(confidence) / 2.0)
+
+
+class _Given:
+    """The arguments that estimators have as well, for the same checks."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+
+def _terms(
+    public: Released,
+    budget: Any,
+    neighbours: Any,
+    records: Any,
+    ledger: Any,
+    dataset: Any,
+    key: Any,
+    *,
+    priced: bool = False,
+) -> Terms:
+    check_types(
+        _Given(budget=budget, ledger=ledger, dataset=dataset, test_key=key), ("budget", "ledger", "dataset", "test_key")
+    )
+    relation = public.neighbours if neighbours is None else Neighbours.parse(neighbours)
+    terms = Terms(
+        what=f"evaluation of {public.what}",
+        domain=public.domain,
+        budget=budget,
+        neighbours=relation,
+        ledger=Ledger(ledger) if isinstance(ledger, str) else ledger,
+        dataset=dataset,
+        key=TestKey(key) if isinstance(key, bytes) else key,
+    )
+    if terms.count_is_public:
+        if records is not None and not priced:
+            raise InvalidParameter(
+                f"records={records!r} was given, but the number of records is public here and is that of the table. Leave records out."
+            )
+        return terms
+    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+        raise DomainError(
+            f"The number of records to evaluate on is private here (neighbours {str(relation)!r}, unit {terms.unit!r}), and "
+            f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
+            "training table's: pass records=…, a number that you know without looking at the table."
+        )
+    return _with(terms, public.domain, records)
+
+
+def _with(terms: Terms, domain: Domain, records: int) -> Terms:
+    declared = Domain.from_dict({**domain.to_dict(), "records": records})
+    return Terms(terms.what, declared, terms.budget, terms.neighbours, terms.ledger, terms.dataset, terms.key)
+
+
+def _noise(quote: Any, public: Released) -> Noise:
+    facts = public.encoding.facts
+    inflation = 1.0 if facts.alike else facts.max_weight * facts.records_per_unit
+    return Noise(quote.sigma, quote.records, quote.count_weight, inflation)
+
+
+def _names(chosen: Chosen) -> list[str]:
+    return [metric.name for metric in chosen.metrics] + ([CALIBRATION] if chosen.calibration else [])
+
+
+def _notes(chosen: Chosen, public: Released) -> tuple[str, ...]:
+    facts = public.encoding.facts
+    notes = [
+        "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
+        "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means"
+    ]
+    if chosen.calibration:
+        notes.append(
+            "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
+        )
+    if not facts.alike:
+        notes.append(
+            "Weights and several records of one person are allowed for by the most that they can add to the sampling noise"
+        )
+    return tuple(notes)

@@ -1,0 +1,68 @@
+"""One private number about coefficients, for searches: the same query as an evaluation's, its answer read without an interval."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.data import Encoding
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses import AnyLoss
+from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose
+from hullabaloo.model_selection.heard import Heard, Noise
+from hullabaloo.model_selection.reading import reading_of
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """The one metric by which candidates are compared, made from public facts.
+
+    Attributes:
+        chosen: the metric; of several targets one each, whose mean counts.
+    """
+
+    chosen: Chosen
+
+    @classmethod
+    def of(cls, encoding: Encoding, loss: AnyLoss, metric: str | None = None) -> "Yardstick":
+        """The metric of that name, None for what such a model is fitted to be good at.
+
+        Raises:
+            InvalidParameter: there is no such metric for these models, or it is no single number.
+        """
+        if metric == CALIBRATION:
+            raise InvalidParameter(
+                "A search compares candidates by one number, and calibration is a table. Name another metric, such as 'log_loss' or "
+                "'squared_error'."
+            )
+        return cls(choose(reading_of(encoding, loss), loss, metric))
+
+    @property
+    def name(self) -> str:
+        """Of the metric."""
+        return self.chosen.metrics[0].name.partition("[")[0]
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the metric itself is better; `oriented` numbers always are."""
+        return self.chosen.metrics[0].higher_is_better
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.higher_is_better else -1.0
+
+    def read(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
+        """The metric in the user's units (the mean over targets); larger may be worse."""
+        heard = Heard.split(answer, self.chosen.tallies, noise)
+        return float(np.mean([metric.measure(heard, 1.0).value for metric in self.chosen.metrics]))
+
+    def oriented(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
+        """The same with the sign by which larger is better."""
+        return self._sign * self.read(answer, noise)
+
+    def error(self, noise: Noise) -> float:
+        """The privacy error of such a number, as far as public facts tell it."""
+        errors = [metric.foreseen(noise) for metric in self.chosen.metrics]
+        return float(np.linalg.norm(errors)) / len(errors)
