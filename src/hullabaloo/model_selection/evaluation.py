@@ -12,7 +12,8 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.parameters import check_types
 from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, choose
 from hullabaloo.model_selection.evaluated import Evaluation
-from hullabaloo.model_selection.heard import Heard, Noise
+from hullabaloo.model_selection.heard import Heard
+from hullabaloo.model_selection.hinge import score_noise
 from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.model_selection.released import Released, released
 from hullabaloo.noise import TestKey
@@ -90,7 +91,7 @@ def evaluate(
         sample_weight,
         detail={"model": public.what, "metrics": _names(chosen)},
     )
-    heard = Heard.split(asked.found, chosen.tallies, _noise(asked.quotes[0], public))
+    heard = Heard.split(asked.found, chosen.tallies, score_noise(asked.quotes[0]))
     return Evaluation(
         model=public.what,
         values={metric.name: metric.measure(heard, z) for metric in chosen.metrics},
@@ -129,7 +130,7 @@ def price_evaluation(
         lambda menu, allowance: [menu.score(chosen.reading, chosen.tallies, mu=allowance.mu)],
         count,
     )
-    noise = _noise(quotes[0], public)
+    noise = score_noise(quotes[0])
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     if chosen.calibration:
         found[CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
@@ -193,12 +194,6 @@ def _terms(
 def _with(terms: Terms, domain: Domain, records: int) -> Terms:
     declared = Domain.from_dict({**domain.to_dict(), "records": records})
     return Terms(terms.what, declared, terms.budget, terms.neighbours, terms.ledger, terms.dataset, terms.key)
-
-
-def _noise(quote: Any, public: Released) -> Noise:
-    facts = public.encoding.facts
-    inflation = 1.0 if facts.alike else facts.max_weight * facts.records_per_unit
-    return Noise(quote.sigma, quote.records, quote.count_weight, inflation)
 
 
 def _names(chosen: Chosen) -> list[str]:

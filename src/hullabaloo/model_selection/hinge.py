@@ -2,7 +2,7 @@
 
 import numpy.typing as npt
 
-from hullabaloo.curator import Curator, CuratorMenu, ScoreQuery
+from hullabaloo.curator import Curator, CuratorMenu, Query, ScoreQuery
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.model_selection.heard import Noise
 from hullabaloo.model_selection.scoring import Yardstick
@@ -18,8 +18,9 @@ def score_quote(
     return menu.score(yardstick.chosen.reading, yardstick.chosen.tallies, mu=mu)
 
 
-def score_noise(quote: ScoreQuery) -> Noise:
+def score_noise(quote: Query) -> Noise:
     """The public facts by which an answer to it is read."""
+    assert isinstance(quote, ScoreQuery)
     facts = quote.facts
     inflation = 1.0 if facts.alike else facts.max_weight * facts.records_per_unit
     return Noise(quote.sigma, quote.records, quote.count_weight, inflation)

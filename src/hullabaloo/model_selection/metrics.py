@@ -10,6 +10,9 @@ from hullabaloo.losses.tallies import MIXED, Mixed, Moments, Tally
 from hullabaloo.model_selection.fraction import Measured, quotient
 from hullabaloo.model_selection.heard import Heard, Noise
 
+SLACK = 0.5
+"""Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Metric(ABC):
@@ -28,6 +31,11 @@ class Metric(ABC):
     def tallies(self) -> tuple[Tally, ...]:
         """What has to be added up for it."""
 
+    @property
+    def size(self) -> float:
+        """How many of the user's units lie between the worst and the best; 1 where it has no unit."""
+        return 1.0
+
     @abstractmethod
     def measure(self, heard: Heard, z: float) -> Measured:
         """The number with its interval at z standard errors, whatever was heard."""
@@ -43,7 +51,7 @@ class Mean(Metric):
     """The mean of a score.
 
     With v = 2s − 1: `T(x) = Σ w v − x N` is 0 in the mean at x = E v. Its privacy variance is `4σ² + x² Var N`; its sampling variance
-    `N (E v² − x²)` from the released mean square, one standard error of noise added, at most the `1 − x²` that any score
+    `N (E v² − x²)` from the released mean square, half a standard error of noise added, at most the `1 − x²` that any score
     in [−1, 1] has (Bhatia and Davis 2000); for a score of two values exactly that, x being the one at question (Wilson's interval).
     """
 
@@ -53,6 +61,12 @@ class Mean(Metric):
     def tallies(self) -> tuple[Tally, ...]:
         """The score's moments."""
         return (Moments(self.score),)
+
+    @property
+    def size(self) -> float:
+        """The largest score less the least."""
+        least, largest = self.score.bounds
+        return largest - least
 
     def measure(self, heard: Heard, z: float) -> Measured:
         """In the user's units."""
@@ -64,8 +78,7 @@ class Mean(Metric):
             sampling = (room * self._variance(float(sums[0]), float(sums[1]), number, noise.sigma), 0.0, 0.0)
         private = (4.0 * noise.sigma**2, 0.0, noise.number_variance)
         found = quotient(2.0 * float(sums[0]), number, private, sampling, z, -1.0, 1.0, 0.0)
-        least, largest = self.score.bounds
-        return found.scaled(0.5 * (least + largest), 0.5 * (largest - least))
+        return found.scaled(self.score.bounds[0] + 0.5 * self.size, 0.5 * self.size)
 
     @staticmethod
     def _variance(first: float, second: float, number: float, sigma: float) -> float:
@@ -73,13 +86,12 @@ class Mean(Metric):
             return 1.0
         mean = min(max(2.0 * first / number, -1.0), 1.0)
         spread = max(2.0 * second / number + 1.0 - mean**2, 0.0)
-        slack = 2.0 * sigma / number * math.sqrt(1.0 + 4.0 * mean**2)
+        slack = SLACK * 2.0 * sigma / number * math.sqrt(1.0 + 4.0 * mean**2)
         return min(spread + slack, 1.0 - mean**2)
 
     def foreseen(self, noise: Noise) -> float:
         """At the end of the range, where a noisy number of records matters most."""
-        least, largest = self.score.bounds
-        return 0.5 * (largest - least) * math.sqrt(4.0 * noise.sigma**2 + noise.number_variance) / noise.records
+        return 0.5 * self.size * math.sqrt(4.0 * noise.sigma**2 + noise.number_variance) / noise.records
 
 
 @final
@@ -88,8 +100,8 @@ class RSquared(Metric):
     """`1 − ρ`, `ρ = E(f − y)² / Var y`, both on y ∈ [−1, 1].
 
     `T(ρ) = A − ρB`, `A = Σw(f − y)²`, `B = Σwy² − (Σwy)²/N`, is 0 in the mean at the true ρ up to terms of order 1. Privacy variance: of A
-    and B to first order. Sampling variance: `N E((f − y)² − ρ(y − m)²)²`, its three moments from the released mixed moments, one
-    standard error of noise to the safe side, within Cauchy and Schwarz's and Jensen's bounds.
+    and B to first order. Sampling variance: `N E((f − y)² − ρ(y − m)²)²`, its three moments from the released mixed moments, half
+    a standard error of noise to the safe side, within Cauchy and Schwarz's and Jensen's bounds.
     """
 
     error: SquaredError
@@ -120,7 +132,7 @@ class RSquared(Metric):
             -4.0 * coupled * (1.0 + m**2),
             4.0 * var * (1.0 + 4.0 * m**2) + coupled * (1.0 + m**2) ** 2,
         )
-        unit, odd = 2.0 * sigma / number, 2.0 * sigma / (MIXED * number)
+        unit, odd = SLACK * 2.0 * sigma / number, SLACK * 2.0 * sigma / (MIXED * number)
         spread = min(max(bottom / number, 0.0), 1.0)
         p = min(max(ev2 + 2.0 * ev + 1.0, 0.0) + 3.0 * unit, 4.0)
         s = ey4 - 4.0 * m * ey3 + 6.0 * m**2 * ey2 - 3.0 * m**4

@@ -11,6 +11,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose
 from hullabaloo.model_selection.heard import Heard, Noise
+from hullabaloo.model_selection.metrics import Metric
 from hullabaloo.model_selection.reading import reading_of
 
 
@@ -53,10 +54,13 @@ class Yardstick:
     def _sign(self) -> float:
         return 1.0 if self.higher_is_better else -1.0
 
+    def _unit(self, metric: Metric) -> float:
+        return metric.size if len(self.chosen.metrics) > 1 else 1.0
+
     def read(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
-        """The metric in the user's units (the mean over targets); larger may be worse."""
+        """The metric in the user's units, of several targets the mean in units of their ranges; larger may be worse."""
         heard = Heard.split(answer, self.chosen.tallies, noise)
-        return float(np.mean([metric.measure(heard, 1.0).value for metric in self.chosen.metrics]))
+        return float(np.mean([metric.measure(heard, 1.0).value / self._unit(metric) for metric in self.chosen.metrics]))
 
     def oriented(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
         """The same with the sign by which larger is better."""
@@ -64,5 +68,5 @@ class Yardstick:
 
     def error(self, noise: Noise) -> float:
         """The privacy error of such a number, as far as public facts tell it."""
-        errors = [metric.foreseen(noise) for metric in self.chosen.metrics]
+        errors = [metric.foreseen(noise) / self._unit(metric) for metric in self.chosen.metrics]
         return float(np.linalg.norm(errors)) / len(errors)
