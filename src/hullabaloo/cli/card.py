@@ -17,6 +17,14 @@ def card(
         list[Path] | None,
         typer.Option("--out", metavar="FILE", help="Write .html (a page to show) or .json; may be repeated."),
     ] = None,
+    entry: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--entry",
+            metavar="FILE",
+            help="Also show what else was released from these records (bounds or an evaluation, JSON); may be repeated.",
+        ),
+    ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
@@ -28,7 +36,8 @@ def card(
         build.output(place, overwrite)
         if place.suffix.lower() not in {".html", ".json"}:
             raise InvalidParameter(f"A card is written as .html or .json, and {place.name!r} is neither. Rename it.")
-    made = report.card(build.model(build.existing(model, "saved model")))
+    entries = [report.entry_from_json(build.existing(path, "entry")) for path in entry or []]
+    made = report.card(build.model(build.existing(model, "saved model")), entries=entries)
     for place in places:
         if place.suffix.lower() == ".html":
             made.to_html(place)

@@ -2,6 +2,7 @@
 
 from hullabaloo.report.cards import Card, card, card_from_json, schema
 from hullabaloo.report.demonstration import error_against_epsilon_plot
+from hullabaloo.report.entries import entry_from_json
 from hullabaloo.report.plots import budget_plot, coefficient_plot, privacy_profile_plot, trade_off_plot
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "card",
     "card_from_json",
     "coefficient_plot",
+    "entry_from_json",
     "error_against_epsilon_plot",
     "privacy_profile_plot",
     "schema",

@@ -3,7 +3,7 @@
 import copy
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final
@@ -15,6 +15,7 @@ from hullabaloo.report.numbers import percent, up
 if TYPE_CHECKING:
     from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model.base import PrivateLinearModel
+    from hullabaloo.report.entries import Entry
 
 _SECTIONS = {
     "title": str, "private": bool, "not_private": str, "warnings": list, "model": dict, "plain": dict, "guarantee": dict,
@@ -67,6 +68,13 @@ class Card:
                 f"epsilon {up(stated['epsilon'])} at delta {up(stated['delta'])}, {stated['neighbours']}, {stated['unit_text']}; "
                 f"the best attacker guesses right at most {percent(stated['readings']['best_guess'])} of the time",
             ]
+        also = card.get("also")
+        if also is not None:
+            lines += [f"also released: {', '.join(one['title'] for one in also['entries'])}. {also['text']}"]
+            if also["together"] is not None:
+                lines += [
+                    f"together: epsilon {up(also['together']['epsilon'])} at delta {up(also['together']['delta'])}"
+                ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -79,11 +87,19 @@ class Card:
         return f'<iframe srcdoc="{inside}" sandbox="" style="width:100%;height:40rem;border:1px solid #888"></iframe>'
 
 
-def card(model: "PrivateLinearModel", *, ledger: "Ledger | str | None" = None, title: str | None = None) -> Card:
+def card(
+    model: "PrivateLinearModel",
+    *,
+    entries: "Sequence[Entry]" = (),
+    ledger: "Ledger | str | None" = None,
+    title: str | None = None,
+) -> Card:
     """The privacy card of a fitted model: what it guarantees, to whom, on what assumptions, and how to check it.
 
     Args:
         model: a fitted estimator of hullabaloo, or one read by `hb.load`; or a stream, whose card is that of its last release.
+        entries: what else was released from these records: private bounds, evaluations, a search. Each is shown with what it costs,
+            and with what all of it costs together.
         ledger: where the charge was recorded; by default where the model says. Read, never written.
         title: the card's title; by default the estimator, its target and the dataset's name.
 
@@ -102,7 +118,7 @@ def card(model: "PrivateLinearModel", *, ledger: "Ledger | str | None" = None, t
     """
     from hullabaloo.report.document import document
 
-    return Card(document(_estimator(model), ledger, title))
+    return Card(document(_estimator(model), ledger, title, entries))
 
 
 def card_from_json(path: str | Path) -> Card:

@@ -7,7 +7,7 @@ from typing import Any
 from hullabaloo.errors import HullabalooError
 from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.report import guarantee
+from hullabaloo.report import entries, guarantee
 from hullabaloo.report.numbers import up
 
 _TOLERANCE = 1e-9  # relative: another machine's special functions may differ in the last digits
@@ -48,13 +48,16 @@ def commands(statement: PrivacyStatement) -> list[dict[str, str]]:
 def problems(card: Mapping[str, Any]) -> tuple[str, ...]:
     """What on a card does not follow from its own event; empty when everything does.
 
-    Recomputes ε, μ, the readings and the guarantee for several records with this version's accountant.
+    Recomputes ε, μ, the readings, the guarantee for several records, and what other releases cost, with this version's accountant.
     """
     stated = card["guarantee"]
     if not card["private"]:
-        return (
-            () if stated["epsilon"] is None else ("The card says that it is not private, and yet states an epsilon.",)
+        lies = (
+            ["The card says that it is not private, and yet states an epsilon."]
+            if stated["epsilon"] is not None
+            else []
         )
+        return (*lies, *entries.problems(card, _close))
     try:
         event = event_from_dict(stated["event"])
         delta = float(stated["delta"])
@@ -65,13 +68,15 @@ def problems(card: Mapping[str, Any]) -> tuple[str, ...]:
             "groups": guarantee.groups(event, delta, [one["k"] for one in stated["groups"]]),
             "other_deltas": guarantee.other_deltas(event, delta),
         }
+        others = entries.problems(card, _close)
     except (HullabalooError, KeyError, TypeError, ValueError) as error:
         return (f"The event on the card cannot be priced: {error}",)
-    return tuple(
+    wrong = [
         f"The card says {name} = {stated.get(name)!r}, and its event gives {value!r}."
         for name, value in now.items()
         if not _close(stated.get(name), value)
-    )
+    ]
+    return (*wrong, *others)
 
 
 def _close(left: Any, right: Any) -> bool:

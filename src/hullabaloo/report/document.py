@@ -1,5 +1,6 @@
 """From a fitted model to the card's document: plain JSON values, nothing that the release does not already hold."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo._version import __version__
@@ -12,9 +13,10 @@ from hullabaloo.linear_model.structure_words import function_in_words
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.report import guarantee, words
+from hullabaloo.report import entries, guarantee, words
 from hullabaloo.report.checking import commands
 from hullabaloo.report.declared import domain_notes, domain_rows
+from hullabaloo.report.entries import Entry
 from hullabaloo.report.mechanism import queries
 from hullabaloo.report.methods import methods, sources
 from hullabaloo.report.released import WITHHELD, coefficients
@@ -44,7 +46,9 @@ _FORMS = {
 }
 
 
-def document(model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None) -> Document:
+def document(
+    model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None, others: Sequence[Entry] = ()
+) -> Document:
     """Every section of a card."""
     if not hasattr(model, "release_"):
         raise InvalidParameter(
@@ -54,14 +58,14 @@ def document(model: "PrivateLinearModel", ledger: Ledger | str | None, title: st
     statement = model.statement_
     readings = guarantee.readings(statement.event, statement.delta) if statement.private else None
     numbers, about = coefficients(model), _about(model)
-    rows, money = queries(statement), spending(model, ledger)
+    rows, money, also = queries(statement), spending(model, ledger), entries.section(statement, others)
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "title": title if title is not None else _title(statement, about),
         "private": statement.private,
         "not_private": statement.not_private,
-        "warnings": words.warnings(statement, readings) + _ledger_warnings(money),
+        "warnings": words.warnings(statement, readings) + entries.warnings(also) + _ledger_warnings(money),
         "model": {**about, "intervals": None if numbers is None else numbers["confidence"]},
         "plain": _plain(statement, readings),
         "guarantee": _guarantee(statement, readings),
@@ -70,6 +74,7 @@ def document(model: "PrivateLinearModel", ledger: Ledger | str | None, title: st
         "coefficients": numbers,
         "coefficients_text": "" if numbers is not None else WITHHELD,
         "ledger": money,
+        "also": also,
         "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain)} if model.domain else None,
         "check": commands(statement),
         "methods": methods(statement, {**about, "intervals": _interval_level(numbers)}, rows, money),

@@ -1,0 +1,195 @@
+"""Other releases on a card: what private bounds, an evaluation or a search said, and what all of them cost together."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.privacy import compose, epsilon_of, event_from_dict
+from hullabaloo.release import NOT_PRIVATE, PrivacyStatement
+from hullabaloo.report import words
+from hullabaloo.report.guarantee import finite
+
+Document = dict[str, Any]
+_KEYS = {"title", "lines", "table"}
+
+
+class Entry(Protocol):
+    """What a card can hold beside a model: `hb.PrivateBounds`, `hb.Evaluation`, a search."""
+
+    @property
+    def statement(self) -> PrivacyStatement: ...  # noqa: D102
+    def card_entry(self) -> Document: ...  # noqa: D102
+
+
+def entry_from_json(path: str | Path) -> Any:
+    """Read an entry of a card that its `save` wrote: private bounds or an evaluation.
+
+    Raises:
+        InvalidParameter: the file is none.
+    """
+    from hullabaloo.bounds import PrivateBounds
+    from hullabaloo.model_selection.evaluated import FORMAT, Evaluation
+
+    kinds: dict[str, Any] = {PrivateBounds.FORMAT: PrivateBounds, FORMAT: Evaluation}
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(f"{path} cannot be read as JSON ({type(error).__name__}). Check the path.") from error
+    kind = kinds.get(str(found.get("format"))) if isinstance(found, dict) else None
+    if kind is None:
+        raise InvalidParameter(
+            f"{path} is JSON, but nothing that can stand on a card beside a model. Pass what PrivateBounds.save or Evaluation.save wrote."
+        )
+    try:
+        return kind.from_dict(found)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, HullabalooError):
+            raise
+        raise InvalidParameter(
+            f"{path} was changed or cut off after it was written; restore the original file."
+        ) from error
+
+
+def section(statement: PrivacyStatement, entries: Iterable[Entry]) -> Document | None:
+    """The section "Also released from these records"; None without entries."""
+    found: list[Document] = []
+    seen, counted = [statement], [statement]
+    for entry in entries:
+        about = _statement(entry)
+        note = _note(statement, about, seen)
+        seen.append(about)
+        if not note:
+            counted.append(about)
+        found.append({**_shown(entry, about), "counted": not note, "note": note})
+    if not found:
+        return None
+    return {"entries": found, "together": _together(counted), "text": _text(statement, counted)}
+
+
+def warnings(also: Document | None) -> list[dict[str, str]]:
+    """What has to be read first about the entries."""
+    return [
+        {
+            "kind": "not-private",
+            "head": "NOT PRIVATE",
+            "text": f"{one['title']}, which this card mentions as well, has no privacy guarantee, so nothing bounds what all of it reveals.",
+        }
+        for one in (also["entries"] if also else [])
+        if not one["private"]
+    ]
+
+
+def problems(card: Mapping[str, Any], close: Any) -> tuple[str, ...]:
+    """What of the entries does not follow from their events."""
+    also = card.get("also")
+    if not also:
+        return ()
+    wrong = []
+    events = [event_from_dict(card["guarantee"]["event"])]
+    for one in also["entries"]:
+        event = event_from_dict(one["event"])
+        if one["counted"]:
+            events.append(event)
+        now = finite(epsilon_of(event, one["delta"])) if one["private"] else None
+        if not close(one["epsilon"], now):
+            wrong.append(
+                f"The card says epsilon = {one['epsilon']!r} of {one['title']!r}, and its event gives {now!r}."
+            )
+    together = also["together"]
+    if together is not None:
+        now = finite(epsilon_of(compose(*events), together["delta"]))
+        if not close(together["epsilon"], now) or together["releases"] != len(events):
+            wrong.append(
+                f"The card says epsilon = {together['epsilon']!r} of all together, and their events give {now!r}."
+            )
+    return tuple(wrong)
+
+
+def _statement(entry: Any) -> PrivacyStatement:
+    statement = getattr(entry, "statement", getattr(entry, "statement_", None))
+    if not isinstance(statement, PrivacyStatement) or not callable(getattr(entry, "card_entry", None)):
+        raise InvalidParameter(
+            f"An entry of a card was given as a {type(entry).__name__}, which carries no privacy statement or cannot say what belongs on a "
+            "card. Pass private bounds, an evaluation or a search, as hb.private_bounds, hb.evaluate and hb.PrivateSearchCV give them."
+        )
+    return statement
+
+
+def _shown(entry: Entry, statement: PrivacyStatement) -> Document:
+    """An entry as JSON values. One without privacy has none of its numbers on a card."""
+    said = dict(entry.card_entry())
+    if set(said) != _KEYS:
+        raise InvalidParameter(
+            f"The entry of a card {type(entry).__name__} gave has the fields {sorted(said)}; there are {sorted(_KEYS)}."
+        )
+    private, table = statement.private, said["table"]
+    withheld = [] if private else [f"{NOT_PRIVATE[statement.not_private]}; its numbers are left out of this card"]
+    return {
+        "title": str(said["title"]),
+        "lines": [str(line) for line in said["lines"]] if private else withheld,
+        "table": None if table is None or not private else _cells(table),
+        "private": private,
+        "epsilon": finite(statement.epsilon()) if private else None,
+        "delta": statement.delta if private else None,
+        "budget_text": words.budget_text(statement.budget),
+        "relation_text": words.relation_text(statement),
+        "dataset": statement.dataset,
+        "charge": statement.charge,
+        "made": statement.made,
+        "event": statement.event.to_dict() if statement.not_private != "epsilon" else {"kind": "not-private"},
+    }
+
+
+def _cells(table: Mapping[str, Any]) -> Document:
+    return {
+        "head": [str(cell) for cell in table["head"]],
+        "body": [[str(cell) for cell in line] for line in table["body"]],
+    }
+
+
+def _note(model: PrivacyStatement, other: PrivacyStatement, seen: Sequence[PrivacyStatement]) -> str:
+    """Why a release is not added to the total; "" where it is."""
+    if any(_same(other, one) for one in seen):
+        return "It is the same release as one above, so its cost is counted once."
+    if None not in (model.dataset, other.dataset) and (model.ledger, model.dataset) != (other.ledger, other.dataset):
+        return f"It was charged to another dataset, {other.dataset!r}, so its cost is not added to this model's."
+    if (model.neighbours, model.unit) != (other.neighbours, other.unit):
+        return "It protects something else (another relation or unit), so its cost and this model's do not add up to one number."
+    return ""
+
+
+def _same(one: PrivacyStatement, other: PrivacyStatement) -> bool:
+    charges = [(each.ledger, each.dataset, each.charge) for each in (one, other)]
+    if one.charge is not None or other.charge is not None:
+        return charges[0] == charges[1]
+    return one.to_dict() == other.to_dict()
+
+
+def _together(counted: Sequence[PrivacyStatement]) -> Document | None:
+    """All of them composed, at the largest δ at which one of them is quoted."""
+    if len(counted) < 2 or not all(one.private for one in counted):
+        return None
+    event, delta = compose(*(one.event for one in counted)), max(one.delta for one in counted)
+    mu = event.gdp_mu()
+    return {
+        "releases": len(counted),
+        "epsilon": finite(epsilon_of(event, delta)),
+        "delta": delta,
+        "mu": None if mu is None else finite(mu),
+    }
+
+
+def _text(model: PrivacyStatement, counted: Sequence[PrivacyStatement]) -> str:
+    if len(counted) < 2:
+        return "Nothing of it adds to the cost of this model."
+    if not all(one.private for one in counted):
+        return "Not all of it is private, so nothing bounds what all of it together reveals about a person."
+    known = all(one.dataset is not None for one in counted)
+    where = (
+        f"All are charged to dataset {model.dataset!r}."
+        if known
+        else "Not all are recorded: whether they are about the same records is for their owner to say. If they are, this is what they cost together."
+    )
+    return f"{where} Somebody who sees the model and everything in this section learns at most this about a person."
