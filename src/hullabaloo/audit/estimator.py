@@ -8,6 +8,7 @@ from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.scene import hardest, staged
+from hullabaloo.audit.subject import Subject
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Calibration
@@ -57,21 +58,21 @@ def audit(
     _check(estimator, runs, confidence, method)
     key = TestKey(test_key) if isinstance(test_key, bytes) else test_key
     begun = time.perf_counter()
-    scene = staged(estimator, canary) if canary else hardest(estimator, n_features or 2)
-    evidence = Evidence(scene, "released" if scene.opaque else method)
+    subject = _subject(estimator, canary, n_features or 2)
+    evidence = Evidence(subject, "released" if subject.opaque else method)
     count = runs + runs % 2
     for run in range(count):
         evidence.add(run % 2, None if key is None else key.derive(run))
         if progress is not None:
             progress()
-    prepared, bounds = scene.stage.prepared, evidence.bounds(1.0 - confidence)
+    bounds = evidence.bounds(1.0 - confidence)
     return AuditReport(
-        estimator=scene.name,
-        solver=prepared.plan.solver,
-        neighbours=str(prepared.task.neighbours),
-        unit=prepared.task.terms.unit,
-        records=prepared.problem.records,
-        canary=scene.canary.words,
+        estimator=subject.name,
+        solver=subject.solver,
+        neighbours=str(subject.neighbours),
+        unit=subject.unit,
+        records=subject.records,
+        canary=subject.words,
         method=evidence.method,
         runs=count,
         seconds=time.perf_counter() - begun,
@@ -85,15 +86,30 @@ def audit(
         errors=bounds.errors,
         checks=evidence.checks(),
         faults=evidence.faults(),
-        notes=_notes(estimator, scene.opaque),
+        notes=_notes(estimator, subject.opaque),
     )
+
+
+def _subject(estimator: Any, canary: Canary | None, width: int) -> Subject:
+    from hullabaloo.streaming.base import PrivateStream
+
+    if isinstance(estimator, PrivateStream):
+        from hullabaloo.audit.stream_subject import of_stream
+
+        if canary is not None:
+            raise InvalidParameter(
+                "A canary was passed to the audit of a stream, which makes two streams of its own: leave canary out."
+            )
+        return of_stream(estimator, width)
+    return staged(estimator, canary) if canary else hardest(estimator, width)
 
 
 def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
     """Refuse what cannot be audited."""
     from hullabaloo.linear_model import PrivateLinearModel
+    from hullabaloo.streaming.base import PrivateStream
 
-    if not isinstance(estimator, PrivateLinearModel) or isinstance(estimator, type):
+    if not isinstance(estimator, PrivateLinearModel | PrivateStream) or isinstance(estimator, type):
         raise InvalidParameter(
             f"An audit was asked of a {type(estimator).__name__}. It runs one of Hullabaloo's estimators on tables of its own: pass one that "
             "has a budget and a domain, such as hb.Ridge(budget=…, domain=…)."
@@ -118,7 +134,7 @@ def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:
     notes = []
     if estimator.ledger is not None:
         notes.append("The audit ran on tables of its own, apart from the ledger: nothing was charged")
-    if Calibration.parse(estimator.calibration) is Calibration.PAPER:
+    if Calibration.parse(getattr(estimator, "calibration", "exact")) is Calibration.PAPER:
         notes.append("The claim that is audited is what the paper's noise really gives, not what the paper says of it")
     if opaque:
         notes.append(

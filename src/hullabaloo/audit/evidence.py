@@ -9,9 +9,9 @@ import numpy as np
 from hullabaloo.audit.bounds import Errors, best_threshold, direction, epsilon_at
 from hullabaloo.audit.checks import ALARM, Check, Noise
 from hullabaloo.audit.heard import Array
-from hullabaloo.audit.scene import Scene
+from hullabaloo.audit.subject import Subject
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Event, GaussianEvent, compose, epsilon_of
+from hullabaloo.privacy import Event, GaussianEvent, epsilon_of
 
 SLACK = 1e-6
 """Relative: near-noiseless answers are known to about 1e-8 of the noise."""
@@ -30,10 +30,9 @@ class Bounds:
 class Evidence:
     """The runs of one audit."""
 
-    def __init__(self, scene: Scene, method: str) -> None:
-        self.scene, self.method = scene, method
-        self.claim: Event = scene.stage.prepared.plan.event
-        budget = scene.stage.prepared.budget
+    def __init__(self, subject: Subject, method: str) -> None:
+        self.subject, self.method = subject, method
+        self.claim, budget = subject.claim, subject.budget
         self.delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
         self.epsilon = epsilon_of(self.claim, self.delta)
         self.mu = self.claim.gdp_mu()
@@ -45,9 +44,9 @@ class Evidence:
     def add(self, truth: int, key: TestKey | None) -> None:
         """Take one run of table number `truth`."""
         if self.method == "released":
-            self._scores[truth].append(self.scene.released(truth, key))
+            self._scores[truth].append(self.subject.released(truth, key))
             return
-        log = self.scene.stage.run(truth, key).log
+        log = self.subject.log(truth, key)
         self._noise.add(log)
         self._scores[truth].append(np.array([math.fsum(answer.loss for answer in log)]))
         self._rho.append(math.fsum(answer.rho for answer in log))
@@ -95,17 +94,15 @@ class Evidence:
             f"the answers {name!r} about the two tables are {realised:.4g} apart, and their event allows {allowed:.4g}"
             for name, (realised, allowed) in self._beyond.items()
         ]
-        rho, plan = self.claim.zcdp_rho(), self.scene.stage.prepared.plan
+        rho = self.claim.zcdp_rho()
         if self._rho and rho is not None and max(self._rho) > rho * (1.0 + SLACK):
             much = math.sqrt(2.0 * max(self._rho))
             found.append(
                 f"all answers together are {much:.4g} apart, and the plan's event allows {math.sqrt(2.0 * rho):.4g}"
             )
-        parts = compose(*(compose(quote.event, count=quote.count) for quote in plan.quotes))
-        if epsilon_of(parts, self.delta) > self.epsilon * (1.0 + SLACK):
-            found.append(
-                f"the plan's answers cost epsilon {epsilon_of(parts, self.delta):.4g} together, and {self.epsilon:.4g} is claimed"
-            )
+        together = epsilon_of(self.subject.parts, self.delta)
+        if together > self.epsilon * (1.0 + SLACK):
+            found.append(f"the plan's answers cost epsilon {together:.4g} together, and {self.epsilon:.4g} is claimed")
         found += [
             f"the noise is not what is stated ({check.name}: {check.words})"
             for check in self.checks()

@@ -1,5 +1,6 @@
 """An estimator on a canary: planned once, both tables encoded once; and the canary that it suffers most from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -7,11 +8,12 @@ import numpy as np
 
 from hullabaloo.audit import canary as canaries
 from hullabaloo.audit.canary import Canary
-from hullabaloo.audit.heard import Array
+from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.transcript import Stage
 from hullabaloo.errors import HullabalooError
 from hullabaloo.fit import answer, prepare
 from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Event, Neighbours, compose
 
 TRIALS = 4
 _APART = TestKey(bytes(32)).derive("canaries are chosen under noise of their own")
@@ -38,6 +40,50 @@ class Scene:
         keyed = replace(prepared, task=replace(prepared.task, key=key))
         return np.ravel(answer(keyed, self.stage.tables[truth], None).theta)
 
+    def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
+        """What the answers of one fit of table number `truth` tell."""
+        return self.stage.run(truth, key).log
+
+    @property
+    def solver(self) -> str:
+        """The plan's."""
+        return self.stage.prepared.plan.solver
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation."""
+        return self.stage.prepared.task.neighbours
+
+    @property
+    def unit(self) -> str:
+        """The unit of privacy."""
+        return self.stage.prepared.task.terms.unit
+
+    @property
+    def records(self) -> int:
+        """The public number of records."""
+        return self.stage.prepared.problem.records
+
+    @property
+    def words(self) -> str:
+        """How the tables differ."""
+        return self.canary.words
+
+    @property
+    def claim(self) -> Event:
+        """What the plan says that it costs."""
+        return self.stage.prepared.plan.event
+
+    @property
+    def parts(self) -> Event:
+        """What its answers cost together."""
+        return compose(*(compose(quote.event, count=quote.count) for quote in self.stage.quotes))
+
+    @property
+    def budget(self) -> Budget:
+        """What the fit declares."""
+        return self.stage.prepared.budget
+
     @property
     def opaque(self) -> bool:
         """Whether an answer's law is not known in closed form."""
@@ -49,7 +95,7 @@ class Scene:
         if self.opaque:
             found = [self.released(*run) for run in runs]
             return float(np.mean([np.sum((a - b) ** 2) for a, b in zip(found[::2], found[1::2], strict=True)]))
-        return float(np.mean([sum(answer.rho for answer in self.stage.run(*run).log) for run in runs]))
+        return float(np.mean([sum(answer.rho for answer in self.log(*run)) for run in runs]))
 
 
 def staged(estimator: Any, canary: Canary) -> Scene:

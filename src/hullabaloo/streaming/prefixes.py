@@ -34,7 +34,7 @@ class PrefixProcess(Process):
 
     def __init__(self, task: Task, refits: Refits) -> None:
         self.schedule = refits.schedule
-        self._task, self._refits = task, refits
+        self.task, self.refits = task, refits
         self._parts: list[Rows] = []
         self._position = 0
         self._release: Release | None = None
@@ -45,17 +45,17 @@ class PrefixProcess(Process):
     @property
     def event(self) -> Event:
         """What all fits up to the horizon cost together."""
-        return self._refits.event
+        return self.refits.event
 
     @property
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on."""
-        task, problem = self._task, self._refits.fits[0].problem
+        task, problem = self.task, self.refits.fits[0].problem
         facts = {
             "format": FORMAT,
             "what": task.what,
             "domain": task.domain.to_dict(),
-            "columns": list(self._refits.fits[0].encoding.facts.columns),
+            "columns": list(self.refits.fits[0].encoding.facts.columns),
             "budget": task.budget.to_dict(),
             "neighbours": str(task.neighbours),
             "calibration": str(task.calibration),
@@ -64,7 +64,7 @@ class PrefixProcess(Process):
             "constraint": None if problem.constraint is None else problem.constraint.to_dict(),
             "penalty": task.penalty.to_dict(),
             "schedule": self.schedule.to_dict(),
-            "fits": [fit.plan.event.to_dict() for fit in self._refits.fits],
+            "fits": [fit.plan.event.to_dict() for fit in self.refits.fits],
             "test_key": task.key is not None,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()
@@ -115,7 +115,7 @@ class PrefixProcess(Process):
         self._parts = [Rows(_read(arrays), arrays["Y"], arrays.get("weight"), arrays.get("offset"))] if arrays else []
 
     def _fit(self, step: int) -> None:
-        fit, before, rows = self._refits.fits[step - 1], self._release, self._rows()
+        fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
         assert rows is not None
         onward = before is not None and corrects(fit)
         if onward:
@@ -132,7 +132,7 @@ class PrefixProcess(Process):
 
     def _statement(self, alone: PrivacyStatement) -> PrivacyStatement:
         """Of all fits together, in place of the one fit's."""
-        return replace(alone, event=self.event, budget=self._task.budget, records=self._horizon, horizon=self._horizon)
+        return replace(alone, event=self.event, budget=self.task.budget, records=self._horizon, horizon=self._horizon)
 
     @property
     def _horizon(self) -> int:
