@@ -7,7 +7,7 @@ from typing import Any
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.report import AuditReport
-from hullabaloo.audit.scene import hardest, staged
+from hullabaloo.audit.scene import hardest, solver_of, staged
 from hullabaloo.audit.subject import Subject
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
@@ -23,6 +23,7 @@ def audit(
     confidence: float = 0.95,
     method: str = "transcript",
     canary: Canary | None = None,
+    n: int | None = None,
     n_features: int | None = None,
     test_key: TestKey | bytes | None = None,
     progress: Callable[[], None] | None = None,
@@ -41,6 +42,8 @@ def audit(
             coefficients are seen (a black box: half of the runs choose the score, the others are judged). Objective
             perturbation, whose answer has no simple law, is always seen as a black box.
         canary: the two tables; the worst of a public family (`canary.py`), found by a few runs beforehand, if left out.
+        n: how many records the fit is meant for, by which solver="auto" chooses (else the domain's `records`, or 1000); the canary tables
+            hold a few.
         n_features: number of columns where the domain is a row norm only (else 2).
         test_key: fixes the noise, for tests.
         progress: called after every run.
@@ -58,7 +61,7 @@ def audit(
     _check(estimator, runs, confidence, method)
     key = TestKey(test_key) if isinstance(test_key, bytes) else test_key
     begun = time.perf_counter()
-    subject = _subject(estimator, canary, n_features or 2)
+    subject = _subject(estimator, canary, n_features or 2, n)
     evidence = Evidence(subject, "released" if subject.opaque else method)
     count = runs + runs % 2
     for run in range(count):
@@ -90,7 +93,7 @@ def audit(
     )
 
 
-def _subject(estimator: Any, canary: Canary | None, width: int) -> Subject:
+def _subject(estimator: Any, canary: Canary | None, width: int, records: int | None) -> Subject:
     from hullabaloo.streaming.base import PrivateStream
 
     if isinstance(estimator, PrivateStream):
@@ -101,7 +104,8 @@ def _subject(estimator: Any, canary: Canary | None, width: int) -> Subject:
                 "A canary was passed to the audit of a stream, which makes two streams of its own: leave canary out."
             )
         return of_stream(estimator, width)
-    return staged(estimator, canary) if canary else hardest(estimator, width)
+    solver = solver_of(estimator, width, records)
+    return staged(estimator, canary, solver) if canary else hardest(estimator, width, solver)
 
 
 def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:

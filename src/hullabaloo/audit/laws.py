@@ -1,14 +1,18 @@
 """Laws that a transcript's likelihood does not hold: how often each choice comes, and the perturbed minimiser of one coefficient."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.audit.heard import Heard
+from hullabaloo.curator import PerturbedMinimizerQuery
+from hullabaloo.data import Rows
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import NoPenalty
 
 Array = npt.NDArray[np.float64]
 Elementwise = Callable[[Array, Array], Array]
@@ -61,6 +65,20 @@ class PerturbedLaw:
     clip: float
     ridge: float
     sigma: float
+
+    @classmethod
+    def of(cls, query: PerturbedMinimizerQuery, tables: Sequence[Rows]) -> "PerturbedLaw | None":
+        """The law for two encoded tables; None where there is more than one coefficient, a set, a penalty, a weight or an offset."""
+        plain = query.facts.width == 1 and query.feasible is None and isinstance(query.penalty, NoPenalty)
+        if not plain or any(rows.weight is not None or rows.offset is not None for rows in tables):
+            return None
+        first, second = (np.column_stack([rows.X, rows.Y[:, :1]]) for rows in tables)
+        loss = query.loss
+        return cls((first, second), loss.derivative, loss.second_derivative, query.clip, query.ridge, query.sigma)
+
+    def heard(self, name: str, theta: float, truth: int) -> Heard:
+        """The minimiser as an answer: how far apart the laws are has no simple measure, the noise that was drawn is normal."""
+        return Heard(name, self.log_ratio(theta), 0.0, 0.0, 0.0, np.array([self.drawn(theta, truth)]))
 
     def drawn(self, theta: float, which: int) -> float:
         """b in units of its standard deviation, if `which` was the table."""

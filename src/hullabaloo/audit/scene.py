@@ -1,6 +1,6 @@
 """An estimator on a canary: planned once, both tables encoded once; and the canary that it suffers most from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -9,13 +9,20 @@ import numpy as np
 from hullabaloo.audit import canary as canaries
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit.laws import PerturbedLaw
 from hullabaloo.audit.transcript import Stage
+from hullabaloo.curator import PerturbedMinimizerQuery
+from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError
-from hullabaloo.fit import answer, prepare
+from hullabaloo.fit import Task, answer, prepare
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours, compose
+from hullabaloo.solvers import Solver
+from hullabaloo.solvers.separate_targets import SeparateTargetsSolver
 
-TRIALS = 4
+TRIALS = 3
+USUAL = 1000
+"""Records of a fit whose number nobody said."""
 _APART = TestKey(bytes(32)).derive("canaries are chosen under noise of their own")
 
 
@@ -87,7 +94,9 @@ class Scene:
     @property
     def opaque(self) -> bool:
         """Whether an answer's law is not known in closed form."""
-        return any(quote.name == "perturbed_minimizer" for quote in self.stage.quotes)
+        stage = self.stage
+        perturbed = [quote for quote in stage.quotes if isinstance(quote, PerturbedMinimizerQuery)]
+        return any(PerturbedLaw.of(quote, stage.tables) is None for quote in perturbed)
 
     def strength(self) -> float:
         """How far apart the tables are for this estimator, larger being worse, from a few runs."""
@@ -98,37 +107,54 @@ class Scene:
         return float(np.mean([sum(answer.rho for answer in self.log(*run)) for run in runs]))
 
 
-def staged(estimator: Any, canary: Canary) -> Scene:
+def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Scene:
     """An estimator, without its ledger and key, planned for a canary's tables."""
-    apart = {"ledger": None, "dataset": None, "test_key": None, "domain": canary.domain}
-    model = type(estimator)(**{**estimator.get_params(deep=False), **apart})
+    model = _apart(estimator, canary.domain)
     domain, scale, exposure = model._declared()
     tables = [canary.table(which) for which in (0, 1)]
     options = {"fit_intercept": bool(model.fit_intercept), "scale": scale, "exposure": exposure}
     encoding = domain.encoding_for(**tables[0], **options)
-    task = model._task(encoding)
+    task = replace(model._task(encoding), solver=solver)
     prepared = prepare(task, encoding, len(tables[0]["table"]) if task.terms.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
     return Scene(type(model).__name__, canary, Stage(prepared, (first, second)))
 
 
-def hardest(estimator: Any, width: int) -> Scene:
+def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
+    """The solver that a fit of so many records is given: what "auto" chooses for a table of a few is not what is to be audited."""
+    if estimator.solver != "auto":
+        named: str | Solver = estimator.solver
+        return named
+    model = _apart(estimator, estimator.domain)
+    task, encoding = _public(model, width)
+    count = (records or model.domain.records or USUAL) if task.terms.count_is_public else None
+    chosen = prepare(task, encoding, count).solver
+    return chosen.solver if isinstance(chosen, SeparateTargetsSolver) else chosen
+
+
+def hardest(estimator: Any, width: int, solver: str | Solver) -> Scene:
     """The estimator on the canary that realises most: the best pair of records, then its best surroundings."""
-    relation = estimator._task(_plain(estimator, width)).neighbours
-    best = _best(estimator, canaries.pairs(estimator.domain, relation, width))
-    return _best(estimator, canaries.surroundings(best.canary, width), best)
+    relation = _public(_apart(estimator, estimator.domain), width)[0].neighbours
+    best = _best(estimator, canaries.pairs(estimator.domain, relation, width), solver)
+    return _best(estimator, canaries.surroundings(best.canary, width), solver, best)
 
 
-def _plain(estimator: Any, width: int) -> Any:
-    return estimator._encoding(None, None if estimator.domain.features else width)
+def _apart(estimator: Any, domain: Domain) -> Any:
+    others = {"ledger": None, "dataset": None, "test_key": None, "domain": domain}
+    return type(estimator)(**{**estimator.get_params(deep=False), **others})
 
 
-def _best(estimator: Any, tried: Any, best: Scene | None = None) -> Scene:
+def _public(model: Any, width: int) -> tuple[Task, Encoding]:
+    encoding = model._encoding(None, None if model.domain.features else width)
+    return model._task(encoding), encoding
+
+
+def _best(estimator: Any, tried: Iterable[Canary], solver: str | Solver, best: Scene | None = None) -> Scene:
     most = best.strength() if best else -1.0
     refused: HullabalooError | None = None
     for canary in tried:
         try:
-            scene = staged(estimator, canary)
+            scene = staged(estimator, canary, solver)
             found = scene.strength()
         except HullabalooError as error:  # too few records for this solver, say
             refused = error

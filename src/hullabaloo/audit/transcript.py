@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hullabaloo.audit import heard
 from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit.laws import PerturbedLaw
 from hullabaloo.curator import Curator
 from hullabaloo.curator.choice import Choice, exact_scores
 from hullabaloo.curator.columns import chosen_columns
@@ -243,10 +244,12 @@ class Listener:
         return self._chosen(query, found, theta, excluded, within)
 
     def perturbed_minimizer(self) -> Array:
-        """A law without a closed form: what it tells is left to black-box audits."""
-        query = self._quote(PerturbedMinimizerQuery)
-        self.log.append(Heard(query.name, math.nan, math.nan, math.nan, math.nan))
-        return self._curator.perturbed_minimizer()
+        """Of one coefficient the law is known; what others tell is left to black-box audits."""
+        query, found = self._quote(PerturbedMinimizerQuery), self._curator.perturbed_minimizer()
+        law = PerturbedLaw.of(query, self._stage.tables)
+        unknown = Heard(query.name, math.nan, math.nan, math.nan, math.nan)
+        self.log.append(law.heard(query.name, float(found[0]), self._truth) if law else unknown)
+        return found
 
     # ---- the same for all --------------------------------------------------------------------------------------------
 
