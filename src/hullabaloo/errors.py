@@ -81,3 +81,7 @@ class TestKeyRefused(LedgerError):
 
 class StateError(HullabalooError, RuntimeError):
     """A stream's state file cannot be used: in use, damaged, foreign, outdated, readable by others, or not written."""
+
+
+class NotPrivateWarning(UserWarning):
+    """A number was computed from records without noise: it is the caller's to look at, and not to be released."""

@@ -16,6 +16,8 @@ from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, No
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import CLASSIFIERS, FEATURES, domain_for, table
 
+pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
+
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(2.0, 1e-7)
 THREE = hb.Domain(features=FEATURES, classes={"ward": ["a", "b", "c"]}, indicators=False)

@@ -11,6 +11,8 @@ from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import FEATURES, domain_for, table
 
+pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
+
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(2.0, 1e-7)
 EXPOSED = hb.Domain(features={**FEATURES, "years": (0.25, 8.0)}, target={"events": (0, 60)}, indicators=False)

@@ -14,6 +14,8 @@ from hullabaloo.linear_model.groups import column_groups
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import FEATURES, table
 
+pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
+
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(2.0, 1e-7)
 FREE = hb.Budget(math.inf)

@@ -13,6 +13,8 @@ from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import CLASSIFIERS
 
+pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
+
 KEY = TestKey(bytes(range(32)))
 PREPARED: dict[str, Any] = {"row_norm": 5.0, "weight": ("weight", 10.0)}
 NUMBERS = hb.Domain(**PREPARED, target=(-3, 3))

@@ -24,6 +24,8 @@ from hullabaloo.linear_model.structure_words import function_in_words, structure
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import FEATURES, table
 
+pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
+
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(2.0, 1e-7)
 FREE = hb.Budget(math.inf)
@@ -335,7 +337,7 @@ def test_a_release_of_moments_serves_other_structures() -> None:
     model = hb.StructuredSparseRegression(
         structure="intervals", strength=0.02, budget=BUDGET, domain=DOMAIN, solver="moments", test_key=KEY
     ).fit(frame)
-    assert "A penalty with corners" in model.summary().note
+    assert "whatever noise, a set or a penalty made of the coefficients" in model.summary().note
     other = model.refit(penalty=hb.SubmodularPenalty(hb.BoundedCardinality(1), 0.02))
     assert "BoundedCardinality (bound 1)" in other.summary().note
     assert other.release_.statement == model.release_.statement

@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 import hullabaloo as hb
 from hullabaloo.noise import TestKey
 
+pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
+
 DOMAIN = hb.Domain(row_norm=5.0, weight=("weight", 10.0), target=(-3, 3))
 """Prepared matrices: the checks make up tables of any width."""
 

@@ -134,7 +134,7 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
         return np.asarray(self._fitted().decision_function(self._prepared(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The estimator's score; no noise is added, so it is not covered by the guarantee."""
+        """The estimator's score, *not private*: no noise is added, and a warning says so. `hb.evaluate` gives a private one."""
         return float(self._fitted().score(self._prepared(X), y, sample_weight))
 
     @property
