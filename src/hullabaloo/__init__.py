@@ -54,6 +54,7 @@ _EXPORTS = {
     "PoissonRegressor": "linear_model",
     "Polytope": "geometry",
     "PreconditionedGradientSolver": "solvers",
+    "PrivateSearchCV": "model_selection",
     "PrivateBounds": "bounds",
     "QuantileRegressor": "linear_model",
     "Ridge": "linear_model",
@@ -78,7 +79,7 @@ _EXPORTS = {
     "private_bounds": "bounds",
     "private_pipeline": "linear_model",
 }
-_MODULES = ("report", "streaming")
+_MODULES = ("model_selection", "report", "streaming")
 
 __all__ = [
     "BoundedCardinality",
@@ -126,6 +127,7 @@ __all__ = [
     "PoissonRegressor",
     "Polytope",
     "PreconditionedGradientSolver",
+    "PrivateSearchCV",
     "PrivateBounds",
     "QuantileRegressor",
     "Ridge",
@@ -147,6 +149,7 @@ __all__ = [
     "evaluate",
     "load",
     "mirror_descent",
+    "model_selection",
     "plan",
     "private_bounds",
     "private_pipeline",
@@ -217,7 +220,7 @@ if TYPE_CHECKING:
         Squared,
         SquaredTargets,
     )
-    from hullabaloo.model_selection import evaluate
+    from hullabaloo.model_selection import PrivateSearchCV, evaluate
     from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
     from hullabaloo.solvers import (

@@ -20,6 +20,7 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
 from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.parameters import check_types, declared
+from hullabaloo.linear_model.predictions import predict_interval
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.linear_model.refit import refit
 from hullabaloo.linear_model.regularisation import chosen
@@ -67,7 +68,8 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
         classes_: a classifier's declared classes, in their natural order.
 
     `score`, scikit-learn's R² or accuracy, compares predictions with records and adds no noise: what it gives is not
-    covered by the guarantee, and neither is what `cross_val_score` gives, whose every fit is a release of its own.
+    covered by the guarantee, as an `hb.errors.NotPrivateWarning` says each time, and neither is what `cross_val_score` gives, whose
+    every fit is a release of its own besides. `hb.evaluate` measures a model privately, with intervals.
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -190,10 +192,34 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
         check_is_fitted(self, "release_")
         return refit(self, features=features, constraint=constraint, penalty=penalty)
 
-    def summary(self, *, confidence: float = 0.95) -> Summary:
-        """Coefficients with standard errors, split into sampling and privacy noise, and intervals."""
+    def summary(self, *, confidence: float = 0.95, method: str = "auto") -> Summary:
+        """Coefficients with standard errors, split into sampling and privacy noise, and intervals.
+
+        Args:
+            confidence: the level of the intervals.
+            method: "auto", from the released moments where there are any; or "bootstrap", which carries the same plan out on synthetic
+                tables like the released model, some hundred times.
+        """
         check_is_fitted(self, "release_")
-        return summarise(self, confidence)
+        return summarise(self, confidence, method)
+
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean", method: str = "auto") -> Array:
+        """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2).
+
+        Args:
+            X: rows, as for `predict`.
+            confidence: the level of the intervals.
+            kind: "mean", for the expected target, of classifiers the probability of each target's class; or "observation", for one more
+                record's target (squared losses), by its residual variance, taken as normal.
+            method: as for `summary`.
+
+        NaN where noise leaves an interval without an end.
+
+        Raises:
+            NotReleased: the release tells no intervals; the message says what would.
+        """
+        check_is_fitted(self, "release_")
+        return predict_interval(self, X, confidence=confidence, kind=kind, method=method)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn pipeline that predicts the same: the domain's encoding, then a plain linear model."""

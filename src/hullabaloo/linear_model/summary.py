@@ -4,18 +4,14 @@ import html
 import math
 import textwrap
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from hullabaloo.data import Encoding
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ElasticNetPenalty, L1Penalty, NoPenalty, Penalty
 from hullabaloo.linear_model.frames import dataframe
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.intervals import Inference, check_confidence, inference, tell
 from hullabaloo.losses import Squared
 
 if TYPE_CHECKING:
@@ -26,11 +22,19 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One coefficient, in the user's units; an error or bound that the release cannot tell is NaN."""
+    """One coefficient, in the user's units; what the release cannot tell is NaN.
+
+    Attributes:
+        coefficient: the released one, by which the model predicts.
+        estimate: the debiased one, that errors and interval belong to.
+        sampling_error, privacy_error: its standard errors.
+        low, high: the ends of the interval.
+    """
 
     target: str
     name: str
     coefficient: float
+    estimate: float
     sampling_error: float
     privacy_error: float
     low: float
@@ -41,8 +45,9 @@ class Row:
 class Summary:
     """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
 
-    Intervals are `coefficient ± z √(sampling² + privacy²)`: normal, first order in both noises, for the coefficient that
-    the (regularised) fit estimates. They are post-processing of the release and cost nothing.
+    Intervals are those of debiased estimates (`solvers/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small,
+    wider and not symmetric where it is not, not available where it may have made all. The note says what they are about.
+    They are post-processing of the release and cost nothing.
     """
 
     rows: tuple[Row, ...]
@@ -63,6 +68,11 @@ class Summary:
         rows = [{name: plain(getattr(row, name)) for name in Row.__slots__} for row in self.rows]
         return {"confidence": self.confidence, "note": self.note, "rows": rows}
 
+    @property
+    def _moved(self) -> bool:
+        """Whether an estimate differs from its coefficient as it is printed."""
+        return any(f"{row.estimate:.4g}" not in (f"{row.coefficient:.4g}", "nan") for row in self.rows)
+
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         percent = f"{100 * self.confidence:g}%"
         several = len({row.target for row in self.rows}) > 1
@@ -70,6 +80,7 @@ class Summary:
             *(["target"] if several else []),
             "",
             "coefficient",
+            *(["debiased"] if self._moved else []),
             "sampling s.e.",
             "privacy s.e.",
             percent + " interval",
@@ -77,8 +88,11 @@ class Summary:
         body = []
         for row in self.rows:
             interval = "not available" if math.isnan(row.low) else f"[{row.low:.4g}, {row.high:.4g}]"
+            moved = ["n/a" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if self._moved else []
             errors = ["n/a" if math.isnan(e) else f"{e:.3g}" for e in (row.sampling_error, row.privacy_error)]
-            body.append([*([row.target] if several else []), row.name, f"{row.coefficient:.4g}", *errors, interval])
+            body.append(
+                [*([row.target] if several else []), row.name, f"{row.coefficient:.4g}", *moved, *errors, interval]
+            )
         return head, body
 
     def __str__(self) -> str:
@@ -107,26 +121,35 @@ class Summary:
         )
 
 
-def summarise(model: "PrivateLinearModel", confidence: float) -> Summary:
+def summarise(model: "PrivateLinearModel", confidence: float, method: str = "auto") -> Summary:
     """Build the table from the release alone."""
-    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
-        raise InvalidParameter(
-            f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
-        )
-    release, encoding = model.release_, model.encoding_
-    z = float(ndtri(0.5 + confidence / 2.0))
-    coefficients, intercepts = encoding.coefficients_to_user(release.theta)
-    rows = []
+    level, encoding = check_confidence(confidence), model.encoding_
+    coefficients, intercepts = encoding.coefficients_to_user(model.release_.theta)
+    names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
+    known, rows = inference(model, method), []
     for k, target in enumerate(encoding.facts.targets):
-        values = np.append(coefficients[k], intercepts[k])
-        sampling = standard_errors(encoding, release.sampling_covariance, k)
-        privacy = standard_errors(encoding, release.privacy_covariance, k)
-        half = z * np.sqrt(sampling**2 + privacy**2)
-        names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
-        for j, name in enumerate(names):
-            numbers = (values[j], sampling[j], privacy[j], values[j] - half[j], values[j] + half[j])
-            rows.append(Row(target, name, *(float(number) for number in numbers)))
-    return Summary(tuple(rows), confidence, str(release.statement), _note(model))
+        values = np.append(coefficients[k], intercepts[k])[: len(names)]
+        numbers = _numbers(model, known, k, values, level)
+        rows += [Row(target, name, *map(float, line)) for name, line in zip(names, numbers.T, strict=True)]
+    note = " ".join(part for part in (model._meaning(), _zeros(model), _words(model, known, rows)) if part)
+    return Summary(tuple(rows), level, str(model.release_.statement), note)
+
+
+def _numbers(model: "PrivateLinearModel", known: Inference, k: int, values: Array, confidence: float) -> Array:
+    """Coefficient, estimate, errors and ends of target k's coefficients in the user's units, (6, q)."""
+    encoding, covariance = model.encoding_, model.release_.privacy_covariance
+    if not known.told:
+        nothing = np.full(values.size, np.nan)
+        return np.stack(
+            [values, nothing, nothing, standard_errors(encoding, covariance, k)[: values.size], nothing, nothing]
+        )
+    matrix = encoding.user_matrix(k)[: values.size]
+    found = tell(model, known.told[k], matrix, confidence)
+    offset = np.zeros(values.size)
+    if encoding.facts.intercept:
+        offset[-1] = encoding.target_offset[k]
+    placed = [part + offset for part in (found.estimate, found.low, found.high)]
+    return np.stack([values, placed[0], found.sampling_error, found.privacy_error, *placed[1:]])
 
 
 def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Array:
@@ -138,41 +161,29 @@ def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Arr
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
 
 
-def _note(model: "PrivateLinearModel") -> str:
-    chosen = any(query["name"] == "select" for query in model.release_.plan["queries"])
-    zeros = (
-        "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
-        if chosen
-        else ""
-    )
-    return " ".join(part for part in (model._meaning(), zeros, _intervals(model)) if part)
+def _zeros(model: "PrivateLinearModel") -> str:
+    if any(query["name"] == "select" for query in model.release_.plan["queries"]):
+        return "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
+    return ""
 
 
-def _intervals(model: "PrivateLinearModel") -> str:
-    release = model.release_
-    if release.moments is None and not isinstance(model._loss(model.encoding_), Squared):
-        return "Sampling errors and intervals cannot be told from this release without another charge."
-    if release.moments is None:
-        return (
-            "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
-            "without another charge; fit with solver='moments' to have them."
+def _words(model: "PrivateLinearModel", known: Inference, rows: list[Row]) -> str:
+    """What the intervals are about, and what is not known."""
+    if not known.told:
+        return known.reason
+    noisy = model.release_.moments is None or model.release_.moments.sigma > 0.0
+    found = [f"Intervals are for {known.about}"]
+    if noisy and known.method == "debiased":
+        found.append(
+            "they come from estimates that are not shrunk, whatever noise, a set or a penalty made of the coefficients, and both errors are "
+            "theirs; sampling errors are those of residuals alike for all records"
         )
-    constraint, penalty = chosen(model, model.encoding_)
-    if release.sampling_covariance is None:
-        return (
-            f"{_penalty(penalty) if constraint is None else 'A set that holds coefficients back'} makes errors that are not "
-            "normal, so no intervals are shown. The same release gives those of the unrestricted model, at no further cost: "
-            "model.refit(penalty=hb.NoPenalty()).summary()."
+    words = "; ".join(found) + "."
+    if any(math.isnan(row.low) for row in rows):
+        words += (
+            " Where noise leaves an interval without an end it is not available: fewer columns, model.refit(features=[…]), or a ridge, "
+            "model.refit(penalty=hb.SquaredL2Penalty(…)), ask less of the same release, at no further cost."
+            if isinstance(model._loss(model.encoding_), Squared) and known.method == "debiased"
+            else " Where noise leaves an interval without an end it is not available."
         )
-    asked = constraint is not None or not isinstance(penalty, NoPenalty)
-    target = "the optimum of the penalty or set that was asked for" if asked else "the least-squares coefficients"
-    if release.moments is None or release.moments.sigma == 0.0:
-        return f"Intervals are for {target}."
-    return (
-        f"Coefficients are shrunk from the known noise level. Intervals are for {target}: they are widened by what "
-        "shrinking moved."
-    )
-
-
-def _penalty(penalty: Penalty) -> str:
-    return "An l1 penalty" if isinstance(penalty, L1Penalty | ElasticNetPenalty) else "A penalty with corners"
+    return words

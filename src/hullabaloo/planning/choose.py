@@ -11,7 +11,7 @@ from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solver, separate
+from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solver, WithMoments, separate
 from hullabaloo.solvers.restoring import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -56,6 +56,8 @@ def choose(
         InvalidParameter: no solver of that name.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
+    if isinstance(asked, WithMoments):
+        return _with_moments(problem, menu, allowance, asked, perform)
     if asked != "auto":
         solver = solver_named(asked)
         if solver.name == "moments":
@@ -67,6 +69,17 @@ def choose(
     best = best_of(prospects(problem, menu, allowance, perform), weights(problem, menu, allowance))
     assert best.plan is not None
     return best.solver, best.plan
+
+
+def _with_moments(
+    problem: Problem, menu: Menu, allowance: Allowance, asked: WithMoments, perform: Perform | None
+) -> tuple[Solver, Plan]:
+    """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others."""
+    inner, _ = choose(problem, menu, asked.inner_allowance(allowance), asked.solver, perform)
+    if inner.name == "moments":
+        return inner, inner.plan(problem, menu, allowance)
+    solver = replace(asked, solver=inner)
+    return solver, solver.plan(problem, menu, allowance)
 
 
 def solvers_for(problem: Problem) -> Mapping[str, Solver]:

@@ -20,6 +20,7 @@ from hullabaloo.solvers import (
     OutputPerturbationSolver,
     PreconditionedGradientSolver,
     Solver,
+    WithMoments,
 )
 
 SOLVERS: Mapping[str, Solver] = MappingProxyType(
@@ -65,7 +66,11 @@ def name_of(asked: str | Solver) -> str:
 
 def solver_to_dict(asked: str | Solver) -> str | dict[str, Any]:
     """A name as it is, a solver as its name and options: JSON-ready."""
-    return asked if isinstance(asked, str) else {"name": asked.name, **asdict(asked)}  # type: ignore[call-overload]
+    if isinstance(asked, str):
+        return asked
+    if isinstance(asked, WithMoments):
+        return {"name": asked.name, "solver": solver_to_dict(asked.solver), "share": asked.share}
+    return {"name": asked.name, **asdict(asked)}  # type: ignore[call-overload]
 
 
 def solver_from_dict(written: str | Mapping[str, Any]) -> str | Solver:
@@ -77,7 +82,9 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | Solver:
     if isinstance(written, str):
         return written
     options = {option: value for option, value in written.items() if option != "name"}
-    kind = type(solver_named(written["name"]))
+    if written["name"] == WithMoments.name and "solver" in options:
+        options["solver"] = solver_from_dict(options["solver"])
+    kind = WithMoments if written["name"] == WithMoments.name else type(solver_named(written["name"]))
     try:
         return kind(**options)
     except TypeError:

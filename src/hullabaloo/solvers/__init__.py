@@ -15,6 +15,7 @@ from hullabaloo.solvers.objective_perturbation import ObjectivePerturbationSolve
 from hullabaloo.solvers.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.preconditioned import PreconditionedGradientSolver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
+from hullabaloo.solvers.with_moments import WithMoments
 
 __all__ = [
     "AdaptiveGradientSolver",
@@ -38,6 +39,7 @@ __all__ = [
     "SeparateTargetsSolver",
     "Solution",
     "Solver",
+    "WithMoments",
     "explained",
     "separate",
     "solve_moments",

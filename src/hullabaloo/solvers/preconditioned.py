@@ -9,7 +9,7 @@ cut at a quantile. Sets and penalties are met at every step, in the metric of th
 import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ DOUBT, EAGER = 0.5, 4.0
 """Evidence of a signal begins so many standard deviations above the mean of pure noise; a quarter of it is enough."""
 UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
 """How many times the noise of steps alone the slopes and the intercept vary: centres, lengths and cuts are noisy too."""
+KEPT = 64
+"""Columns up to which the release holds the covariance itself: a bootstrap draws synthetic records by it."""
 WIDEST, LARGEST = 2_000, 500_000_000
 """Columns up to which the covariance is formed, and cells up to which records are kept as the covariance shows them: 4 GB."""
 
@@ -93,7 +95,13 @@ class PreconditionedGradientSolver(Solver):
         _, mean, _ = walk.go(last, path.second, cut, share * travel, BURN)
         if path.level:
             mean = walk.levelled(mean)
-        trace = {"columns above the floor": float(view.gain.sum()), "gradients cut at": cut, "boldness": share}
+        trace: dict[str, Any] = {
+            "columns above the floor": float(view.gain.sum()),
+            "gradients cut at": cut,
+            "boldness": share,
+        }
+        if view.gain.size <= KEPT:
+            trace |= {"centre": view.centre.tolist(), "covariance": view.covariance.tolist()}
         return Solution(walk.coefficients(mean)[:, None], trace=(trace,))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:

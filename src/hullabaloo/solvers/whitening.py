@@ -67,6 +67,12 @@ class Whitening:
         return np.asarray((self.slopes * self.root**2).T)
 
     @property
+    def covariance(self) -> Array:
+        """VΛ₊Vᵀ, (q, q)."""
+        axes = self.slopes * self.root
+        return np.asarray((axes * (self.root**2 * self.gain)) @ axes.T, dtype=np.float64)
+
+    @property
     def typical(self) -> float:
         """Root mean square of ‖u‖, at least half of one direction's."""
         return float(np.sqrt(max(self.gain.sum(), 0.25)))

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -258,8 +258,11 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
         """Coefficients of the last release with standard errors, split into sampling and privacy noise, and intervals."""
-        summary: Summary = self.model_at().summary(confidence=confidence)
-        return summary
+        return cast(Summary, self.model_at().summary(confidence=confidence))
+
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Any:
+        """Intervals of the last release's predictions: of each row's mean response, or of a further observation."""
+        return self.model_at().predict_interval(X, confidence=confidence, kind=kind)
 
     @property
     def coef_(self) -> Any:
@@ -274,8 +277,7 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
     @property
     def statement_(self) -> PrivacyStatement:
         """The privacy statement, of all releases up to the horizon together."""
-        statement: PrivacyStatement = self.model_at().statement
-        return statement
+        return cast(PrivacyStatement, self.model_at().statement)
 
     @property
     def feature_names_out_(self) -> Any:
@@ -365,17 +367,15 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
         name = type(self).__name__
         if self._intake is None and not self._is_copy:
             return f"This {name} instance is not fitted yet. Call 'fit' or 'partial_fit' with records before using this estimator."
-        first = self._schedule.position(1)
         found = "it is a copy made before that" if self._is_copy else f"{self.position_} are in"
         return (
-            f"This {name} has released nothing yet, so there is no model to read: its first release comes after {first} records, and "
+            f"This {name} has released nothing yet, so there is no model to read: its first release comes after {self._schedule.position(1)} records, and "
             f"{found}. Positions of releases are fixed before records are read; every=... sets them."
         )
 
     def _knowing_nothing(self) -> Any:
         """The middle of each target's declared bounds."""
-        targets = declared(self).targets
-        middles = {t.names[0]: t.lo / 2 + t.hi / 2 for t in targets if isinstance(t, BoundedTarget)}
+        middles = {t.names[0]: t.lo / 2 + t.hi / 2 for t in declared(self).targets if isinstance(t, BoundedTarget)}
         return next(iter(middles.values())) if len(middles) == 1 else middles
 
     def __sklearn_is_fitted__(self) -> bool:

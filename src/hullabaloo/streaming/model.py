@@ -18,6 +18,7 @@ from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
 from hullabaloo.fit import Task, check, problem_of
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.linear_model.predictions import predict_interval
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.linear_model.saved import OF_A_STREAM
 from hullabaloo.linear_model.structure_files import penalty_in_file, set_in_file, shape_to_dict
@@ -129,6 +130,11 @@ class StreamModel:
     def summary(self, *, confidence: float = 0.95) -> Summary:
         """Coefficients with standard errors, split into sampling and privacy noise, and intervals."""
         return summarise(cast("PrivateLinearModel", self), confidence)
+
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
+        """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2)."""
+        model = cast("PrivateLinearModel", self)
+        return predict_interval(model, X, confidence=confidence, kind=kind, method="auto")
 
     def refit(self, *, constraint: ConvexSet | None = None, penalty: Penalty | None = None) -> "StreamModel":
         """The model of the same release under another constraint or penalty; post-processing, at no further cost."""

@@ -71,6 +71,10 @@ class PeriodicModel:
         """Coefficients with what is known of their errors."""
         return self.estimator.summary(confidence=confidence)
 
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Any:
+        """Intervals of predictions; see `PrivateLinearModel.predict_interval`."""
+        return self.estimator.predict_interval(X, confidence=confidence, kind=kind)
+
     def __repr__(self) -> str:
         return f"PeriodicModel({type(self.estimator).__name__}, position={self.position})"
 

@@ -1,0 +1,64 @@
+"""One Newton step from released coefficients, by a noisy gradient there: what the solver left, shrank or never reached is taken out.
+
+With `g̃` the noisy mean gradient at the released θ̂, the coefficients θ* at which the population's gradient vanishes satisfy
+`g̃ = −H̄(θ* − θ̂) + noise`, H̄ the mean curvature on the way. H̄ is that of normal records with the released second moments
+(`solvers/normal_rows.py`), so it carries their noise times the mean of φ'': these are the noisy equations of `solvers/debiased.py` for
+`θ* − θ̂`, and their intervals are honest for whatever was released as θ̂.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.linear_model.from_moments import asked_ridge, subspace
+from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.solvers.debiased import Debiased, Equations
+from hullabaloo.solvers.normal_rows import NormalRows, likelihood
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+Array = npt.NDArray[np.float64]
+
+ROUNDS = 6
+FARTHEST = 2.0
+"""The curvature is followed along the step until predictions have moved by this much on average; further it tells nothing."""
+_PLACES, _SHARES = (0.112701665379258, 0.5, 0.887298334620742), (5 / 18, 8 / 18, 5 / 18)
+
+
+def stepped(model: "PrivateLinearModel", moments: NoisyMoments, scores: Array, noise: float, target: int) -> Debiased:
+    """The debiased estimate of one target's coefficients, under a loss that `likelihood` knows."""
+    encoding, start = model.encoding_, np.ascontiguousarray(model.release_.theta[:, target])
+    loss, intercept = model._loss(encoding), encoding.facts.intercept
+    gram, exact = moments.gram.copy(order="C"), intercept and moments.counted
+    if exact:
+        gram[-1, -1] = 1.0
+    rows, ridge = NormalRows.of(gram, intercept), asked_ridge(model)
+    basis = subspace(model, gram, moments.gram_noise)
+    square, cross = float(moments.square[target, target]), np.ascontiguousarray(moments.cross[:, target])
+
+    moved = np.zeros_like(start)
+    for _ in range(ROUNDS):
+        reach = rows.spread(moved)[1]
+        moved = moved * min(1.0, FARTHEST / max(reach, 1e-12))
+        there = likelihood(loss, rows, start + moved, square, cross)
+        along = [start + place * moved for place in _PLACES]
+        bend = sum(w * rows.weighted(point, there.bend) for w, point in zip(_SHARES, along, strict=True))
+        level = sum(w * rows.expected(point, there.bend) for w, point in zip(_SHARES, along, strict=True))
+        pull = ridge * (start + moved)
+        sampling = (rows.weighted(start + moved, there.square) + np.outer(pull, pull)) / moments.records
+        found = Debiased(
+            Equations(
+                gram=bend + np.diag(ridge),
+                cross=-(scores[:, target] + ridge * start),
+                gram_noise=level * moments.gram_noise,
+                cross_noise=noise,
+                sampling=sampling,
+                basis=basis,
+                origin=start,
+                exact_corner=exact,
+            )
+        )
+        moved = found.moved
+    return found

@@ -1,0 +1,117 @@
+"""Unshrunk estimates from noisy estimating equations, and intervals that stay honest where noise hides a direction.
+
+The equations `b̃ − G̃θ = 0` are noisy in both parts: `G̃ = G + E`, `b̃ = b + e`, E symmetric Gaussian (variance s² on the diagonal,
+s²/2 off it), `e ~ N(0, t²I)`. Their solution `θ̃ = G̃⁻¹b̃` is shrunk by nothing, and its error is not that of a linear map: E is in
+G̃⁻¹ too. But at the true θ the residual is *exactly* normal,
+
+    b̃ − G̃θ ~ N(0, Ω(θ)),   Ω(θ) = (t² + ½s²‖θ‖²) I + ½s² θθᵀ + sampling,
+
+so a value c of `aᵀθ` is kept by the interval when the residual of the best θ with `aᵀθ = c` is not too long. With `u = G̃⁻¹a` and the
+restricted estimate `θ_c = θ̃ + (c − aᵀθ̃) w`, `w = Va/aᵀVa`, `V = G̃⁻¹Ω(θ̃)G̃⁻¹`, that is
+
+    (aᵀθ̃ − c)² ≤ q² uᵀΩ(θ_c)u,
+
+a quadratic inequality in c as Ω is quadratic in θ: for one coefficient the exact interval of Fieller (1954) for a ratio of normals, for several
+the test of Anderson and Rubin (1949) with the other coefficients fitted, whose size Guggenberger, Kleibergen, Mavroeidis and Chen (2012) prove
+at whatever strength. It is not symmetric around θ̃, which takes the second-order bias out; where noise may have made all of G in a
+direction the set has no end, and none is told. Coverage is measured in `benchmarks/intervals.py`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equations:
+    """Noisy equations `cross = gram · (θ − origin)` in a subspace of θ, with all that is known of their errors.
+
+    Attributes:
+        gram: G̃, (p, p), symmetric, ridge included where a ridge belongs to the question.
+        cross: b̃, (p,).
+        gram_noise, cross_noise: s and t.
+        sampling: covariance of the residual at the true θ by sampling, (p, p).
+        basis: orthonormal columns (p, r) of the subspace in which θ − origin lies.
+        origin: (p,).
+        exact_corner: whether the last diagonal entry of the Gram carries no noise.
+    """
+
+    gram: Array
+    cross: Array
+    gram_noise: float
+    cross_noise: float
+    sampling: Array
+    basis: Array
+    origin: Array
+    exact_corner: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Of m linear functions `aᵀθ`: estimates, standard errors and ends, (m,) each; NaN where noise leaves no end."""
+
+    estimate: Array
+    sampling_error: Array
+    privacy_error: Array
+    low: Array
+    high: Array
+
+
+class Debiased:
+    """The solution θ̃ of noisy equations and the intervals of its linear functions."""
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+        basis = equations.basis
+        inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True) if basis.shape[1] else np.zeros((0, 0))
+        self.inverse: Array = basis @ inner @ basis.T
+        self.moved: Array = self.inverse @ equations.cross
+        self.noise: Array = self._noise_at(self.moved)
+        self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse
+
+    @property
+    def theta(self) -> Array:
+        """θ̃, (p,)."""
+        return self.equations.origin + self.moved
+
+    def _noise_at(self, theta: Array) -> Array:
+        """What privacy adds to Ω(θ)."""
+        s2, t2 = self.equations.gram_noise**2, self.equations.cross_noise**2
+        covariance = (t2 + 0.5 * s2 * float(theta @ theta)) * np.eye(theta.size) + 0.5 * s2 * np.outer(theta, theta)
+        if self.equations.exact_corner:
+            covariance[-1, -1] -= s2 * theta[-1] ** 2
+        return np.asarray(covariance, dtype=np.float64)
+
+    def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
+        """The intervals of `functions @ θ`, functions (m, p), at ± `quantile` standard errors where noise is small.
+
+        With `own`, a variance, of what deviates from them by a normal residual of that variance.
+        """
+        s2, theta = self.equations.gram_noise**2, self.moved
+        u = functions @ self.inverse
+        privacy = _forms(u, self.noise)
+        sampling = _forms(u, self.equations.sampling)
+        variance = privacy + sampling
+        w = (functions @ self.covariance) / np.where(variance > 0.0, variance, np.inf)[:, None]
+        uu, uw, ww = (u * u).sum(axis=1), (u * w).sum(axis=1), (w * w).sum(axis=1)
+        slope = s2 * (uu * (w @ theta) + (u @ theta) * uw)
+        bend = 0.5 * s2 * (uu * ww + uw**2)
+        if self.equations.exact_corner:
+            slope -= 2.0 * s2 * theta[-1] * w[:, -1] * u[:, -1] ** 2
+            bend -= s2 * (w[:, -1] * u[:, -1]) ** 2
+        left = 1.0 - quantile**2 * bend
+        ended = (left > 0.0) & (variance > 0.0) | (variance == 0.0)
+        safe = np.where(ended, left, 1.0)
+        middle = 0.5 * quantile**2 * slope / safe
+        half = np.sqrt(np.maximum(middle**2 + quantile**2 * variance / safe, 0.0) + quantile**2 * own)
+        estimate = functions @ self.theta
+        low, high = (np.where(ended, estimate + middle + sign * half, np.nan) for sign in (-1.0, 1.0))
+        return Intervals(estimate, np.sqrt(sampling), np.sqrt(privacy), low, high)
+
+
+def _forms(vectors: Array, matrix: Array) -> Array:
+    """`vᵀMv` of each row, 0 where noise makes it negative."""
+    return np.asarray(np.maximum(((vectors @ matrix) * vectors).sum(axis=1), 0.0), dtype=np.float64)
