@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hullabaloo._version import __version__
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy import Budget, Event, Neighbours, delta_of, epsilon_of, event_from_dict, group
+from hullabaloo.privacy import Budget, Event, Neighbours, TunedEvent, delta_of, epsilon_of, event_from_dict, group
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.schedule import FOREVER
 
@@ -140,6 +140,12 @@ class PrivacyStatement:
                 len(opening) + 1,
                 f"The noise is what the method's paper prints for {self.claimed.describe()}; the guarantee stated here is what "
                 "that noise really gives",
+            )
+        if isinstance(self.event, TunedEvent):
+            lines.insert(
+                len(opening) + 1,
+                f"It is the best of a random number of runs ({self.event.expected:g} expected), each with other settings; how many there "
+                "were, and what the others gave, is not released and must not become known, for example by the time that they took",
             )
         if late := large_delta(self.budget, self.records):
             lines.insert(

@@ -3,6 +3,7 @@
 import numpy.typing as npt
 
 from hullabaloo.curator import Curator, CuratorMenu, Query, ScoreQuery
+from hullabaloo.curator.lottery import Lottery
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.model_selection.heard import Noise
 from hullabaloo.model_selection.scoring import Yardstick
@@ -36,3 +37,8 @@ def score_of(
     """
     answer = Curator(rows, [quote], key=key).score(theta)
     return yardstick.oriented(answer, score_noise(quote))
+
+
+def lottery(key: TestKey | None) -> Lottery:
+    """What a search draws that is no answer: how many runs, which candidates, which part a record is in."""
+    return Lottery(key)

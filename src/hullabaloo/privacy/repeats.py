@@ -59,6 +59,18 @@ class Repeats:
         shortage = _root(lambda x: _mean(x, eta), self.expected, 0.0, 1.0)
         return min(1.0, math.ceil((1.0 - shortage) * _GRID + 1.0) / _GRID)
 
+    def chance(self, candidates: int) -> float:
+        """Give the probability that one of so many candidates, drawn at random in each run, is tried at all: ``1 − E (1 − 1/c)^K``."""
+        parameter, eta, rest = self.parameter, self.eta, 1.0 - 1.0 / candidates
+        if eta is None:
+            return 1.0 / candidates if not parameter else math.expm1(-parameter / candidates) / math.expm1(-parameter)
+        if parameter == 1.0:
+            return 1.0 / candidates
+        ends = math.log1p(-(1.0 - parameter) * rest), math.log(parameter)
+        if eta == 0.0:
+            return 1.0 - ends[0] / ends[1]
+        return 1.0 - math.expm1(-eta * ends[0]) / math.expm1(-eta * ends[1])
+
     def log_slope(self, upper: "npt.NDArray[np.float64]") -> "npt.NDArray[np.float64]":
         """Give ``log(expected · s(G))``."""
         import numpy as np

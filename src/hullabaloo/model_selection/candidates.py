@@ -1,0 +1,111 @@
+"""What a search chooses among: a public list of settings of one estimator."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.privacy import Budget
+
+MOST = 1_000
+_FIXED = {
+    "budget": "the search has one budget for all its runs",
+    "domain": "records are declared once, before the search",
+    "neighbours": "all runs have one guarantee",
+    "ledger": "the search makes one charge; pass it to the search",
+    "dataset": "the search makes one charge; pass it to the search",
+    "calibration": "what a paper prints is not what the price of a choice rests on",
+    "test_key": "pass it to the search",
+    "quantile": "models of different quantiles answer different questions, and none of them is the better one",
+    "exposure": "models of different exposures answer different questions, and none of them is the better one",
+}
+
+
+def listed(candidates: Any) -> tuple[dict[str, Any], ...]:
+    """The candidates one by one: of a dictionary every combination of its lists, of a list each dictionary as it is.
+
+    Raises:
+        InvalidParameter: neither of the two, an empty one, or too many.
+    """
+    if isinstance(candidates, Mapping):
+        for name, values in candidates.items():
+            if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+                raise InvalidParameter(
+                    f"The candidates' {name!r} is {values!r}, which is no list. A dictionary of candidates gives a list of values for each "
+                    "parameter, all combinations of which are tried: {'solver': ['moments', 'gradient']}."
+                )
+        found = [dict(zip(candidates, values, strict=True)) for values in product(*candidates.values())]
+    elif isinstance(candidates, Sequence) and all(isinstance(one, Mapping) for one in candidates):
+        found = [dict(one) for one in candidates]
+    else:
+        raise InvalidParameter(
+            f"candidates={candidates!r} was given. Pass a dictionary with a list of values for each parameter, such as {{'penalty': "
+            "[hb.SquaredL2Penalty(s) for s in (0.001, 0.01, 0.1)]}, or a list of dictionaries, each one candidate."
+        )
+    if not 1 <= len(found) <= MOST:
+        raise InvalidParameter(f"A search among {len(found)} candidates was asked; it takes 1 to {MOST}.")
+    return tuple(found)
+
+
+def models_of(
+    estimator: Any, candidates: Sequence[Mapping[str, Any]], budget: Budget
+) -> tuple[PrivateLinearModel, ...]:
+    """An unfitted estimator for each candidate, with what one run may spend.
+
+    Raises:
+        InvalidParameter: no estimator of the library, one that has a budget or ledger of its own, or a parameter that no search chooses.
+    """
+    if not isinstance(estimator, PrivateLinearModel):
+        what = (
+            f"the class {estimator.__name__} itself"
+            if isinstance(estimator, type)
+            else f"an object of {type(estimator).__name__}"
+        )
+        raise InvalidParameter(
+            f"A search of {what} was asked. It fits estimators of hullabaloo, whose every run has a known price: pass one that is not fitted, "
+            "such as hb.Ridge(domain=domain)."
+        )
+    for name in ("budget", "ledger", "dataset", "test_key"):
+        if getattr(estimator, name) is not None:
+            raise InvalidParameter(
+                f"The estimator of a search has a {name} of its own. A search spends and charges once, for all its runs together: leave it "
+                f"out there and pass {name}=… to the search."
+            )
+    known = estimator.get_params(deep=False)
+    models = []
+    for number, candidate in enumerate(candidates, start=1):
+        for name in candidate:
+            if name in _FIXED:
+                raise InvalidParameter(f"Candidate {number} sets {name!r}, which no search chooses: {_FIXED[name]}.")
+            if name not in known:
+                raise InvalidParameter(
+                    f"Candidate {number} sets {name!r}, and {type(estimator).__name__} has no such parameter. It has "
+                    f"{', '.join(sorted(set(known) - set(_FIXED)))}."
+                )
+        model = clone(estimator)
+        if {"constraint", "penalty"} & set(
+            candidate
+        ):  # one of the two excludes the other, whichever the estimator was given
+            model.set_params(constraint=None, penalty=None)
+        models.append(model.set_params(**candidate, budget=budget))
+    return tuple(models)
+
+
+def expected_runs(asked: Any, count: int) -> float:
+    """The expected number of runs: as asked, or about two for each candidate, up to 20.
+
+    With the geometric law a given candidate is tried at all with probability ``m/(m + c − 1)``, hence 2/3 for ``m = 2(c − 1)``.
+    """
+    if isinstance(asked, str) and asked == "auto":
+        return float(max(1, min(2 * (count - 1), 20)))
+    number = isinstance(asked, int | float | np.integer | np.floating) and not isinstance(asked, bool)
+    if not number or not math.isfinite(asked):
+        raise InvalidParameter(
+            f"expected_candidates={asked!r} was given. It is the number of runs to be expected, from 1 on, or 'auto'."
+        )
+    return float(asked)

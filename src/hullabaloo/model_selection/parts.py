@@ -1,0 +1,80 @@
+"""Which records a search trains on and which it holds out, so that every record is in one part only."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.data import Rows
+from hullabaloo.data.labels import label_of
+from hullabaloo.data.memo import memo
+from hullabaloo.data.schema import open_role
+from hullabaloo.terms import Terms
+
+Mask = npt.NDArray[np.bool_]
+
+
+def sizes(records: int, holdout: float) -> tuple[int, int]:
+    """The public numbers of records to train on and to hold out."""
+    held = round(records * holdout)
+    return records - held, held
+
+
+def held_out(terms: Terms, table: Any, holdout: float, secret: bytes) -> Mask:
+    """(n,) whether each record is held out; PRIVATE where the number of records is.
+
+    **Guarantee** (parallel composition). Precondition: `secret` is 32 fresh random bytes that are never released. Claim: a fit on the
+    one part that is μ-GDP, followed by a score of it on the other part that is μ-GDP, is μ-GDP in total, and so are searches of
+    them as far as their price rests on the runs being μ-GDP. Proof. For two neighbouring tables the parts can be drawn together in such a way that one
+    part is the same in both and the other differs as neighbours do; whichever it is, either the fit is μ-GDP and what follows is computed
+    from the fit and the same records, or the fit is the same and the score that follows is μ-GDP (Dong, Roth & Su 2022, Thm 3.2, one
+    of the two mechanisms being 0-GDP). What holds for every draw of the parts holds for the mixture over them, with all runs' answers
+    (joint convexity of each trade-off bound). The draw:
+
+    *Replace-one, a record the unit.* Whether a record is held out is a public function of its position and of the public number of records.
+    The replaced record keeps its position, hence its part; the other part is the same.
+
+    *Add-or-remove, a record the unit.* Positions move, so parts are independent coins of the secret, one a position. Given the other
+    records the coins are independent whether the record is there or not: let every other record have the same coin in both tables.
+
+    *Units.* All records of a unit have the part of its label: a coin of the secret and the label. Coins of different labels are
+    independent, so a unit that is replaced by another (which the table does not have yet) can be given the same coin, and all other
+    units theirs. With a public function of the label this would be false: a unit could move from one part to the other. A record without
+    a label counts for nobody and has weight 0 in either part.
+
+    Coins come from BLAKE2b under the secret: the guarantee is computational, as that of the noise is.
+    """
+    count = table.n_rows
+    if terms.count_is_public:
+        held = np.zeros(count, dtype=bool)
+        held[np.argsort(_public(count), kind="stable")[: sizes(count, holdout)[1]]] = True
+        return held
+    limit = int(holdout * 2.0**64)
+
+    def coin(text: str) -> bool:
+        drawn = hashlib.blake2b(text.encode(errors="surrogatepass"), key=secret, digest_size=8).digest()
+        return int.from_bytes(drawn, "big") < limit
+
+    if terms.domain.unit is None:
+        return np.array([coin(f"position {place}") for place in range(count)], dtype=bool)
+    holder, column = open_role(table, None, terms.domain.unit, "unit")
+    labels = memo(holder.cells(column), label_of)
+    coins = {label: coin(f"unit {label}") for label in set(labels) if label is not None}
+    return np.array([label is not None and coins[label] for label in labels], dtype=bool)
+
+
+def part(rows: Rows, chosen: Mask) -> Rows:
+    """The encoded rows of one part."""
+    weight, offset = (None if found is None else found[chosen] for found in (rows.weight, rows.offset))
+    X = rows.X[np.flatnonzero(chosen)] if hasattr(rows.X, "indptr") else np.ascontiguousarray(rows.X[chosen])
+    return Rows(X, np.ascontiguousarray(rows.Y[chosen]), weight, offset)
+
+
+def _public(count: int) -> npt.NDArray[np.uint64]:
+    """A number for each position that everybody may know, in no order (SplitMix64, Steele, Lea & Flood 2014)."""
+    with np.errstate(over="ignore"):
+        z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))

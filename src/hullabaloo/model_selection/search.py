@@ -1,0 +1,307 @@
+"""`PrivateSearchCV`: the best of many settings, whose cost is counted."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from hullabaloo.data import Encoding, open_table
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.parameters import check_types
+from hullabaloo.model_selection.candidates import expected_runs, listed, models_of
+from hullabaloo.model_selection.parts import sizes
+from hullabaloo.model_selection.search_price import SearchPrice, price_search
+from hullabaloo.model_selection.searching import Progress, SearchPlan, contend, priced, search
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
+from hullabaloo.release import PrivacyStatement
+from hullabaloo.streaming.journal import Journal
+from hullabaloo.terms import Terms
+
+
+def _has(name: str) -> Any:
+    """Whether the estimator has a method, as scikit-learn's searches ask."""
+    return lambda search: hasattr(type(search.estimator), name)
+
+
+class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
+    """The best of many settings of an estimator, found and fitted under one budget and one charge.
+
+    A run draws a candidate at random, fits it on one part of the records and scores it on the other, both with noise. How many
+    runs there are is random as well, and *nothing but the best run is released*: its model, its setting and its noisy score. So the cost
+    does not grow with the number of candidates, and little with the number of runs.
+
+    Each record is in one part only, so a run costs what its fit costs (`parts.held_out` has the proof); the release costs what
+    `hullabaloo.privacy.TunedEvent` says, close to the least that the best of so many runs can cost.
+
+    What is never shown: how many runs there were, their candidates, models and scores. The time that a fit takes tells something of
+    the number of runs, and is not covered, as elsewhere: the statement says so.
+
+    Parameters (all but the first two keyword-only):
+        estimator: an estimator of hullabaloo with its domain and relation, without budget and ledger.
+        candidates: a dictionary with a list of values for each constructor parameter (all combinations), or a list of
+            dictionaries, each one candidate. Public: nothing of it may have been read from the records.
+        budget: `hb.Budget(epsilon, delta)`, for everything.
+        expected_candidates: the number of runs to be expected; "auto": two for each candidate, up to 20. With the geometric law a given one
+            of c candidates is tried at all with probability m/(m + c − 1).
+        shape: of the number of runs: "geometric" (default), "logarithmic", "poisson", or a number between 0 and 1; see `privacy.Repeats`.
+        metric: by which candidates are compared, one of `hb.evaluate`; None for what the estimator is fitted to be good at.
+        holdout: the share of records that only compare; the model that is released was fitted on the others.
+        ledger, dataset: where the one charge is made.
+        state: a private file in which a search survives being killed, and goes on under the same charge. It holds K and the best run so far:
+            guard it like the records. Fitted again with a file that has ended, the search gives the same release again, at no cost.
+        key_file: 32 bytes that seal the state file.
+        test_key: deterministic noise for tests; the release is marked *not private*.
+
+    Attributes after `fit`:
+        best_estimator_: an ordinary fitted estimator, with the search's statement: `predict`, `summary`, `save`, cards, refits.
+        best_params_, best_index_: its setting, and the setting's place in the list.
+        best_score_: its noisy score, the metric itself. The best of noisy scores is on average better than the truth.
+        best_score_error_: standard error of the score's privacy noise, as far as it is known beforehand.
+        metric_: the metric's name.
+        statement_: what the release guarantees.
+
+    **Guarantee.** Precondition: candidates, metric and estimator are public. Claim: what `fit` sets satisfies the statement. Proof:
+    `parts.held_out` (a run is μ-GDP), `searching.priced` and `TunedBound` (the best of K runs); everything else is post-processing.
+    """
+
+    def __init__(
+        self,
+        estimator: PrivateLinearModel | None = None,
+        candidates: Any = None,
+        *,
+        budget: Budget | None = None,
+        expected_candidates: float | str = "auto",
+        shape: str | float = "geometric",
+        metric: str | None = None,
+        holdout: float = 0.25,
+        ledger: Ledger | str | None = None,
+        dataset: str | None = None,
+        state: str | Path | None = None,
+        key_file: str | Path | None = None,
+        test_key: TestKey | bytes | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.budget = budget
+        self.expected_candidates = expected_candidates
+        self.shape = shape
+        self.metric = metric
+        self.holdout = holdout
+        self.ledger = ledger
+        self.dataset = dataset
+        self.state = state
+        self.key_file = key_file
+        self.test_key = test_key
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Search: plan every candidate, charge once, then run.
+
+        Args:
+            X, y, sample_weight: as in the estimator's own `fit`.
+
+        Raises:
+            InvalidParameter: an argument, a candidate or the table's declared schema does not fit; nothing was spent.
+            LedgerError: the ledger refuses; nothing was read or spent.
+            StateError: the state file is in use, damaged, or another search's.
+        """
+        source = open_table(X)
+        models, terms = self._opened()
+
+        def encoded(model: PrivateLinearModel) -> Encoding:
+            domain, scale, exposure = model._declared()
+            intercept = bool(model.fit_intercept)
+            return domain.encoding_for(
+                source, y, weight=sample_weight, fit_intercept=intercept, scale=scale, exposure=exposure
+            )
+
+        plan = self._plan(models, [encoded(model) for model in models], terms, source.n_rows)
+        journal, charge, found = self._begin(plan)
+        try:
+            keep = (lambda _: None) if journal is None else (lambda now: journal.commit(now.snapshot, 0))
+            number, score, release = search(plan, source, y, sample_weight, found, keep)
+        except MemoryError:  # NumPy's own words hold the number of rows
+            raise MemoryError(
+                "The machine has not enough memory for this search. A charge that was made stays."
+            ) from None
+        finally:
+            if journal is not None:
+                journal.close()
+        one = plan.contenders[number]
+        statement = terms.statement(
+            plan.event,
+            charge,
+            records=plan.records,
+            noise=(*(quote.to_dict() for quote in one.fit.plan.quotes), one.quote.to_dict()),
+        )
+        self.statement_: PrivacyStatement = statement
+        self.best_index_, self.best_params_ = number, dict(one.params)
+        self.best_score_ = score if one.yardstick.higher_is_better else -score
+        self.best_score_error_, self.metric_ = one.error, one.yardstick.name
+        best = clone(models[number]).set_params(
+            budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
+        )
+        best._adopt(replace(release, statement=statement), one.encoding, source.schema.names)
+        self.best_estimator_: PrivateLinearModel = best
+        return self
+
+    def price(
+        self, n: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
+    ) -> SearchPrice:
+        """What the search costs, what each run has of it, and what trying everything would leave; reads and charges nothing."""
+        models, terms = self._opened()
+        plan = self._plan(models, [model._encoding(feature_names, n_features) for model in models], terms, n)
+        return price_search(plan, sizes(plan.records, plan.holdout))
+
+    def predict(self, X: Any) -> Any:
+        """Predictions of the best estimator."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(X)
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Chances of classes by the best estimator."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict_proba(X)
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of the best estimator."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.decision_function(X)
+
+    @available_if(_has("score"))  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The best estimator's `score`, which is not private: no noise is added."""
+        check_is_fitted(self, "best_estimator_")
+        return float(self.best_estimator_.score(X, y, sample_weight))
+
+    @property
+    def classes_(self) -> Any:
+        """A classifier's declared classes."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.classes_
+
+    @property
+    def statement(self) -> PrivacyStatement:
+        """The guarantee, for cards."""
+        check_is_fitted(self, "statement_")
+        return self.statement_
+
+    def summary(self, *, confidence: float = 0.95) -> Any:
+        """The best estimator's coefficients."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.summary(confidence=confidence)
+
+    def save(self, path: str | Path) -> None:
+        """Write the best estimator as it writes itself; `hb.load` reads it."""
+        check_is_fitted(self, "best_estimator_")
+        self.best_estimator_.save(path)
+
+    def card_entry(self) -> dict[str, Any]:
+        """What a card shows of the search: a title, sentences, one table. Its charge is that of the model."""
+        check_is_fitted(self, "best_estimator_")
+        body = [[name, str(value)] for name, value in self.best_params_.items()]
+        return {
+            "title": f"Search of {type(self.estimator).__name__}",
+            "lines": [
+                f"The best of a random number of runs among {len(listed(self.candidates))} candidates; the number, the other runs and "
+                "their scores were not released",
+                f"{self.metric_} = {self.best_score_:.4g} on held-out records, privacy noise ± {self.best_score_error_:.2g}; being the best of "
+                "several noisy scores, it is on average too good",
+            ],
+            "table": {"head": ["parameter", "chosen"], "body": body},
+        }
+
+    def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], Terms]:
+        """The candidates' models with what a run may spend, and the terms of the whole."""
+        check_types(self, ("budget", "ledger", "dataset", "test_key"))
+        for name in ("state", "key_file"):
+            if not isinstance(getattr(self, name), str | Path | None):
+                raise InvalidParameter(f"The {name} of a search must be a path or None, not {getattr(self, name)!r}.")
+        if self.key_file is not None and self.state is None:
+            raise InvalidParameter(
+                "A key_file was given without a state file to seal. Pass state='search.state' too, or leave it out."
+            )
+        if isinstance(self.holdout, bool) or not isinstance(self.holdout, int | float) or not 0.0 < self.holdout < 1.0:
+            raise InvalidParameter(
+                f"holdout={self.holdout!r} was given: the share of records to compare by lies between 0 and 1, e.g. 0.25."
+            )
+        if not isinstance(self.metric, str | None):
+            raise InvalidParameter(f"metric={self.metric!r} was given: name one metric, such as 'accuracy', or None.")
+        candidates = listed(self.candidates)
+        assert self.budget is not None
+        models_of(
+            self.estimator, candidates, self.budget
+        )  # what is wrong with them is said before the ledger is opened
+        model = self.estimator
+        assert model is not None
+        domain, _, _ = clone(model).set_params(budget=self.budget)._declared()
+        terms = Terms(
+            what=f"search of {type(model).__name__}",
+            domain=domain,
+            budget=self.budget,
+            neighbours=Neighbours.parse(model.neighbours),
+            ledger=Ledger(self.ledger) if isinstance(self.ledger, str) else self.ledger,
+            dataset=self.dataset,
+            key=TestKey(self.test_key) if isinstance(self.test_key, bytes) else self.test_key,
+        )
+        terms.check()
+        mu = base_mu(self.budget, *self._law(len(candidates)), terms.allowance().filter)
+        return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms
+
+    def _law(self, count: int) -> tuple[float, float | str]:
+        repeats = Repeats(expected_runs(self.expected_candidates, count), self.shape)
+        return repeats.expected, repeats.shape
+
+    def _plan(
+        self, models: tuple[PrivateLinearModel, ...], encodings: list[Encoding], terms: Terms, rows: int | None
+    ) -> SearchPlan:
+        budget = models[0].budget
+        assert budget is not None
+        mu = math.inf if budget.mu is None else budget.mu
+        candidates = listed(self.candidates)
+        rows = rows if terms.count_is_public else None
+        contenders = contend(models, encodings, candidates, terms, self.metric, self.holdout, rows)
+        repeats = Repeats(*self._law(len(candidates)))
+        event = priced(terms, contenders, repeats, mu)
+        return SearchPlan(terms, contenders, repeats, mu, float(self.holdout), terms.records(rows), event)
+
+    def _begin(self, plan: SearchPlan) -> tuple[Journal | None, Charge | None, Progress | None]:
+        """Charge, once: a search with a state file goes on under the charge that it has."""
+        terms = plan.terms
+        if self.state is None:
+            return None, terms.charge(plan.event, terms.budget, plan.detail), None
+
+        def charge(name: str) -> Charge:
+            assert terms.ledger is not None
+            assert terms.dataset is not None
+            return terms.ledger.open_stream(
+                terms.dataset,
+                name,
+                plan.event,
+                budget=terms.budget,
+                neighbours=terms.neighbours,
+                unit=terms.unit,
+                records_per_unit=terms.domain.records_per_unit,
+                what=terms.what,
+                detail=plan.detail,
+                test_key=terms.key is not None,
+            )
+
+        journal, snapshot = Journal.begin(
+            state=self.state,
+            key_file=self.key_file,
+            fingerprint=plan.fingerprint,
+            public=plan.public,
+            ledger=terms.ledger,
+            dataset=terms.dataset,
+            charge=charge,
+        )
+        return journal, journal.charge, None if snapshot is None else Progress.restored(snapshot)
