@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hullabaloo.cli import build
+from hullabaloo.cli import build, estimate
 from hullabaloo.cli.options import Intercept, Json, Overwrite, Table, Target
 from hullabaloo.cli.voice import Voice, table
 
@@ -64,6 +64,9 @@ def check(*, domain: File, source: Table, target: Target = None, as_json: Json =
         table(["column", "use"], list(zip(names, roles, strict=True)), left=2),
         f"{source} fits the domain {domain}. Values were not looked at: the domain's rules apply to every one of them.",
     )
+
+
+app.command("estimate")(estimate.estimate)
 
 
 def _role(name: str, domain: object, target: str | None) -> str:

@@ -19,6 +19,7 @@ QUERIES = {
     "partial": "the sum over records of one coordinate's clipped derivatives",
     "count": "the number of records",
     "means": "the sum of each column",
+    "quantiles": "a low and a high quantile of each column, among public candidates",
     "scales": "how many records have gradients of about each length",
     "score": "the sums over records of bounded scores of a model's predictions",
     "step": "the sum over records of centred gradients, shortened to a common length",
