@@ -10,8 +10,8 @@ from typing import Any, final
 from hullabaloo.audit.bounds import Errors
 from hullabaloo.audit.checks import Check
 
-WEAK = 0.5
-"""A canary that realises less than this share of what is claimed could miss faults of that size."""
+WEAK = 0.3
+"""A canary that realises less than this share of what is claimed is too weak: a sensitivity understated by as much would pass."""
 
 
 @final

@@ -159,7 +159,7 @@ def _best(estimator: Any, tried: Iterable[Canary], solver: str | Solver, best: S
         except HullabalooError as error:  # too few records for this solver, say
             refused = error
             continue
-        if found > 1.001 * most:
+        if found > 1.02 * most:  # a little more is not worth longer runs
             best, most = scene, found
     if best is None:
         assert refused is not None

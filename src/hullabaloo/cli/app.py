@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hullabaloo._version import __version__
-from hullabaloo.cli import card, demo, domain, fit, ledger, plan, predict, price, stream
+from hullabaloo.cli import audit, card, demo, domain, evaluate, fit, ledger, plan, predict, price, stream
 from hullabaloo.cli.boundary import Boundary
 
 HELP = """Linear models learned from sensitive records, under differential privacy.
@@ -15,7 +15,7 @@ Begin with [bold]hullabaloo demo[/bold]: the whole job on a real survey, in a mi
 
 EPILOG = (
     "Exit codes: 0 done; 1 refused, nothing was spent; 2 command line not understood; 3 refused by the ledger, nothing "
-    "was read; 4 the machine or this program failed; 5 the ledger has faults; 130 interrupted. Every command takes --json: one "
+    "was read; 4 the machine or this program failed; 5 the ledger has faults, or an audit did not pass; 130 interrupted. Every command takes --json: one "
     "JSON object on standard output (stream: one for each release as well, each on its line)."
 )
 
@@ -59,5 +59,7 @@ app.command("plan")(plan.plan)
 app.command("fit")(fit.fit)
 app.command("stream")(stream.stream)
 app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
 app.command("card")(card.card)
+app.command("audit")(audit.audit)
 app.add_typer(ledger.app, name="ledger")

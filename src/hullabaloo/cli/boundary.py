@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
     USAGE = 2  # the command line itself cannot be read
     LEDGER = 3  # the ledger refused, or cannot be reached; nothing was read
     MACHINE = 4  # a missing library, a full disk, a fault of this program
-    FAULTS = 5  # `ledger verify` found rows that are not as they should be
+    FAULTS = 5  # `ledger verify` found rows that are not as they should be, or an audit did not pass
     INTERRUPTED = 130
 
 
