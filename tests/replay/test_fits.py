@@ -1,0 +1,85 @@
+"""Fits of tables with the same public facts and the same noisy answers cannot be told apart: nothing else leaves the curator."""
+
+from collections.abc import Container, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.linear_model import ESTIMATORS
+from hullabaloo.noise import TestKey
+from tests.replay import cases
+from tests.replay.compare import Show, told_apart
+
+CELLS = [(name, solver, relation) for relation in cases.RELATIONS for name in ESTIMATORS for solver in cases.SOLVED]
+QUICK = [
+    *((name, "auto", cases.RELATIONS[place % 2]) for place, name in enumerate(ESTIMATORS)),
+    *(("LinearRegression", solver, cases.RELATIONS[place % 2]) for place, solver in enumerate(cases.SOLVED)),
+    ("LogisticRegression", "gradient", "add-or-remove"),
+    ("LinearSVC", "objective_perturbation", "add-or-remove"),
+    ("PoissonRegressor", "preconditioned_gradient", "replace-one"),
+]
+
+
+def identical(show: Show, cell: tuple[str, str, str], tmp_path: Path, among: Container[str]) -> None:
+    name, solver, relation = cell
+    model = cases.model(name, solver, relation)
+    if model is None:
+        pytest.skip(f"{name} is not solved by {solver} in any shape")
+    others = {other: table for other, table in cases.others(relation).items() if other in among}
+    assert others
+    assert told_apart(show, model, cases.base(), others, tmp_path / "run") == {}
+
+
+@pytest.mark.parametrize("cell", QUICK, ids="-".join)
+def test_nothing_but_noisy_answers_tells_tables_apart(cell: tuple[str, str, str], show: Show, tmp_path: Path) -> None:
+    identical(show, cell, tmp_path, ("all records",) if cell[2] == "replace-one" else ("none",))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", CELLS, ids="-".join)
+def test_every_estimator_solver_and_relation(cell: tuple[str, str, str], show: Show, tmp_path: Path) -> None:
+    identical(show, cell, tmp_path, cases.others(cell[2]))
+
+
+@pytest.mark.parametrize("relation", cases.RELATIONS)
+@pytest.mark.parametrize("solver", ["moments", "gradient"])
+def test_cells_of_any_type_leave_no_trace(relation: str, solver: str, show: Show, tmp_path: Path) -> None:
+    model = cases.model("LinearRegression", solver, relation)
+    clean, hostile = cases.objects(cases.base()), cases.hostile()
+    assert told_apart(show, model, clean, {"hostile": hostile}, tmp_path / "run") == {}
+
+
+@pytest.mark.parametrize("relation", cases.RELATIONS)
+@pytest.mark.parametrize("solver", [solver for solver in cases.SOLVED if solver not in ("auto", "moments")])
+def test_the_same_key_raises_for_no_table_alone(relation: str, solver: str) -> None:
+    """Without replay: whatever the curator answers, a fit ends in a release."""
+    model = cases.model("LinearRegression", solver, relation)
+    model.set_params(test_key=TestKey(bytes(32)))
+    for table in (cases.base(), *cases.others(relation).values()):
+        assert model.fit(table).release_.theta.shape == (5, 1)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("relation", cases.RELATIONS)
+def test_prepared_matrices(sparse: bool, relation: str, show: Show, tmp_path: Path) -> None:
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(0)
+    frames = {name: rng.normal(size=(cases.N - (relation != "replace-one") * 9, 3)) for name in ("other", "wild")}
+    frames["wild"][::2] = [np.nan, np.inf, 1e300]
+    records = {"records": cases.N} if relation == "add-or-remove" else {}
+    domain = hb.Domain(row_norm=1.0, target=(-1, 1), **records)
+    model = hb.LinearRegression(budget=cases.BUDGET, domain=domain, neighbours=relation, solver="gradient")
+    kind = csr_array if sparse else np.asarray
+
+    def go(model: Any, X: Any) -> Mapping[str, Any]:
+        with pytest.MonkeyPatch.context() as patch:
+            fit = type(model).fit
+            patch.setattr(type(model), "fit", lambda self, X: fit(self, X, np.zeros(X.shape[0])))
+            return show(model, X)
+
+    base = kind(rng.normal(size=(cases.N, 3)))
+    assert told_apart(go, model, base, {name: kind(X) for name, X in frames.items()}, tmp_path / "run") == {}

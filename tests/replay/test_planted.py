@@ -1,0 +1,232 @@
+"""The replay can fail: branches on records, planted one at a time into the library, are each seen for what they are."""
+
+import logging
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hullabaloo import fit as hinge
+from hullabaloo.data import Encoding, Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.solvers import gradient
+from hullabaloo.solvers.gradient import GradientSolver
+from hullabaloo.terms import Terms
+from tests.replay import cases
+from tests.replay.compare import Show, told_apart
+from tests.replay.lines import SOURCE
+
+Patch = pytest.MonkeyPatch
+
+
+def secret(rows: Rows) -> float:
+    """What a fault might let out."""
+    return float(rows.X[:, 0].sum())
+
+
+def encoding_that(patch: Patch, does: Callable[[Rows], Rows | None]) -> None:
+    real = Encoding.encode
+
+    def encode(self: Encoding, table: Any, target: Any = None, *, weight: Any = None) -> Rows:
+        rows = real(self, table, target, weight=weight)
+        return does(rows) or rows
+
+    patch.setattr(Encoding, "encode", encode)
+
+
+def warn(rows: Rows) -> None:
+    warnings.warn(f"The first column sums to {secret(rows):.17g}.", RuntimeWarning, stacklevel=1)
+
+
+def log(rows: Rows) -> None:
+    logging.getLogger("hullabaloo").debug("sum %r", secret(rows))
+
+
+def say(rows: Rows) -> None:
+    print(secret(rows))
+
+
+def complain(rows: Rows) -> None:
+    sys.stderr.write(f"{secret(rows)}\n")
+
+
+def refuse(rows: Rows) -> None:
+    raise InvalidParameter(f"The first column sums to {secret(rows):.17g}, which is not expected.")
+
+
+def clipped(rows: Rows) -> bool:
+    """One bit of the records: whether a cell lay beyond its bounds."""
+    return bool(np.abs(rows.X[:, 0]).max(initial=0.0) >= 1.0)
+
+
+def refuse_some(rows: Rows) -> None:
+    if clipped(rows):
+        raise InvalidParameter("A cell lies beyond its bounds.")
+
+
+def solving(patch: Patch, does: Callable[[Any, Rows], Any]) -> None:
+    """Change what the gradient solver makes of its solution, by a solver that reaches into the curator."""
+    real = GradientSolver.run
+
+    def run(self: Any, problem: Any, plan: Any, curator: Any) -> Any:
+        return does(real(self, problem, plan, curator), curator._Curator__rows)
+
+    patch.setattr(GradientSolver, "run", run)
+
+
+def theta(patch: Patch) -> None:
+    solving(patch, lambda made, rows: replace(made, theta=made.theta + 1e-15 * secret(rows)))
+
+
+def trace(patch: Patch) -> None:
+    solving(patch, lambda made, rows: replace(made, trace=(*made.trace, *[{"more": 1}] * clipped(rows))))
+
+
+def early_stop(patch: Patch) -> None:
+    caught: list[Rows] = []
+    encoding_that(patch, caught.append)
+    real = gradient.iterate
+
+    def stopping(start: Any, step: Any, *, steps: int, **more: Any) -> Any:
+        return real(start, step, steps=1 if clipped(caught[-1]) else steps, **more)
+
+    patch.setattr(gradient, "iterate", stopping)
+
+
+def question(patch: Patch) -> None:
+    real = GradientSolver.run
+
+    class Looking:
+        def __init__(self, curator: Any) -> None:
+            self._curator = curator
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._curator, name)
+
+        def gradient(self, theta: Any) -> Any:  # the last digit knows the records
+            return self._curator.gradient(theta + 1e-16 * secret(self._curator._Curator__rows))
+
+    patch.setattr(
+        GradientSolver, "run", lambda self, problem, plan, curator: real(self, problem, plan, Looking(curator))
+    )
+
+
+def adopting(patch: Patch, does: Callable[[Any, Rows], None]) -> None:
+    """Leave something on the fitted model; the rows are caught where they are encoded."""
+    caught: list[Rows] = []
+    encoding_that(patch, caught.append)
+    real = PrivateLinearModel._adopt
+
+    def adopt(self: Any, *arguments: Any) -> None:
+        real(self, *arguments)
+        if caught:
+            does(self, caught[-1])
+
+    patch.setattr(PrivateLinearModel, "_adopt", adopt)
+
+
+def attribute(patch: Patch) -> None:
+    adopting(patch, lambda model, rows: setattr(model, "converged_", clipped(rows)))
+
+
+def shape(patch: Patch) -> None:
+    def thin(model: Any, rows: Rows) -> None:
+        model.coef_ = model.coef_[: 2 + clipped(rows)]
+
+    adopting(patch, thin)
+
+
+def left_behind(patch: Patch, tmp_path: Path) -> None:
+    encoding_that(patch, lambda rows: (tmp_path / "run" / "cache.npy").write_text(str(secret(rows))) and None)
+
+
+def charged_after(patch: Patch) -> None:
+    """A detail in the ledger that knows the records: the last that were read, as a cache would."""
+    caught = [0.0]
+    encoding_that(patch, lambda rows: caught.__setitem__(0, secret(rows)))
+    real = Terms.charge
+    patch.setattr(
+        Terms, "charge", lambda self, event, budget, detail: real(self, event, budget, {**detail, "sum": caught[0]})
+    )
+
+
+def branch(patch: Patch) -> None:
+    """A branch that shows in nothing but the time it takes; compiled as a line of the hinge, where lines are counted."""
+    space: dict[str, Any] = {"real": hinge.answer}
+    code = """
+    def answer(prepared, rows, charge):
+        if (abs(rows.X[:, 0]) >= 1.0).any():
+            charge = charge
+        return real(prepared, rows, charge)
+    """
+    exec(compile(textwrap.dedent(code), f"{SOURCE}/fit.py", "exec"), space)
+    patch.setattr(hinge, "answer", space["answer"])
+
+
+def plan_by_length(patch: Patch) -> None:
+    """Under add-or-remove the number of rows is private, and here it is not."""
+    patch.setattr(Terms, "count_is_public", True)
+
+
+SEEN: Mapping[str, tuple[Callable[..., None], str]] = {
+    "a warning": (lambda patch: encoding_that(patch, warn), "warnings"),
+    "a log": (lambda patch: encoding_that(patch, log), "logs"),
+    "a line on standard output": (lambda patch: encoding_that(patch, say), "stdout"),
+    "a line on standard error": (lambda patch: encoding_that(patch, complain), "stderr"),
+    "an error for some tables": (lambda patch: encoding_that(patch, refuse_some), "raised"),
+    "the last digit of a coefficient": (theta, "theta"),
+    "a longer trace": (trace, "trace"),
+    "a loop that stops early": (early_stop, "questions"),
+    "a question that moves": (question, "questions"),
+    "an attribute": (attribute, "attributes"),
+    "a shape": (shape, "attributes"),
+    "a line that runs for some tables": (branch, "lines"),
+}
+
+
+def told(show: Show, tmp_path: Path, relation: str = "replace-one") -> dict[str, Any]:
+    model = cases.model("LinearRegression", "gradient", relation)
+    others = {name: cases.others(relation)[name] for name in ("all records", "no cell as declared")}
+    found = told_apart(show, model, cases.base(), others, tmp_path / "run")
+    return {name: value for one in found.values() for name, value in one.items()}
+
+
+@pytest.mark.parametrize("fault", SEEN)
+def test_a_planted_branch_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
+    plant, where = SEEN[fault]
+    plant(monkeypatch)
+    assert where in told(show, tmp_path)
+
+
+def test_a_value_in_an_error_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
+    encoding_that(monkeypatch, refuse)
+    with pytest.raises(AssertionError, match="which is not expected"):  # no fit ends in a release
+        told(show, tmp_path)
+
+
+def test_a_file_left_behind_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
+    left_behind(monkeypatch, tmp_path)
+    assert "files" in told(show, tmp_path)
+
+
+def test_what_a_ledger_learns_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
+    charged_after(monkeypatch)
+    assert "charges" in told(show, tmp_path)
+
+
+def test_a_plan_by_the_number_of_rows_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
+    model = cases.model("LinearRegression", "gradient", "add-or-remove")
+    plan_by_length(monkeypatch)
+    others = {"one fewer": cases.others("add-or-remove")["one fewer"]}
+    assert told_apart(show, model, cases.base(), others, tmp_path / "run")
+
+
+def test_nothing_is_seen_where_nothing_was_planted(show: Show, tmp_path: Path) -> None:
+    assert told(show, tmp_path) == {}
