@@ -95,12 +95,15 @@ def private_bounds(
         key=TestKey(test_key) if isinstance(test_key, bytes) else test_key,
     )
 
+    least = 0.0
+
     def buy(menu: Any, allowance: Any) -> list[Any]:
+        nonlocal least
         epsilon = allowance.selection_epsilon(len(names))
-        least = _least_share(menu, epsilon, max(grids[name].size for name in names)) if quantiles is None else 0.0
-        if least > MOST:
+        least = _least_share(menu, epsilon, max(grids[name].size for name in names))
+        if quantiles is None and least > MOST:
             raise BudgetError(_too_little(menu.records, len(names), least))
-        cut = tuple(max(share, least) for share in asked)
+        cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
         places = [(2 * number, 2 * number + 1, grids[name]) for number, name in enumerate(names)]
         return [menu.quantiles(places, shares=cut, epsilon=epsilon)]
 
@@ -113,6 +116,7 @@ def private_bounds(
         found=tuple((name, *ends) for name, ends in zip(names, found.found, strict=True)),
         asked=asked,
         cut=tuple(about["shares"]),
+        least=least,
         typical_error=about["typical_rank_error"],
         largest_error=about["rank_error_95"],
         statement=found.statement,

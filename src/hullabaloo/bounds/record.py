@@ -24,6 +24,7 @@ class PrivateBounds:
         found: (column, low, high), low < high, inside of the outer range.
         asked: the shares of values to cut off below and above that were asked for.
         cut: those that were aimed at.
+        least: the smallest share that noise does not throw out of the data.
         typical_error: mean size of the noise in an end's rank, in records, where values are dense.
         largest_error: what the noise in a column's ranks exceeds with a probability of at most 5 %, in records.
         statement: the guarantee.
@@ -33,6 +34,7 @@ class PrivateBounds:
     found: tuple[tuple[str, float, float], ...]
     asked: tuple[float, float]
     cut: tuple[float, float]
+    least: float
     typical_error: float
     largest_error: float
     statement: PrivacyStatement
@@ -100,6 +102,11 @@ class PrivateBounds:
                 f"Cutting off {self.asked[0]:.2%} and {self.asked[1]:.2%} was asked; at this budget the noise would throw such ends out of the data, "
                 "so that as much is cut off as is needed. More budget, fewer columns or more records come nearer to it"
             )
+        if any(0.0 < 1.05 * cut < self.least for cut in self.cut):
+            lines.append(
+                f"An end may well have landed far outside of the data: at this budget that is unlikely only where {self.least:.1%} of the "
+                "values or more are cut off at each side"
+            )
         return lines
 
     def card_entry(self) -> dict[str, Any]:
@@ -150,6 +157,7 @@ class PrivateBounds:
             "bounds": {name: [low, high] for name, low, high in self.found},
             "asked": list(self.asked),
             "cut": list(self.cut),
+            "least": self.least,
             "typical_error": self.typical_error,
             "largest_error": self.largest_error,
             "statement": self.statement.to_dict(),
@@ -168,6 +176,7 @@ class PrivateBounds:
             found=tuple((str(name), float(low), float(high)) for name, (low, high) in data["bounds"].items()),
             asked=(float(data["asked"][0]), float(data["asked"][1])),
             cut=(float(data["cut"][0]), float(data["cut"][1])),
+            least=float(data["least"]),
             typical_error=float(data["typical_error"]),
             largest_error=float(data["largest_error"]),
             statement=PrivacyStatement.from_dict(data["statement"]),
