@@ -67,12 +67,13 @@ class Evaluation:
         ]
         return [*(["target"] if several else []), *head], body
 
-    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
+    def tables(self) -> list[tuple[list[str], list[list[str]]]]:
+        """Heads and bodies, as text: of the metrics, and of the calibration table."""
         return [table for table in (self._metrics(), self._bins()) if table[1]]
 
     def __str__(self) -> str:
         lines = [f"Private evaluation of {self.model}", ""]
-        for table in self._tables():
+        for table in self.tables():
             lines += [*_laid_out(*table), ""]
         rest = [" ".join(f"{note}." for note in self.notes), str(self.statement)]
         return "\n".join([*lines, *(textwrap.fill(text, 100, break_on_hyphens=False) for text in rest)])
@@ -82,7 +83,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         parts = [f"<p>Private evaluation of {html.escape(self.model)}</p>"]
-        for head, body in self._tables():
+        for head, body in self.tables():
             top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
             rows = "".join(
                 "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body
