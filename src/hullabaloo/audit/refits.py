@@ -115,7 +115,7 @@ class Listening:
         before = self.running[0].released()
         theta = before.theta if before is not None and corrects(self.fit) else None
         first, second = (self.stage.prefix(which, self.step, theta) for which in (0, 1))
-        stage = Stage(self.fit, (first, second))
+        stage = Stage(plan.quotes, (first, second))
         return self.fit.solver.run(problem, plan, Listener(stage, self.truth, curator, (), Counter(), self.log))
 
 

@@ -14,7 +14,7 @@ from hullabaloo.audit.transcript import Stage
 from hullabaloo.curator import PerturbedMinimizerQuery
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError
-from hullabaloo.fit import Task, answer, prepare
+from hullabaloo.fit import Prepared, Task, answer, prepare
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours, compose
 from hullabaloo.solvers import Solver
@@ -34,42 +34,45 @@ class Scene:
     Attributes:
         name: the estimator's.
         canary: the tables in the user's units.
-        stage: the plan and the encoded tables.
+        prepared: the plan.
+        stage: its quotes and the encoded tables.
     """
 
     name: str
     canary: Canary
+    prepared: Prepared
     stage: Stage
 
     def released(self, truth: int, key: TestKey | None) -> Array:
         """The coefficients that one fit of table number `truth` releases, as one vector."""
-        prepared = self.stage.prepared
-        keyed = replace(prepared, task=replace(prepared.task, key=key))
+        keyed = replace(self.prepared, task=replace(self.prepared.task, key=key))
         return np.ravel(answer(keyed, self.stage.tables[truth], None).theta)
 
     def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
         """What the answers of one fit of table number `truth` tell."""
-        return self.stage.run(truth, key).log
+        listener = self.stage.listener(truth, key)
+        self.prepared.solver.run(self.prepared.problem, self.prepared.plan, listener)
+        return listener.log
 
     @property
     def solver(self) -> str:
         """The plan's."""
-        return self.stage.prepared.plan.solver
+        return self.prepared.plan.solver
 
     @property
     def neighbours(self) -> Neighbours:
         """The relation."""
-        return self.stage.prepared.task.neighbours
+        return self.prepared.task.neighbours
 
     @property
     def unit(self) -> str:
         """The unit of privacy."""
-        return self.stage.prepared.task.terms.unit
+        return self.prepared.task.terms.unit
 
     @property
     def records(self) -> int:
         """The public number of records."""
-        return self.stage.prepared.problem.records
+        return self.prepared.problem.records
 
     @property
     def words(self) -> str:
@@ -79,7 +82,7 @@ class Scene:
     @property
     def claim(self) -> Event:
         """What the plan says that it costs."""
-        return self.stage.prepared.plan.event
+        return self.prepared.plan.event
 
     @property
     def parts(self) -> Event:
@@ -89,7 +92,7 @@ class Scene:
     @property
     def budget(self) -> Budget:
         """What the fit declares."""
-        return self.stage.prepared.budget
+        return self.prepared.budget
 
     @property
     def opaque(self) -> bool:
@@ -117,7 +120,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Scene:
     task = replace(model._task(encoding), solver=solver)
     prepared = prepare(task, encoding, len(tables[0]["table"]) if task.terms.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
-    return Scene(type(model).__name__, canary, Stage(prepared, (first, second)))
+    return Scene(type(model).__name__, canary, prepared, Stage(prepared.plan.quotes, (first, second)))
 
 
 def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:

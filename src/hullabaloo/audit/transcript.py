@@ -37,7 +37,6 @@ from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data import Rows
 from hullabaloo.errors import CalibrationError
-from hullabaloo.fit import Prepared
 from hullabaloo.geometry.separable import SeparableForm
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
@@ -64,29 +63,27 @@ def quiet(query: Any) -> Any:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """A prepared fit and two encoded neighbouring tables: all that is computed once for any number of runs.
+    """Quotes and two encoded neighbouring tables: all that is computed once for any number of runs.
 
     Attributes:
-        prepared: the plan, whose quotes state the noise.
+        quotes: what was planned, and how much noise it states.
         tables: the encoded rows of both.
     """
 
-    prepared: Prepared
+    quotes: Sequence[Any]
     tables: tuple[Rows, Rows]
     _quiet: dict[int, tuple[Curator, Curator]] = field(default_factory=dict)
     _known: dict[int, list[Any]] = field(default_factory=dict)
     _noise: dict[int, tuple[float, float]] = field(default_factory=dict)
 
-    def run(self, truth: int, key: TestKey | None) -> "Listener":
-        """One fit of table number `truth`, listened to."""
-        listener = Listener(self, truth, Curator(self.tables[truth], self.quotes, key=key), (), Counter(), [])
-        self.prepared.solver.run(self.prepared.problem, self.prepared.plan, listener)
-        return listener
+    def listener(self, truth: int, key: TestKey | None) -> "Listener":
+        """A curator of table number `truth` that is listened to."""
+        return Listener(self, truth, Curator(self.tables[truth], self.quotes, key=key), (), Counter(), [])
 
     @property
-    def quotes(self) -> Sequence[Any]:
-        """The plan's."""
-        return self.prepared.plan.quotes
+    def intercept(self) -> bool:
+        """Whether rows end with the constant column."""
+        return any(quote.facts.intercept for quote in self.quotes)
 
     def curators(self, query: Query, views: Sequence[View]) -> list[Any]:
         """Near-noiseless curators of both tables for one quote, seen as the solver sees its own."""
@@ -282,12 +279,11 @@ class Listener:
 
     def _rows(self, rows: Rows) -> Rows:
         """A table as this view shows it; choices are asked of targets and of columns only."""
-        intercept = any(quote.facts.intercept for quote in self._stage.quotes)
         for name, argument in self._views:
             if name == "of_target":
                 rows = Rows(rows.X, np.ascontiguousarray(rows.Y[:, [argument]]), rows.weight, rows.offset)
             else:
-                rows = chosen_columns(rows, argument, intercept)
+                rows = chosen_columns(rows, argument, self._stage.intercept)
         return rows
 
     def _quote(self, kind: type[Any], times: int = 1) -> Any:
@@ -303,10 +299,10 @@ class Listener:
         return alike[-1] if alike else self._stage.quotes[0]  # the curator refuses
 
     def _width(self) -> int:
-        width = self._stage.prepared.problem.dimension
+        width = int(self._stage.tables[0].X.shape[1])
         for name, argument in self._views:
             if name == "turned":
                 width = argument.shape[1]
             elif name == "of_columns":
-                width = argument.size + self._stage.prepared.problem.intercept
+                width = argument.size + self._stage.intercept
         return width
