@@ -1,12 +1,15 @@
 """The count query: its sensitivity on real neighbours, attained; what counts; and that a public count is not sold."""
 
+import math
+
 import numpy as np
 import pytest
 
-from hullabaloo.curator import CountQuery
+from hullabaloo.curator import CountQuery, Curator
 from hullabaloo.curator.count import exact_count
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from tests.curator.neighbours import facts, join, pairs, random_rows
 
@@ -51,3 +54,13 @@ def test_records_of_weight_zero_do_not_count() -> None:
 def test_a_public_count_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="number of records is public"):
         CountQuery(facts(3), Neighbours.REPLACE_ONE, 20, 1, 0.5)
+
+
+def test_the_answer_carries_the_noise_of_its_query() -> None:
+    """400 answers: standard deviation and mean within 6 deviations (false alarm below 1e-8 in all)."""
+    about, rows = facts(3), random_rows(np.random.default_rng(20), 57, facts(3))
+    asked = CountQuery(about, Neighbours.ADD_OR_REMOVE, 20, 400, 0.5)
+    curator = Curator(rows, [asked], key=TestKey(bytes(range(32))))
+    drawn = (np.array([curator.count() for _ in range(400)]) - 57.0) / asked.sigma
+    assert abs(drawn.std() - 1.0) < 6.0 / math.sqrt(2 * 400)
+    assert abs(drawn.mean()) < 6.0 / math.sqrt(400)

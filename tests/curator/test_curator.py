@@ -83,6 +83,16 @@ def test_noise_of_the_moments_has_the_stated_covariance() -> None:
         assert abs(np.std(values) / expected - 1.0) < room
 
 
+def test_the_cut_tail_of_every_coordinate_is_counted() -> None:
+    for quote in (
+        MENU.gradient(Squared(), clip=0.5, mu=0.3, count=2),
+        MENU.count(mu=0.2),
+        MENU.second_moments(mu=0.2),
+        MENU.moments(mu=0.4, target_scale=1.0),
+    ):
+        assert quote.event.delta0 == quote.length * 2.0**-130
+
+
 def test_two_answers_to_the_same_question_carry_fresh_noise() -> None:
     curator = Curator(ROWS, [MENU.gradient(Squared(), clip=0.5, mu=0.3, count=2)], key=KEY)
     assert not np.array_equal(curator.gradient(np.zeros(4)), curator.gradient(np.zeros(4)))

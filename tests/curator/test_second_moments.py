@@ -1,4 +1,4 @@
-"""Sums of squares with Laplace noise: their l1 sensitivity on real neighbours, and the release."""
+"""Sums of squares with Laplace and Gaussian noise: their l1 and l2 sensitivities on real neighbours, and the release."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, CuratorMenu, LaplaceSecondMomentsQuery
+from hullabaloo.curator import Curator, CuratorMenu, LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.second_moments import exact_second_moments
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -31,20 +31,31 @@ def query(about: RowFacts, relation: Neighbours, epsilon: float = 0.5) -> Laplac
     return LaplaceSecondMomentsQuery(about, relation, 20, 1, epsilon)
 
 
+def gaussian(about: RowFacts, relation: Neighbours, mu: float = 0.5) -> SecondMomentsQuery:
+    return SecondMomentsQuery(about, relation, 20, 1, mu)
+
+
+ASKED = {"laplace": (query, 1), "gaussian": (gaussian, 2)}  # a query, and the norm that its sensitivity is in
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
-def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
-    asked, rng = query(about, relation), np.random.default_rng(51)
+@pytest.mark.parametrize("kind", ASKED)
+def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
+    kind: str, relation: Neighbours, about: RowFacts
+) -> None:
+    (made, norm), rng = ASKED[kind], np.random.default_rng(51)
+    asked = made(about, relation)
     for number, pair in enumerate(pairs(rng, relation, about, rounds=100)):
         tables = [Rows(sp.csr_array(rows.X), rows.Y, rows.weight) for rows in pair] if number % 2 else pair
         left, right = (exact_second_moments(rows, asked) for rows in tables)
-        moved = np.abs(left - right).sum()
-        assert moved <= asked.sensitivity
+        assert np.linalg.norm(left - right, norm) <= asked.sensitivity
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", [facts(6, max_weight=2.0), facts(6, norm_l2=0.7)], ids=["cube", "ball"])
-def test_the_sensitivity_is_attained(relation: Neighbours, about: RowFacts) -> None:
+@pytest.mark.parametrize("kind", ASKED)
+def test_the_sensitivity_is_attained(kind: str, relation: Neighbours, about: RowFacts) -> None:
     cube = about.norm_l2 > 1.0
     one = np.ones((1, 6)) if cube else np.array([[0.7, 0.0, 0.0, 0.0, 0.0, 0.0]])
     other = np.zeros((1, 6)) if cube else np.roll(one, 1, axis=1)
@@ -52,9 +63,10 @@ def test_the_sensitivity_is_attained(relation: Neighbours, about: RowFacts) -> N
     rows = [Rows(X, np.zeros((1, 1)), heavy) for X in (one, other)]
     if relation is Neighbours.ADD_OR_REMOVE:
         rows[1] = Rows(np.zeros((0, 6)), np.zeros((0, 1)), np.zeros(0))
-    asked = query(about, relation)
+    made, norm = ASKED[kind]
+    asked = made(about, relation)
     left, right = (exact_second_moments(part, asked) for part in rows)
-    assert np.abs(left - right).sum() >= (1.0 - 1e-5) * asked.sensitivity
+    assert np.linalg.norm(left - right, norm) >= (1.0 - 1e-5) * asked.sensitivity
 
 
 def test_bits_do_not_depend_on_the_order_of_records_nor_on_zeros_being_stored() -> None:
