@@ -11,7 +11,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose
 from hullabaloo.model_selection.heard import Heard, Noise
-from hullabaloo.model_selection.metrics import Metric
+from hullabaloo.model_selection.metrics import Mean, Metric
 from hullabaloo.model_selection.reading import reading_of
 
 
@@ -58,9 +58,12 @@ class Yardstick:
         return metric.size if len(self.chosen.metrics) > 1 else 1.0
 
     def read(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
-        """The metric in the user's units, of several targets the mean in units of their ranges; larger may be worse."""
+        """The metric in the user's units, of several targets the mean in units of their ranges; larger may be worse.
+
+        Not cut off at the metric's range, which noise may leave: cut-off numbers of several candidates would be equal.
+        """
         heard = Heard.split(answer, self.chosen.tallies, noise)
-        return float(np.mean([metric.measure(heard, 1.0).value / self._unit(metric) for metric in self.chosen.metrics]))
+        return float(np.mean([_plain(metric, heard) / self._unit(metric) for metric in self.chosen.metrics]))
 
     def oriented(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
         """The same with the sign by which larger is better."""
@@ -70,3 +73,12 @@ class Yardstick:
         """The privacy error of such a number, as far as public facts tell it."""
         errors = [metric.foreseen(noise) / self._unit(metric) for metric in self.chosen.metrics]
         return float(np.linalg.norm(errors)) / len(errors)
+
+
+def _plain(metric: Metric, heard: Heard) -> float:
+    """A mean of scores as the noisy sums give it; other metrics as they are measured."""
+    if not isinstance(metric, Mean) or not heard.number > 0.0:
+        return metric.measure(heard, 1.0).value
+    low, high = metric.score.bounds
+    centred = 2.0 * float(heard.sums[metric.tallies[0]][0]) / heard.number
+    return 0.5 * (low + high) + 0.5 * (high - low) * centred

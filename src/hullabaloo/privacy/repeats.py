@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, final
 
 from hullabaloo.errors import InvalidParameter
@@ -51,13 +52,7 @@ class Repeats:
     @property
     def parameter(self) -> float:
         """γ in (0, 1], or λ ≥ 0."""
-        eta = self.eta
-        if eta is None:
-            return max(
-                0.0, math.floor(_root(_poisson_mean, self.expected, 0.0, 2.0 * self.expected) * _GRID - 1.0) / _GRID
-            )
-        shortage = _root(lambda x: _mean(x, eta), self.expected, 0.0, 1.0)
-        return min(1.0, math.ceil((1.0 - shortage) * _GRID + 1.0) / _GRID)
+        return _parameter(self.expected, self.eta)
 
     def chance(self, candidates: int) -> float:
         """Give the probability that one of so many candidates, drawn at random in each run, is tried at all: ``1 − E (1 − 1/c)^K``."""
@@ -102,6 +97,15 @@ class Repeats:
             else:
                 value = math.log(math.expm1(-eta * ends[0]) / math.expm1(-eta * ends[1]))
         return max(u, value) + 1e-9 * abs(value) + 2.0**-44
+
+
+@lru_cache(maxsize=256)
+def _parameter(expected: float, eta: float | None) -> float:
+    if eta is None:
+        rate = _root(_poisson_mean, expected, 0.0, 2.0 * expected)
+        return max(0.0, math.floor(rate * _GRID - 1.0) / _GRID)
+    shortage = _root(lambda x: _mean(x, eta), expected, 0.0, 1.0)
+    return min(1.0, math.ceil((1.0 - shortage) * _GRID + 1.0) / _GRID)
 
 
 def _mean(shortage: float, eta: float) -> float:

@@ -12,6 +12,9 @@ from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.repeats import Repeats
 from hullabaloo.privacy.tuned_bound import TunedBound, tuned_bound
 
+_RENYI_HELPS = 0.01
+"""The δ from which on the Rényi bounds, the mixture's above all, can be the smaller ones."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class TunedEvent(Event):
         return math.inf
 
     def profile(self, epsilon: float) -> float:
-        """Give the smaller of the profile's bound and the converted Rényi bound, plus the tail."""
+        """Give the profile's bound, or the converted Rényi bound where that can be smaller, plus the tail."""
         return with_tail(self._exact, self.delta0, epsilon)
 
     def group(self, k: int) -> "TunedEvent":
@@ -100,7 +103,8 @@ class TunedEvent(Event):
     def _exact(self, epsilon: float) -> float:
         if math.isinf(epsilon):
             return 0.0
-        return min(self._bound().profile(epsilon), renyi_delta(self.renyi, epsilon))
+        bound = self._bound().profile(epsilon)
+        return bound if bound < _RENYI_HELPS else min(bound, renyi_delta(self.renyi, epsilon))
 
 
 @lru_cache(maxsize=256)
