@@ -18,6 +18,7 @@ import hullabaloo.data.sparse
 from hullabaloo.curator import Curator, StreamCurator
 from hullabaloo.data import Encoding, open_table, readers
 from hullabaloo.data.table import Table
+from hullabaloo.model_selection import parts
 
 SOURCE = str(Path(hullabaloo.__file__).parent)
 PRICES = SOURCE + "/privacy/"
@@ -39,12 +40,12 @@ def _below(owner: type) -> Iterator[type]:
 
 def _touching() -> frozenset[CodeType]:
     found = {code for owner in (Curator, StreamCurator, *_below(Table)) for code in _codes(owner)}
-    whole = {Encoding.encode.__code__, open_table.__code__, readers.open_column.__code__}
+    whole = {Encoding.encode.__code__, open_table.__code__, readers.open_column.__code__, parts.held_out.__code__}
     return frozenset(code for code in found | whole if code.co_name != "schema")
 
 
 TOUCHING = _touching()
-"""Where records are in reach: the curators, the encoding of a table, and the tables themselves but for their schema."""
+"""Where records are in reach: the curators, the encoding of a table, tables themselves but for their schema, and the parts of a search."""
 
 
 class Lines:

@@ -1,5 +1,6 @@
 """Everything that can be seen of one run: what it gives, asks, raises, prints, logs, warns of and writes, and which lines it runs."""
 
+import gc
 import io
 import logging
 import warnings
@@ -54,6 +55,7 @@ def observe(work: Work, tape: Tape, *, replay: bool, folder: Path | None = None,
     root.addHandler(log)
     root.setLevel(logging.NOTSET)
     seen: dict[str, Any] = {}
+    gc.disable()  # what it collects, and when, is the past's
     try:
         with ExitStack() as stack:
             caught = stack.enter_context(warnings.catch_warnings(record=True))
@@ -65,6 +67,7 @@ def observe(work: Work, tape: Tape, *, replay: bool, folder: Path | None = None,
                 stack.enter_context(counted.counting())
             seen["raised"], shown = _outcome(work)
     finally:
+        gc.enable()
         root.removeHandler(log)
         root.setLevel(level)
     seen |= {name: exact(value) for name, value in shown.items()}

@@ -1,0 +1,93 @@
+"""Streams of records that have nothing in common, with the same noisy sums: every release, file and line run is the same."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from tests.replay import cases
+from tests.replay.compare import told_apart
+from tests.replay.shown import of_ledger
+
+HORIZON, EVERY = 60, 20
+COMMON: dict[str, Any] = {"horizon": HORIZON, "every": EVERY}
+
+
+def streams(relation: str) -> dict[str, Any]:
+    """Unopened streams of every kind, by name."""
+    about = {"features": {"age": (18, 90), "hours": (0, 80)}, "target": {"cost": (-20, 20)}, "indicators": False}
+    domain = hb.Domain(**about, records=HORIZON)
+    given = {"budget": cases.BUDGET, "domain": domain, "neighbours": relation}
+    kinds = hb.streaming
+    return {
+        "incremental": kinds.IncrementalRegression(**given, **COMMON),
+        "incremental in a ball": kinds.IncrementalRegression(**given, **COMMON, constraint=hb.L1Ball(1.0)),
+        "without an end": kinds.IncrementalRegression(**given, every=EVERY),
+        "forgetting": kinds.IncrementalRegression(**given, **COMMON, half_life=30),
+        "in a window": kinds.IncrementalRegression(**given, **COMMON, window=40),
+        "sketched": kinds.SketchedRegression(**given, **COMMON, constraint=hb.L1Ball(1.0), sketch_size=2),
+        "periodic gradient": kinds.PeriodicERM(
+            hb.LinearRegression(**given, solver="gradient", constraint=hb.L2Ball(1.0)), **COMMON
+        ),
+        "periodic moments": kinds.PeriodicERM(hb.LinearRegression(**given, solver="moments"), **COMMON),
+    }
+
+
+def shown(stream: Any) -> Mapping[str, Any]:
+    """What can be read of a stream at some moment."""
+    model = stream.model_at()
+    return {
+        "position": (stream.position_, stream.released_at_),
+        "coefficients": (model.coef_, model.intercept_),
+        "statement": stream.statement_.to_dict(),
+        "summary": str(stream.summary()) if stream.released_at_ == HORIZON else "",
+        "text": repr(stream) + repr(model),
+        "prediction": stream.predict_one({"age": 40.0, "hours": 20.0}),
+    }
+
+
+NAMES = list(streams("replace-one"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("relation", cases.RELATIONS)
+def test_streams_of_other_records_show_the_same(name: str, relation: str, tmp_path: Path, ledgers: Path) -> None:
+    """Under both relations the number of places is public: one record present or absent is a place that is filled or not."""
+
+    def show(_: Any, table: Any) -> Mapping[str, Any]:
+        folder = tmp_path / "run"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        shutil.copy(ledgers / f"{relation}.db", folder / "privacy.db")
+        ledger = hb.Ledger(f"sqlite:///{folder / 'privacy.db'}")
+        stream = streams(relation)[name]
+        owner = getattr(stream, "estimator", stream)
+        owner.set_params(ledger=ledger, dataset="people")
+        stream.set_params(state=folder / "people.state")
+        found: dict[str, Any] = {}
+        with stream:
+            stream.partial_fit(table.iloc[: EVERY + 5])
+            found["first"] = shown(stream)
+            for record in table.iloc[EVERY + 5 : EVERY + 15].to_dict("records"):
+                stream.learn_one(record, record["cost"])
+            stream.checkpoint()
+            stream.partial_fit(table.iloc[EVERY + 15 :])
+            found["last"] = shown(stream)
+        if hasattr(stream.model_at(), "save"):
+            stream.model_at().save(folder / "model.json")
+        return {**found, **of_ledger(ledger, "people"), "rows": list(ledger.streams("people"))}
+
+    others = cases.others("replace-one")
+    if name == "incremental":
+        others = {**others, "no cell at all": _empty_cells()}
+    assert told_apart(show, None, cases.base(), others, tmp_path / "run") == {}
+
+
+def _empty_cells() -> Any:
+    frame = cases.base().copy()
+    frame[["age", "hours", "cost"]] = np.nan
+    return frame
