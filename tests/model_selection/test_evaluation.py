@@ -158,6 +158,32 @@ def test_weights_count() -> None:
     assert found["r2"] == pytest.approx(r2_score(y, cut, sample_weight=weight), rel=1e-9)
 
 
+def test_errors_are_cut_off_where_that_is_asked() -> None:
+    X, y = table(4000)
+    model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(X, y)
+    asked = ["squared_error", "absolute_error", "r2"]
+    found = without_noise(model, X, y, asked, largest_error=4.0)
+    errors = np.minimum(np.abs(np.clip(model.predict(X), 0.0, 30.0) - y), 4.0)
+    assert errors.max() == 4.0
+    assert found["squared_error"] == pytest.approx(np.mean(errors**2), rel=1e-9)
+    assert found["absolute_error"] == pytest.approx(np.mean(errors), rel=1e-9)
+    assert found["r2"] == pytest.approx(1.0 - np.mean(errors**2) / np.var(y), rel=1e-9)
+    plain, cut = (price_evaluation(model, 4000, budget=ONE, metrics=asked, largest_error=c) for c in (None, 3.0))
+    assert cut["squared_error"] == pytest.approx(plain["squared_error"] / 100.0)
+    assert cut["absolute_error"] == pytest.approx(plain["absolute_error"] / 10.0)
+    noisy = hb.evaluate(model, X, y, budget=ONE, metrics=asked, largest_error=4.0, test_key=KEY)
+    assert any("count as it" in note for note in noisy.notes)
+    for name, one in noisy.values.items():  # a false alarm has probability below 1e-8
+        assert abs(one.value - found[name]) <= 6.0 * one.privacy_error
+    two = hb.Domain(**FEATURES, target={"cost": (0, 30), "rest": (0, 10)})
+    both = hb.LinearRegression(budget=FREE, domain=two).fit(X, np.column_stack([y, X[:, 1]]))
+    priced = price_evaluation(both, 99, budget=ONE, metrics="absolute_error", largest_error={"rest": 1.0})
+    assert priced["absolute_error[cost]"] == pytest.approx(30.0 * priced["absolute_error[rest]"])
+    for model_, wrong in ((model, 31.0), (model, 0.0), (model, "a"), (model, {}), (both, 2.0), (both, {"none": 1.0})):
+        with pytest.raises(InvalidParameter, match="largest_error="):
+            price_evaluation(model_, 99, budget=ONE, largest_error=wrong)
+
+
 def test_the_calibration_table_is_that_of_the_records() -> None:
     X, y = labels(4000, ["no", "yes"])
     domain = hb.Domain(**FEATURES, classes=["no", "yes"])
@@ -197,11 +223,13 @@ def test_pipelines_loaded_models_and_streams_are_evaluated(tmp_path: Path) -> No
 # ---- intervals ------------------------------------------------------------------------------------------------------
 
 
-def coverage(model: Any, X: Array, y: Array, names: list[str], relation: Neighbours, epsilon: float, n: int) -> Any:
+def coverage(
+    model: Any, X: Array, y: Array, names: list[str], relation: Neighbours, epsilon: float, n: int, **more: Any
+) -> Any:
     """How often intervals hold the population's value, by drawing samples of it: shares by metric, of 300 draws."""
     rng = np.random.default_rng(5)
     encoding, loss, theta = model.encoding_, model._loss(model.encoding_), model.release_.theta
-    chosen = choose(reading_of(encoding, loss), loss, names)
+    chosen = choose(reading_of(encoding, loss), loss, names, **more)
     rows = encoding.encode(X, y)
     z = 1.959963984540054
 
@@ -229,7 +257,10 @@ def test_intervals_cover_the_populations_value(relation: Neighbours, epsilon: fl
     """Below 0.90 of 300 at a true 0.95 has probability 4e-4 for one of ten, at fixed seeds; measured over all: 0.93 to 1."""
     X, y = table(20_000)
     model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(X[:2000], y[:2000])
-    found = coverage(model, X, y, ["squared_error", "absolute_error", "r2"], relation, epsilon, 2000)
+    numbers = ["squared_error", "absolute_error", "r2"]
+    found = coverage(model, X, y, numbers, relation, epsilon, 2000)
+    cut = coverage(model, X, y, numbers, relation, epsilon, 2000, largest_error=9.0)
+    assert min(cut.values()) >= 0.90
     X, c = labels(20_000, ["no", "yes"])
     domain = hb.Domain(**FEATURES, classes=["no", "yes"])
     chances = hb.LogisticRegression(budget=FREE, domain=domain, penalty=hb.SquaredL2Penalty(0.01))

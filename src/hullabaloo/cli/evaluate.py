@@ -53,6 +53,14 @@ def evaluate(
     ledger: options.LedgerUrl = None,
     dataset: options.Dataset = None,
     confidence: Annotated[float, typer.Option(metavar="LEVEL", help="Level of the intervals.")] = 0.95,
+    largest: Annotated[
+        float | None,
+        typer.Option(
+            "--largest-error",
+            metavar="NUMBER",
+            help="Errors beyond it count as it: known without looking, it takes much noise off squared errors.",
+        ),
+    ] = None,
     floor: Annotated[
         float,
         typer.Option(
@@ -91,6 +99,7 @@ def evaluate(
             ledger=book,
             dataset=dataset,
             confidence=confidence,
+            largest_error=largest,
             probability_floor=floor,
             bins=bins,
         )

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from hullabaloo.curator.exact import ExactSum, magic_number
 from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.score_kernels import dense_predictions, sparse_predictions
 from hullabaloo.curator.threads import CELLS
-from hullabaloo.curator.turned import turned_rows
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.readings import Reading
@@ -37,7 +37,7 @@ class ScoreQuery(NoisySum):
     counts as 0. With `R² = Σ r_j² + a²` and `D² = Σ d_j²` (a constant coordinate cancels): *add-or-remove*: `W R`. *Replace-one*,
     where every record counts once: D, and n is public. *Replace-one* with weights: `‖w c − w' c'‖` is convex in (w, w'),
     hence largest where each is 0 or W: `W max(R, D)`. A record's contribution is a function of the record and θ alone, bit for bit
-    (predictions added up in the order of columns, exponentials by scalar steps, else single IEEE operations). Float rounding
+    (predictions added up in one order of columns, exponentials by scalar steps, else single IEEE operations). Float rounding
     of the coordinates moves each by at most `8u W`, rounding to the lattice by half a cell; both are charged, and the sum is
     exact. Source: Dwork and Roth (2014), §3.5.1 and appendix A; docs/algorithms.md.
 
@@ -139,12 +139,20 @@ def _part(rows: Rows, part: slice) -> Rows:
 
 
 def _contributions(rows: Rows, query: ScoreQuery, theta: Array) -> Array:
-    z = turned_rows(rows, theta).X
-    if rows.offset is not None:
-        z = z + rows.offset[:, None]
+    z = _predictions(rows, theta)
     seen = query.reading.seen(z, rows.Y)
     parts = [tally.of(seen) for tally in query.tallies]
     if query.counted:
         parts.append(np.full((z.shape[0], 1), query.count_weight))
     found = np.hstack(parts)
     return found if rows.weight is None else found * rows.weight[:, None]
+
+
+def _predictions(rows: Rows, theta: Array) -> Array:
+    """z, (n, k), whatever numbers come out; PRIVATE."""
+    X, z, turned = rows.X, np.empty(rows.Y.shape[0:1] + theta.shape[1:]), np.ascontiguousarray(theta.T)
+    if isinstance(X, np.ndarray):
+        dense_predictions(np.ascontiguousarray(X), turned, z)
+    else:
+        sparse_predictions(X.data, X.indices, X.indptr, turned, z)
+    return z if rows.offset is None else z + rows.offset[:, None]

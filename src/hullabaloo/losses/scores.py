@@ -50,40 +50,51 @@ class Outcome(Score):
         return 0.0, 1.0
 
 
+def _errors(seen: Seen, target: int, reach: float) -> Array:
+    """|f − o| over `reach`, cut off at 1."""
+    apart = np.abs(seen.forecast[:, target] - seen.truth[:, target])
+    return np.asarray(np.minimum(apart / reach, 1.0))
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class SquaredError(Score):
-    """(f − o)², f the prediction cut off at the declared bounds; `span` is hi − lo."""
+    """(f − o)², f the prediction cut off at the declared bounds, of which f − o is at most `span` = hi − lo.
+
+    `reach` is the largest error that counts, as a share of that; larger ones count as it.
+    """
 
     target: int
     span: float
+    reach: float = 1.0
 
     def of(self, seen: Seen) -> Array:
-        """(f − o)²."""
-        return np.asarray(np.square(seen.forecast[:, self.target] - seen.truth[:, self.target]))
+        """(f − o)² over reach²."""
+        return np.asarray(np.square(_errors(seen, self.target, self.reach)))
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """At most (hi − lo)²."""
-        return 0.0, self.span**2
+        """At most (reach (hi − lo))²."""
+        return 0.0, (self.reach * self.span) ** 2
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AbsoluteError(Score):
-    """|f − o|."""
+    """|f − o|; `span` and `reach` as for the squared error."""
 
     target: int
     span: float
+    reach: float = 1.0
 
     def of(self, seen: Seen) -> Array:
-        """|f − o|."""
-        return np.asarray(np.abs(seen.forecast[:, self.target] - seen.truth[:, self.target]))
+        """|f − o| over reach."""
+        return _errors(seen, self.target, self.reach)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """At most hi − lo."""
-        return 0.0, self.span
+        """At most reach (hi − lo)."""
+        return 0.0, self.reach * self.span
 
 
 @final

@@ -1,8 +1,8 @@
 """Which metrics a model can be asked for, by name, and which one is taken by default."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, Pinball
@@ -22,8 +22,12 @@ from hullabaloo.model_selection.calibration import Calibration
 from hullabaloo.model_selection.metrics import Mean, Metric, RSquared
 
 CALIBRATION = "calibration"
+CUT = ("squared_error", "absolute_error", "r2")
+"""Metrics of errors, which may be cut off at a largest one."""
 FLOOR = 0.01
 BINS = 10
+LargestError = float | Mapping[str, float] | None
+"""In the target's units; of several targets by their names."""
 
 
 @final
@@ -36,6 +40,11 @@ class Chosen:
     calibration: tuple[Calibration, ...]
 
     @property
+    def cut(self) -> tuple[str, ...]:
+        """Names of the metrics whose errors are cut off within the target's range."""
+        return tuple(metric.name for metric in self.metrics if metric.reach < 1.0)
+
+    @property
     def tallies(self) -> tuple[Tally, ...]:
         """Everything that has to be added up, once each."""
         needed = [tally for metric in self.metrics for tally in metric.tallies]
@@ -43,13 +52,19 @@ class Chosen:
 
 
 def choose(
-    reading: Reading, loss: AnyLoss, names: str | Iterable[str] | None, *, floor: float = FLOOR, bins: int = BINS
+    reading: Reading,
+    loss: AnyLoss,
+    names: str | Iterable[str] | None,
+    *,
+    floor: float = FLOOR,
+    bins: int = BINS,
+    largest_error: LargestError = None,
 ) -> Chosen:
-    """The metrics of these names; None for the model's default.
+    """The metrics of these names; None for the model's default. `largest_error` is in the target's units; None for hi − lo.
 
     Raises:
-        InvalidParameter: a name that this kind of model has no metric for, a name twice, or none at all; or a floor or number of bins
-            that is none.
+        InvalidParameter: a name that this kind of model has no metric for, a name twice, or none at all; or a floor, largest
+            error or number of bins that is none.
     """
     _check(floor, bins)
     known = available(reading, loss)
@@ -66,13 +81,14 @@ def choose(
             )
     targets = range(max(len(reading.names), 1))
     several = len(reading.names) > 1
+    reaches = _reaches(reading, largest_error)
     metrics: list[Metric] = []
     for name in asked:
         if name == CALIBRATION:
             continue
         for j in targets:
             full = f"{name}[{reading.names[j]}]" if several else name
-            metrics.append(_MAKERS[name](full, reading, j, loss, floor))
+            metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else floor))
     tables = tuple(Calibration(Bins(reading, bins, j)) for j in targets) if CALIBRATION in asked else ()
     return Chosen(reading, tuple(metrics), tables)
 
@@ -99,8 +115,8 @@ def default_of(reading: Reading, loss: AnyLoss) -> str:
     return "pinball_loss" if isinstance(loss, Pinball) else "squared_error"
 
 
-def _r2(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) -> Metric:
-    return RSquared(name, True, SquaredError(j, reading.span[j]), Outcome(j))
+def _r2(name: str, reading: Reading, j: int, loss: AnyLoss, reach: float) -> Metric:
+    return RSquared(name, True, SquaredError(j, reading.span[j], reach), Outcome(j))
 
 
 def _pinball(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) -> Metric:
@@ -113,8 +129,8 @@ def _deviance(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) 
 
 
 _MAKERS: dict[str, Callable[[str, Reading, int, AnyLoss, float], Metric]] = {
-    "squared_error": lambda name, reading, j, loss, floor: Mean(name, False, SquaredError(j, reading.span[j])),
-    "absolute_error": lambda name, reading, j, loss, floor: Mean(name, False, AbsoluteError(j, reading.span[j])),
+    "squared_error": lambda name, reading, j, loss, reach: Mean(name, False, SquaredError(j, reading.span[j], reach)),
+    "absolute_error": lambda name, reading, j, loss, reach: Mean(name, False, AbsoluteError(j, reading.span[j], reach)),
     "r2": _r2,
     "pinball_loss": _pinball,
     "poisson_deviance": _deviance,
@@ -122,6 +138,30 @@ _MAKERS: dict[str, Callable[[str, Reading, int, AnyLoss, float], Metric]] = {
     "accuracy": lambda name, reading, j, loss, floor: Mean(name, True, Correct()),
     "brier_score": lambda name, reading, j, loss, floor: Mean(name, False, Brier(reading.classes)),
 }
+
+
+def _reaches(reading: Reading, largest: object) -> list[float]:
+    """The largest error of each target as a share of its range."""
+    if largest is None:
+        return [1.0] * max(len(reading.names), 1)
+    if reading.reads.classes:
+        raise InvalidParameter(
+            f"largest_error={largest!r} was given, and this model predicts {_predicts(reading)}, whose metrics are not of errors. Leave it out."
+        )
+    spans = dict(zip(reading.names, reading.span, strict=True))
+    alone = {reading.names[0]: largest} if len(spans) == 1 else {}
+    given: Mapping[Any, Any] = largest if isinstance(largest, Mapping) else alone
+    if not given or not all(name in spans and _within(value, spans[name]) for name, value in given.items()):
+        raise InvalidParameter(
+            f"largest_error={largest!r} was given. Errors beyond it count as it, so it lies above 0 and at most at hi − lo of the target: "
+            "pass a number in the target's units that is known without looking at the records, or, of several targets, a number for each "
+            "by its name."
+        )
+    return [float(given.get(name, span)) / span for name, span in spans.items()]
+
+
+def _within(value: object, span: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value <= span
 
 
 def _check(floor: float, bins: int) -> None:

@@ -10,7 +10,7 @@ from hullabaloo.data import Domain
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.parameters import check_types
-from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, choose
+from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, LargestError, choose
 from hullabaloo.model_selection.evaluated import Evaluation
 from hullabaloo.model_selection.heard import Heard
 from hullabaloo.model_selection.hinge import score_noise
@@ -36,6 +36,7 @@ def evaluate(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     confidence: float = 0.95,
+    largest_error: LargestError = None,
     probability_floor: float = FLOOR,
     bins: int = BINS,
     test_key: TestKey | bytes | None = None,
@@ -57,6 +58,9 @@ def evaluate(
         neighbours: the relation; None for the one that the model was fitted under.
         ledger, dataset: where it is charged, as for estimators. Records of another table than the training one's have a name of their own.
         confidence: of the intervals.
+        largest_error: squared and absolute errors and those of R² beyond this count as this, in the target's units: a public number, by
+            which noise grows (by its square for squares). None for hi − lo, beyond which there are none; of several targets a
+            number for each by its name. An error that is a tenth of that at most takes a hundredth of the noise of squared errors.
         probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance.
         bins: rows of the calibration table.
         test_key: for tests; the evaluation is marked *not private*.
@@ -77,7 +81,8 @@ def evaluate(
     """
     z = _quantile(confidence)
     public, table = released(model, X)
-    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, floor=probability_floor, bins=bins)
+    more: dict[str, Any] = {"floor": probability_floor, "bins": bins, "largest_error": largest_error}
+    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, **more)
     terms = _terms(public, budget, neighbours, records, ledger, dataset, test_key)
     terms.check()
     public.check_schema(table, y, sample_weight)
@@ -111,6 +116,7 @@ def price_evaluation(
     neighbours: str | Neighbours | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
+    largest_error: LargestError = None,
     probability_floor: float = FLOOR,
     bins: int = BINS,
 ) -> dict[str, float]:
@@ -120,7 +126,8 @@ def price_evaluation(
     the records; all others hold whatever the records are.
     """
     public, _ = released(model, None)
-    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, floor=probability_floor, bins=bins)
+    more: dict[str, Any] = {"floor": probability_floor, "bins": bins, "largest_error": largest_error}
+    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, **more)
     terms = _terms(public, budget, neighbours, n, ledger, dataset, None, priced=True)
     terms.check()
     count = terms.records(n)
@@ -206,6 +213,8 @@ def _notes(chosen: Chosen, public: Released) -> tuple[str, ...]:
         "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
         "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means"
     ]
+    if chosen.cut:
+        notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")
     if chosen.calibration:
         notes.append(
             "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"

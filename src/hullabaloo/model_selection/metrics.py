@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
 
-from hullabaloo.losses.scores import Outcome, Score, SquaredError
+from hullabaloo.losses.scores import AbsoluteError, Outcome, Score, SquaredError
 from hullabaloo.losses.tallies import MIXED, Mixed, Moments, Tally
 from hullabaloo.model_selection.fraction import Measured, quotient
 from hullabaloo.model_selection.heard import Heard, Noise
@@ -30,6 +30,11 @@ class Metric(ABC):
     @abstractmethod
     def tallies(self) -> tuple[Tally, ...]:
         """What has to be added up for it."""
+
+    @property
+    def reach(self) -> float:
+        """The largest error that counts, as a share of the target's range; 1 where all count, and for what is no error."""
+        return 1.0
 
     @property
     def size(self) -> float:
@@ -61,6 +66,11 @@ class Mean(Metric):
     def tallies(self) -> tuple[Tally, ...]:
         """The score's moments."""
         return (Moments(self.score),)
+
+    @property
+    def reach(self) -> float:
+        """The score's."""
+        return self.score.reach if isinstance(self.score, SquaredError | AbsoluteError) else 1.0
 
     @property
     def size(self) -> float:
@@ -97,7 +107,7 @@ class Mean(Metric):
 @final
 @dataclass(frozen=True, slots=True)
 class RSquared(Metric):
-    """`1 − ρ`, `ρ = E(f − y)² / Var y`, both on y ∈ [−1, 1].
+    """`1 − ρ`, `ρ = E(f − y)² / Var y`, both on y ∈ [−1, 1]; (f − y)² = 2 r² (v + 1), r the reach of the squared error.
 
     `T(ρ) = A − ρB`, `A = Σw(f − y)²`, `B = Σwy² − (Σwy)²/N`, is 0 in the mean at the true ρ up to terms of order 1. Privacy variance: of A
     and B to first order. Sampling variance: `N E((f − y)² − ρ(y − m)²)²`, its three moments from the released mixed moments, half
@@ -112,6 +122,11 @@ class RSquared(Metric):
         """Errors, targets and both together."""
         return Moments(self.error), Moments(self.outcome), Mixed(self.error, self.outcome)
 
+    @property
+    def reach(self) -> float:
+        """The squared error's."""
+        return self.error.reach
+
     def measure(self, heard: Heard, z: float) -> Measured:
         """Without a unit; −∞ to 1 where the spread of the target is not known to differ from 0."""
         noise, number = heard.noise, heard.number
@@ -124,12 +139,13 @@ class RSquared(Metric):
         m = min(max(m, -1.0), 1.0)
         evy, evy2, ey3, ey4 = (2.0 * float(value) / (MIXED * number) for value in mixed)
         ey4 += 0.5
-        top = 2.0 * (ev + 1.0) * number
+        r2 = self.error.reach**2
+        top = 2.0 * r2 * (ev + 1.0) * number
         bottom = (ey2 - m**2) * number + 4.0 * var / number  # the square of a noisy mean is too large by its variance
         coupled = noise.number_variance
         private = (
-            16.0 * var + 4.0 * coupled,
-            -4.0 * coupled * (1.0 + m**2),
+            (16.0 * var + 4.0 * coupled) * r2**2,
+            -4.0 * coupled * (1.0 + m**2) * r2,
             4.0 * var * (1.0 + 4.0 * m**2) + coupled * (1.0 + m**2) ** 2,
         )
         unit, odd = SLACK * 2.0 * sigma / number, SLACK * 2.0 * sigma / (MIXED * number)
@@ -140,12 +156,12 @@ class RSquared(Metric):
         q = evy2 - 2.0 * m * evy + m**2 * ev + ey2 - m**2
         q = min(max(q - odd * math.sqrt(1.0 + 4.0 * m**2), 0.0), math.sqrt(p * s))
         room = noise.inflation * number
-        sampling = (4.0 * p * room, -4.0 * q * room, s * room)
+        sampling = (4.0 * p * r2**2 * room, -4.0 * q * r2 * room, s * room)
         return quotient(top, bottom, private, sampling, z, 0.0, math.inf, 1.0).scaled(1.0, -1.0)
 
     def foreseen(self, noise: Noise) -> float:
         """For a target spread evenly over its bounds and R² = ½."""
         spread, ratio = 1.0 / 3.0, 0.5
-        variance = 16.0 * noise.sigma**2 + 4.0 * ratio**2 * noise.sigma**2
-        variance += (2.0 - ratio) ** 2 * noise.number_variance
+        variance = (16.0 * self.error.reach**4 + 4.0 * ratio**2) * noise.sigma**2
+        variance += (2.0 * self.error.reach**2 - ratio) ** 2 * noise.number_variance
         return math.sqrt(variance) / (noise.records * spread)

@@ -1,0 +1,179 @@
+"""Private evaluation: its noise beside the sampling error, how often its intervals hold the truth, and what it takes of time.
+
+On real tables (`share_tables.py`, at most `ROWS` rows): a model of half of the rows at ε = 1, evaluated on the other half. "privacy" is the noise of
+each metric asked alone and of all asked together, "sampling" the standard error that records have anyway, both in the metric's units;
+δ = 1/n². Coverage: the held-out half is the population, `SAMPLE` records are drawn from it with replacement, and 95 % intervals are
+asked of all metrics together, replace-one and add-or-remove.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn import metrics as plain
+from sklearn.calibration import calibration_curve
+
+import hullabaloo as hb
+from benchmarks.share_tables import TABLES
+from benchmarks.timing import alternate
+from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.data import Rows
+from hullabaloo.model_selection import price_evaluation
+from hullabaloo.model_selection.catalogue import choose
+from hullabaloo.model_selection.heard import Heard
+from hullabaloo.model_selection.hinge import score_noise
+from hullabaloo.model_selection.reading import reading_of
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Allowance, Neighbours
+
+SOURCES = [
+    "benchmarks/share_tables.py",
+    "src/hullabaloo/curator/score.py",
+    "src/hullabaloo/losses/readings.py",
+    "src/hullabaloo/losses/scores.py",
+    "src/hullabaloo/losses/tallies.py",
+    "src/hullabaloo/model_selection/calibration.py",
+    "src/hullabaloo/model_selection/evaluation.py",
+    "src/hullabaloo/model_selection/fraction.py",
+    "src/hullabaloo/model_selection/metrics.py",
+]
+NAMES = ("california", "power_plant", "adult", "law_school", "noaa")
+NUMBERS, CLASSES = ("squared_error", "absolute_error", "r2"), ("log_loss", "accuracy", "brier_score")
+EPSILONS, ROWS, SAMPLE, DRAWS = (0.1, 1.0, 3.0), 20_000, 2000, 400
+FREE = hb.Budget(math.inf)
+Z = 1.959963984540054
+Array = np.ndarray
+
+
+def run(names: tuple[str, ...] = NAMES, draws: int = DRAWS) -> dict[str, Any]:
+    """Noise and coverage on every table, and times."""
+    found = [measure(name, draws) for name in names]
+    return {"sample": SAMPLE, "draws": draws, "tables": found, "coverage": summary(found), "seconds": timing()}
+
+
+def quick(names: tuple[str, ...] = ("power_plant",)) -> dict[str, Any]:
+    """One table, few draws: for a look."""
+    return run(names, draws=40)
+
+
+def measure(name: str, draws: int) -> dict[str, Any]:
+    """Of one table: errors of each metric, and coverage."""
+    declared = TABLES[name]
+    table = declared.read()
+    table = table.take(np.random.default_rng(0).permutation(len(table))[:ROWS])
+    half = len(table) // 2
+    train, test = table.slice(0, half), table.slice(half)
+    kind = hb.LogisticRegression if declared.is_classification else hb.LinearRegression
+    model = kind(budget=hb.Budget(1.0, 1.0 / half**2), domain=declared.domain(half)).fit(train)
+    asked = list(CLASSES if declared.is_classification else NUMBERS)
+    exact = hb.evaluate(model, test, budget=FREE, metrics=asked)
+    n = len(test)
+    lines = []
+    for epsilon in EPSILONS:
+        budget = hb.Budget(epsilon, 1.0 / n**2)
+        together = price_evaluation(model, n, budget=budget, metrics=asked)
+        for metric in asked:
+            one = exact.values[metric]
+            privacy = price_evaluation(model, n, budget=budget, metrics=metric)[metric]
+            lines.append(
+                {
+                    "epsilon": epsilon,
+                    "metric": metric,
+                    "value": one.value,
+                    "privacy": privacy,
+                    "privacy of all": together[metric],
+                    "sampling": one.sampling_error,
+                }
+            )
+    return {"table": name, "records": n, "errors": lines, "coverage": coverage(model, test, asked, draws)}
+
+
+def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[str, Any]]:
+    """Per budget and relation: how often each metric's interval holds the population's value, and its mean width over the classical one's."""
+    encoding, loss, theta = model.encoding_, model._loss(model.encoding_), model.release_.theta
+    chosen = choose(reading_of(encoding, loss), loss, [*asked, "calibration"])
+    rows = encoding.encode(test)
+    rng = np.random.default_rng(7)
+
+    def heard(part: Rows, relation: Neighbours, mu: float, n: int, key: TestKey | None) -> Heard:
+        quote = CuratorMenu(encoding.facts, relation, n).score(chosen.reading, chosen.tallies, mu=mu)
+        return Heard.split(Curator(part, [quote], key=key).score(theta), chosen.tallies, score_noise(quote))
+
+    n = len(test)
+    every = heard(rows, Neighbours.REPLACE_ONE, math.inf, n, None)
+    truth = {metric.name: metric.measure(every, Z).value for metric in chosen.metrics}
+    outcomes = [row.outcome.value for row in chosen.calibration[0].measure(every, Z)]
+    filled = [row.count >= 0.01 * n for row in chosen.calibration[0].measure(every, Z)]
+    lines = []
+    for epsilon in (0.5, 1.0, 3.0):
+        mu = Allowance(hb.Budget(epsilon, 1.0 / SAMPLE**2)).mu
+        for relation in Neighbours:
+            hits = dict.fromkeys([*truth, "calibration"], 0.0)
+            for _ in range(draws):
+                drawn = rng.integers(0, n, SAMPLE)
+                answer = heard(_taken(rows, drawn), relation, mu, SAMPLE, TestKey(rng.bytes(32)))
+                for metric in chosen.metrics:
+                    one = metric.measure(answer, Z)
+                    hits[metric.name] += (one.low <= truth[metric.name] <= one.high) / draws
+                table = chosen.calibration[0].measure(answer, Z)
+                inside = [
+                    row.outcome.low <= true <= row.outcome.high for row, true in zip(table, outcomes, strict=True)
+                ]
+                hits["calibration"] += float(np.mean(np.array(inside)[filled])) / draws
+            lines.append({"epsilon": epsilon, "relation": str(relation), **hits})
+    return lines
+
+
+def _taken(rows: Rows, drawn: Array) -> Rows:
+    return Rows(rows.X[drawn], rows.Y[drawn])
+
+
+def summary(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The least, the median and the largest coverage of every metric over tables, budgets and relations."""
+    shares: dict[str, list[float]] = {}
+    for table in found:
+        for line in table["coverage"]:
+            for name, value in line.items():
+                if name not in ("epsilon", "relation"):
+                    shares.setdefault(name, []).append(value)
+    return {name: [min(all_of), float(np.median(all_of)), max(all_of)] for name, all_of in shares.items()}
+
+
+def timing(n: int = 100_000, p: int = 100, repeats: int = 3) -> dict[str, float]:
+    """Seconds of an evaluation, and of predicting and scikit-learn's functions for the same numbers, taking turns."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (n, p))
+    y = np.clip(X[:, :5].sum(axis=1) + rng.normal(size=n), -5.0, 5.0)
+    c = (y > 0.0).astype(int)
+    features = {f"x{j}": (-1, 1) for j in range(p)}
+    few = slice(0, 5000)
+    numbers = hb.LinearRegression(
+        budget=FREE, domain=hb.Domain(features=features, target=(-5, 5), indicators=False)
+    ).fit(X[few], y[few])
+    classes = hb.LogisticRegression(
+        budget=FREE,
+        domain=hb.Domain(features=features, classes=[0, 1], indicators=False),
+        penalty=hb.SquaredL2Penalty(0.01),
+    ).fit(X[few], c[few])
+    budget = hb.Budget(1.0, 1e-10)
+
+    def sklearn_numbers() -> None:
+        found = numbers.predict(X)
+        for function in (plain.mean_squared_error, plain.mean_absolute_error, plain.r2_score):
+            function(y, found)
+
+    def sklearn_classes() -> None:
+        chances = classes.predict_proba(X)
+        plain.log_loss(c, chances)
+        plain.accuracy_score(c, chances[:, 1] > 0.5)
+        plain.brier_score_loss(c, chances[:, 1])
+        calibration_curve(c, chances[:, 1], n_bins=10)
+
+    names = ("numbers", "numbers, plain", "classes", "classes, plain")
+    tasks = (
+        lambda: hb.evaluate(numbers, X, y, budget=budget, metrics=NUMBERS),
+        sklearn_numbers,
+        lambda: hb.evaluate(classes, X, c, budget=budget, metrics=[*CLASSES, "calibration"]),
+        sklearn_classes,
+    )
+    return dict(zip(names, alternate(*tasks, repeats=repeats), strict=True))
