@@ -132,6 +132,14 @@ def test_sparse_duplicates_are_summed_and_indices_of_both_sizes_work() -> None:
     assert np.isinf(coo.data).any()
 
 
+def test_a_cell_that_is_stored_twice_is_summed_before_its_row_is_clipped() -> None:
+    """Clipped as two cells it would be longer than the declared norm: 0.9 and 0.9 have norm 1.27 apart, and 1.8 together."""
+    rows = sparse.csr_array((np.array([0.9, 0.9, 0.5]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    made = Domain(row_norm=1.0).encoding(n_features=2, fit_intercept=False).encode(rows).X
+    np.testing.assert_allclose(made.toarray(), [[1.0, 0.0], [0.0, 0.5]])
+    assert np.linalg.norm(made.toarray(), axis=1).max() <= 1.0
+
+
 def test_prepared_frames_take_all_columns_that_have_no_other_role(tmp_path: Path) -> None:
     frame = pd.DataFrame({"u": [0.5, 0.0], "y": [1.0, 0.0], "v": [0.0, "0.25"]})
     domain = Domain(row_norm=1.0, target=(0, 1))

@@ -170,3 +170,10 @@ def test_the_rate_never_exceeds_half_epsilon_per_sensitivity_in_cells(epsilon):
         apart = np.abs(np.rint(q / pitch) - np.rint(other / pitch))[near].max()
         rate = selection._contest(q, sensitivity, epsilon, bound, None)[2]
         assert Fraction(rate) * Fraction(int(apart)) <= Fraction(epsilon) / 2
+
+
+def test_the_least_likely_candidate_is_chosen_when_the_words_say_so(monkeypatch):
+    """One of probability e^-70, which no sum of a score and a double of noise would ever give: its words are 2^63, then zeros."""
+    words = itertools.chain([1 << 63], itertools.repeat(0))
+    monkeypatch.setattr(selection, "Keystream", lambda _: words)
+    assert exponential_mechanism([0.0, -70.0], 1.0, 2.0, bound=100.0) == 1
