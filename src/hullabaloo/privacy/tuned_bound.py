@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _STEP = 2.0**-10
 _LOWEST, _HIGHEST = -4.0, 9.0
-_NODES = 40
+_NODES = 16
 _ROUND = 1e-12
 
 

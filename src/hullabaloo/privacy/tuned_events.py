@@ -82,7 +82,7 @@ class TunedEvent(Event):
 
     def profile(self, epsilon: float) -> float:
         """Give the profile's bound, or the converted Rényi bound where that can be smaller, plus the tail."""
-        return with_tail(self._exact, self.delta0, epsilon)
+        return with_tail(lambda e: _exact(self, e), self.delta0, epsilon)
 
     def group(self, k: int) -> "TunedEvent":
         """Give the event between tables k records apart: the runs are kμ-GDP (Dong, Roth & Su 2022, Thm 2.14), K is as before."""
@@ -100,11 +100,14 @@ class TunedEvent(Event):
         rate = padded((order - 1.0) * order * self.mu**2 / 2.0, 8.0)
         return padded(self.repeats.log_transform(rate) / (order - 1.0), 8.0)
 
-    def _exact(self, epsilon: float) -> float:
-        if math.isinf(epsilon):
-            return 0.0
-        bound = self._bound().profile(epsilon)
-        return bound if bound < _RENYI_HELPS else min(bound, renyi_delta(self.renyi, epsilon))
+
+@lru_cache(maxsize=4096)
+def _exact(event: TunedEvent, epsilon: float) -> float:
+    """The profile of the exact law; readers of a profile ask for the same numbers again and again."""
+    if math.isinf(epsilon):
+        return 0.0
+    bound = event._bound().profile(epsilon)
+    return bound if bound < _RENYI_HELPS else min(bound, renyi_delta(event.renyi, epsilon))
 
 
 @lru_cache(maxsize=256)
