@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-ROWS, DRAWS, TRIED, ROUNDS = 1_500, 150, 16, 5
+ROWS, DRAWS, TRIED, ROUNDS = 1_500, 100, 8, 4
 WIDEST = 40
 """Coefficients up to which the response is found direction by direction."""
 UNLIKE = "The synthetic fit cannot follow the plan of this release ({}), so no bootstrap is made of it."
@@ -201,9 +201,9 @@ class _Scene:
         released, few = np.ascontiguousarray(self.model.release_.theta[:, 0]), range(1, TRIED + 1)
         theta, response = released.copy(), np.eye(released.size)
         for turn in range(ROUNDS):
-            if turn == 1:
-                response = self.response(theta, few)
             answers, optimum = self.answers(theta, few)
+            if turn == 1:
+                response = self.response(theta, answers.mean(axis=0) - optimum, few)
             missing = released - (answers.mean(axis=0) + theta - optimum)
             theta = theta + np.linalg.solve(response, missing)
         answers, optimum = self.answers(theta, range(1, DRAWS + 1))
@@ -211,14 +211,13 @@ class _Scene:
         noise = inverse @ np.cov((answers - optimum).T).reshape(theta.size, theta.size) @ inverse.T
         return Bootstrapped(theta, noise, self.sandwich(theta), self.variance)
 
-    def response(self, theta: Array, draws: range) -> Array:
+    def response(self, theta: Array, base: Array, draws: range) -> Array:
         """How the mean answer follows θ°, (p, p): by differences with the same noise, a direction at a time."""
         p = theta.size
         if p > WIDEST:
             return np.eye(p)
         scale = np.sqrt(np.maximum((self.X**2).mean(axis=0), 1e-12))
-        here, optimum = self.answers(theta, draws)
-        base, columns = here.mean(axis=0) - optimum, []
+        columns = []
         for j in range(p):
             moved = theta.copy()
             step = 0.3 / scale[j]

@@ -123,16 +123,24 @@ class Summary:
 
 def summarise(model: "PrivateLinearModel", confidence: float, method: str = "auto") -> Summary:
     """Build the table from the release alone."""
-    level, encoding = check_confidence(confidence), model.encoding_
-    coefficients, intercepts = encoding.coefficients_to_user(model.release_.theta)
-    names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
-    known, rows = inference(model, method), []
-    for k, target in enumerate(encoding.facts.targets):
-        values = np.append(coefficients[k], intercepts[k])[: len(names)]
-        numbers = _numbers(model, known, k, values, level)
-        rows += [Row(target, name, *map(float, line)) for name, line in zip(names, numbers.T, strict=True)]
+    level = check_confidence(confidence)
+    known = inference(model, method)
+    rows = rows_of(model, known, level)
     note = " ".join(part for part in (model._meaning(), _zeros(model), _words(model, known, rows)) if part)
     return Summary(tuple(rows), level, str(model.release_.statement), note)
+
+
+def rows_of(model: "PrivateLinearModel", known: Inference, confidence: float) -> list[Row]:
+    """The table's rows."""
+    encoding = model.encoding_
+    coefficients, intercepts = encoding.coefficients_to_user(model.release_.theta)
+    names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
+    rows = []
+    for k, target in enumerate(encoding.facts.targets):
+        values = np.append(coefficients[k], intercepts[k])[: len(names)]
+        numbers = _numbers(model, known, k, values, confidence)
+        rows += [Row(target, name, *map(float, line)) for name, line in zip(names, numbers.T, strict=True)]
+    return rows
 
 
 def _numbers(model: "PrivateLinearModel", known: Inference, k: int, values: Array, confidence: float) -> Array:

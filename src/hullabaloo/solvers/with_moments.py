@@ -28,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 FOR_GRADIENT = 0.7
 """Share of what `share` buys that goes to the gradient: the curvature is known well enough from less."""
-_FINE = 1.005
+_FINE = 1.02
 
 
 @final
