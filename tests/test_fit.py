@@ -233,7 +233,7 @@ def test_units_of_several_records_need_a_declared_number_and_cost_more() -> None
     five = hb.LinearRegression(budget=BUDGET, solver="moments", domain=often).fit(frame, y)
     noise = [fitted.statement_.query_noise[0]["sensitivity_l2_of_sum"] for fitted in (one, five)]
     assert noise[1] == pytest.approx(5 * noise[0], rel=1e-3)
-    assert "person" in str(five.statement_)
+    assert "all records of one person (at most 5)" in str(five.statement_)
 
 
 def test_schema_faults_are_sentences_and_cost_nothing(ledger: hb.Ledger) -> None:
