@@ -374,6 +374,7 @@ def test_more_metrics_take_the_noise_of_one_times_a_square_root() -> None:
         ({"budget": 1.0}, "budget must be"),
         ({"metrics": ["r2", "r2"]}, "each metric once"),
         ({"metrics": []}, "at least one"),
+        ({"metrics": 3}, "predicts numbers"),
         ({"metrics": ["r2", "f1"]}, "predicts numbers"),
         ({"metrics": "log_loss"}, "predicts numbers"),
         ({"confidence": 1.0}, "confidence level"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, final
 
 from hullabaloo.errors import InvalidParameter
@@ -68,7 +69,9 @@ def choose(
     """
     _check(floor, bins)
     known = available(reading, loss)
-    asked = [default_of(reading, loss)] if names is None else [names] if isinstance(names, str) else list(names)
+    if names is None:
+        names = default_of(reading, loss)
+    asked = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
     if not asked or len(set(map(str, asked))) != len(asked):
         raise InvalidParameter(
             f"metrics={asked!r} was asked. Name each metric once, and at least one: {_listed(known)}; or leave metrics out."
@@ -88,8 +91,8 @@ def choose(
             continue
         for j in targets:
             full = f"{name}[{reading.names[j]}]" if several else name
-            metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else floor))
-    tables = tuple(Calibration(Bins(reading, bins, j)) for j in targets) if CALIBRATION in asked else ()
+            metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
+    tables = tuple(Calibration(Bins(reading, int(bins), j)) for j in targets) if CALIBRATION in asked else ()
     return Chosen(reading, tuple(metrics), tables)
 
 
@@ -161,17 +164,17 @@ def _reaches(reading: Reading, largest: object) -> list[float]:
 
 
 def _within(value: object, span: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value <= span
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) <= span
 
 
 def _check(floor: float, bins: int) -> None:
-    number = isinstance(floor, int | float) and not isinstance(floor, bool)
-    if not number or not 1e-6 <= floor <= 0.25:
+    number = isinstance(floor, Real) and not isinstance(floor, bool)
+    if not number or not 1e-6 <= float(floor) <= 0.25:
         raise InvalidParameter(
             f"probability_floor={floor!r} was asked. It is the least chance that a loss takes a class to have been given, and bounds what "
             "one record can say: pass a number between 1e-6 and 0.25, such as 0.01."
         )
-    if isinstance(bins, bool) or not isinstance(bins, int) or not 1 <= bins <= 1000:
+    if isinstance(bins, bool) or not isinstance(bins, Integral) or not 1 <= int(bins) <= 1000:
         raise InvalidParameter(
             f"bins={bins!r} was asked. It is the number of rows of the calibration table: pass a whole number from 1 to 1000."
         )

@@ -1,7 +1,7 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from statistics import NormalDist
 from typing import Any
 
@@ -189,13 +189,13 @@ def _terms(
                 f"records={records!r} was given, but the number of records is public here and is that of the table. Leave records out."
             )
         return terms
-    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+    if isinstance(records, bool) or not isinstance(records, Integral) or int(records) < 1:
         raise DomainError(
             f"The number of records to evaluate on is private here (neighbours {str(relation)!r}, unit {terms.unit!r}), and "
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
             "training table's: pass records=…, a number that you know without looking at the table."
         )
-    return _with(terms, public.domain, records)
+    return _with(terms, public.domain, int(records))
 
 
 def _with(terms: Terms, domain: Domain, records: int) -> Terms:

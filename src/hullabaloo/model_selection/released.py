@@ -57,6 +57,8 @@ def released(model: Any, table: Any) -> tuple[Released, Any]:
     """
     if isinstance(model, PrivatePipeline):
         return released(model.model, None if table is None else model._prepared(table))
+    if not isinstance(model, type) and hasattr(model, "best_estimator_"):  # a search, private or not
+        return released(model.best_estimator_, table)
     if isinstance(model, PrivateStream):
         return released(model.model_at(), table)
     if not isinstance(model, PrivateLinearModel | StreamModel):
