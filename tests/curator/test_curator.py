@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
@@ -81,6 +82,27 @@ def test_noise_of_the_moments_has_the_stated_covariance() -> None:
         ([d.square[0, 0] for d in draws], first.square_noise),
     ]:
         assert abs(np.std(values) / expected - 1.0) < room
+
+
+def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
+    """Records of zeros: every coordinate of every answer is noise alone, which is never 0."""
+    rows = Rows(np.zeros((200, 4)), np.zeros((200, 1)))
+    quotes = [
+        MENU.gradient(Squared(), clip=0.5, mu=0.3, count=1),
+        MENU.count(mu=0.2),
+        MENU.second_moments(mu=0.2),
+        MENU.moments(mu=0.4, target_scale=1.0),
+    ]
+    curator = Curator(rows, quotes, key=KEY)
+    moments = curator.moments()
+    for answer in (
+        curator.gradient(np.zeros(4)),
+        curator.count() - 200.0,
+        curator.second_moments(),
+        moments.gram,
+        moments.square,
+    ):
+        assert np.all(np.asarray(answer) != 0.0)
 
 
 def test_the_cut_tail_of_every_coordinate_is_counted() -> None:

@@ -127,6 +127,19 @@ def test_another_relation_or_unit_is_refused(ledger: Ledger, other: dict[str, ob
     assert charge(ledger, default_fit(FULL, "basic")).number == 1
 
 
+def test_the_other_relation_is_refused_by_either_kind_of_dataset(sqlite_ledger: Ledger) -> None:
+    sqlite_ledger.create("visits", FULL, neighbours="add-or-remove")
+    with pytest.raises(RelationRefused, match="add-or-remove"):
+        sqlite_ledger.charge(
+            "visits",
+            default_fit(FULL, "basic"),
+            budget=FULL,
+            neighbours="replace-one",
+            what="a fit of another relation",
+        )
+    assert sqlite_ledger.charges("visits") == ()
+
+
 def test_units_of_several_records(sqlite_ledger: Ledger) -> None:
     terms = sqlite_ledger.create("clinic", FULL, neighbours="add-or-remove", unit="patient_id", records_per_unit=5)
     assert (terms.neighbours, terms.unit, terms.records_per_unit) == (Neighbours.ADD_OR_REMOVE, "patient_id", 5)
