@@ -99,7 +99,10 @@ def test_refitting_costs_nothing_and_gives_any_model(fitted: hb.LinearRegression
     sizes = [np.abs(model.release_.theta[:-1]).sum() for model in path]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 0.0
-    kept, free = path[1].summary(), fitted.summary()  # whatever a penalty does, intervals are for the least-squares coefficients
+    kept, free = (
+        path[1].summary(),
+        fitted.summary(),
+    )  # whatever a penalty does, intervals are for the least-squares coefficients
     assert [(row.estimate, row.low) for row in kept.rows] == [(row.estimate, row.low) for row in free.rows]
     assert kept.rows[0].coefficient != free.rows[0].coefficient
     assert fitted.refit(features=["job=cook"]).coef_[3] != 0.0
@@ -203,6 +206,17 @@ def test_saved_models_hold_no_record_and_no_password(tmp_path: Path) -> None:
     model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN).fit(frame)
     model.save(tmp_path / "model.json")
     assert "77.123456789" not in (tmp_path / "model.json").read_text()
+
+
+def test_a_fitted_model_and_its_pickle_hold_no_record() -> None:
+    """Neither a value of a record, as the eight bytes of its double, nor anything as long as the table."""
+    X, y = np.random.default_rng(3).uniform(-0.9, 0.9, (311, 2)), np.linspace(-0.5, 0.5, 311)
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
+    for solver in ("moments", "gradient"):
+        model = hb.LinearRegression(budget=BUDGET, domain=domain, solver=solver).fit(X, y)
+        whole = pickle.dumps(model)
+        assert not [value for value in (*X.ravel(), *y[y != 0.0]) if np.float64(value).tobytes() in whole]
+        assert not [name for name, value in vars(model).items() if getattr(value, "shape", ())[:1] == (311,)]
 
 
 def test_the_scikit_learn_copy_predicts_the_same(fitted: hb.LinearRegression) -> None:

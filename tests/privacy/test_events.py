@@ -71,6 +71,16 @@ def test_a_count_is_that_many_uses(event: Event, count: int) -> None:
     assert many.delta0 == count * event.delta0
 
 
+def test_a_composition_costs_what_its_parts_cost_together() -> None:
+    """In numbers known beforehand: both sides of a law of compositions may forget the same count."""
+    chosen, gaussian = compose(SelectionEvent(0.25), count=4), compose(GaussianEvent(2.0), count=4)
+    assert chosen.pure_epsilon() == pytest.approx(1.0, rel=1e-12)
+    assert chosen.zcdp_rho() == pytest.approx(4 * 0.25**2 / 8.0, rel=1e-12)
+    assert gaussian.gdp_mu() == pytest.approx(1.0, rel=1e-12)
+    assert compose(chosen, SelectionEvent(0.5)).pure_epsilon() == pytest.approx(1.5, rel=1e-12)
+    assert compose(gaussian, GaussianEvent(1.0)).gdp_mu() == pytest.approx(math.sqrt(2.0), rel=1e-12)
+
+
 @law
 @given(compositions, compositions, compositions)
 def test_order_and_grouping_do_not_matter(a: Event, b: Event, c: Event) -> None:
