@@ -57,7 +57,7 @@ class Mean(Metric):
 
     With v = 2s − 1: `T(x) = Σ w v − x N` is 0 in the mean at x = E v. Its privacy variance is `4σ² + x² Var N`; its sampling variance
     `N (E v² − x²)` from the released mean square, half a standard error of noise added, at most the `1 − x²` that any score
-    in [−1, 1] has (Bhatia and Davis 2000); for a score of two values exactly that, x being the one at question (Wilson's interval).
+    in [−1, 1] has (Bhatia and Davis 2000), x moved inwards by a standard error; for a score of two values exactly that, x being the one at question (Wilson's interval).
     """
 
     score: Score
@@ -97,7 +97,8 @@ class Mean(Metric):
         mean = min(max(2.0 * first / number, -1.0), 1.0)
         spread = max(2.0 * second / number + 1.0 - mean**2, 0.0)
         slack = SLACK * 2.0 * sigma / number * math.sqrt(1.0 + 4.0 * mean**2)
-        return min(spread + slack, 1.0 - mean**2)
+        inner = max(abs(mean) - 2.0 * sigma / number, 0.0)  # the mean is as uncertain as the noise makes it
+        return min(spread + slack, 1.0 - inner**2)
 
     def foreseen(self, noise: Noise) -> float:
         """At the end of the range, where a noisy number of records matters most."""

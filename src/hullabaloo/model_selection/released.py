@@ -15,6 +15,7 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Neighbours
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
+from hullabaloo.streaming.periodic_erm import PeriodicModel
 
 
 @final
@@ -61,6 +62,8 @@ def released(model: Any, table: Any) -> tuple[Released, Any]:
         return released(model.best_estimator_, table)
     if isinstance(model, PrivateStream):
         return released(model.model_at(), table)
+    if isinstance(model, PeriodicModel):
+        return released(model.estimator, table)
     if not isinstance(model, PrivateLinearModel | StreamModel):
         raise InvalidParameter(
             f"A private evaluation was asked of {_called(model)}. What it measures has to follow from released coefficients and a "
