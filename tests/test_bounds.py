@@ -12,7 +12,7 @@ import hullabaloo as hb
 from hullabaloo.data.table import Table
 from hullabaloo.errors import BudgetExhausted, DomainError, HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import SelectionEvent, compose
+from hullabaloo.privacy import SelectionEvent, compose, event_from_dict
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -198,6 +198,13 @@ def test_some_columns_only() -> None:
     assert set(found.bounds) == {"stay"}
     assert dict(found.domain().features)["age"] == dict(OUTER.features)["age"]
     assert found.statement.query_noise[0]["answers"] == 1
+
+
+def test_every_column_is_paid_for() -> None:
+    statement = bought().statement
+    (choices,) = statement.query_noise
+    assert choices["answers"] == 3
+    assert statement.event == compose(event_from_dict(choices["event"]), count=3)
 
 
 def test_units_and_hidden_numbers() -> None:

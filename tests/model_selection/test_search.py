@@ -49,6 +49,19 @@ def test_a_search_finds_a_good_candidate_and_states_what_it_costs():
     assert search.statement_.records == 3_000
 
 
+def test_what_is_released_does_not_tell_how_many_runs_there_were_nor_which_was_the_best():
+    """One candidate under five keys, which give other numbers of runs: but for the noisy answers it is the same release."""
+    x, y = data(400)
+    plans = set()
+    for seed in range(5):
+        search = hb.PrivateSearchCV(
+            hb.Ridge(domain=DOMAIN, solver="moments"), {"penalty": [hb.SquaredL2Penalty(0.01)]}, budget=BUDGET,
+            expected_candidates=8, test_key=KEY.derive(seed),
+        ).fit(x, y)  # fmt: skip
+        plans.add(json.dumps(dict(search.best_estimator_.release_.plan), sort_keys=True, default=str))
+    assert len(plans) == 1
+
+
 def test_the_statement_is_the_models_and_says_what_must_stay_hidden():
     x, y = data(400)
     search = ridge().fit(x, y)

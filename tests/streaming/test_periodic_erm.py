@@ -195,6 +195,17 @@ def test_a_stream_goes_on_from_its_state_file(tmp_path: Path) -> None:
         PeriodicERM(linear(fit_intercept=False), N, every=200, state=state).begin()
 
 
+def test_a_model_is_the_same_after_a_restart_under_real_noise(tmp_path: Path) -> None:
+    """Fitted again it would be another release of the same records, under noise that nobody paid for."""
+    state, model = tmp_path / "stream.state", linear(test_key=None)
+    with PeriodicERM(model, N, every=200, state=state) as stream:
+        before = stream.partial_fit(records().iloc[:450]).coef_
+        assert np.array_equal(stream.coef_, before)
+    with PeriodicERM(model, N, every=200, state=state) as stream:
+        stream.begin()
+        assert np.array_equal(stream.coef_, before)
+
+
 def test_a_fit_starts_from_the_model_before_it_where_it_can() -> None:
     encoding, schedule = NUMBERS.encoding(), Schedule(N, 200)
 
