@@ -112,7 +112,7 @@ def _chi_square(name: str, square: float, count: int) -> Check:
 
 
 def _choices(luck: float, variance: float, runs: int) -> Check:
-    """How often the likeliest candidate was chosen, against the law that the quote states.
+    """Whether choices fall on as likely candidates as the law that the quote states has it.
 
     By Freedman (1975, Theorem 1.6) a martingale of steps within ±1 and of variance at most v exceeds t with probability at most
     `exp(−t²/(2v + 2t/3))`; v is rounded up to a power of 2, of which 64 are paid for, and both signs.
@@ -120,5 +120,5 @@ def _choices(luck: float, variance: float, runs: int) -> Check:
     bound, level = 2.0 ** math.ceil(math.log2(max(variance, 1.0))), math.log(128.0 / ALARM)
     most = level / 3.0 + math.sqrt(level**2 / 9.0 + 2.0 * bound * level)
     value = luck / math.sqrt(variance)
-    words = f"the likeliest candidate was chosen {luck:+.4g} times more often than stated (within ±{most:.4g} may be)"
+    words = f"how likely the chosen candidates were, less what is stated, adds up to {luck:+.4g} (within ±{most:.4g} may be)"
     return Check("law of choices", value, runs, abs(luck) <= most, words)

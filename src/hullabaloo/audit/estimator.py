@@ -6,6 +6,8 @@ from typing import Any
 
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Evidence
+from hullabaloo.audit.probes import Probe
+from hullabaloo.audit.questions import Question
 from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.scene import hardest, solver_of, staged
 from hullabaloo.audit.subject import Subject
@@ -96,6 +98,8 @@ def audit(
 def _subject(estimator: Any, canary: Canary | None, width: int, records: int | None) -> Subject:
     from hullabaloo.streaming.base import PrivateStream
 
+    if isinstance(estimator, Probe | Question):
+        return estimator
     if isinstance(estimator, PrivateStream):
         from hullabaloo.audit.stream_subject import of_stream
 
@@ -113,6 +117,8 @@ def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
     from hullabaloo.linear_model import PrivateLinearModel
     from hullabaloo.streaming.base import PrivateStream
 
+    if isinstance(estimator, Probe | Question):
+        return
     if not isinstance(estimator, PrivateLinearModel | PrivateStream) or isinstance(estimator, type):
         raise InvalidParameter(
             f"An audit was asked of a {type(estimator).__name__}. It runs one of Hullabaloo's estimators on tables of its own: pass one that "
@@ -126,9 +132,9 @@ def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
         )
     if method not in METHODS:
         raise InvalidParameter(f"The method was given as {method!r}, and there are {METHODS}. Pass one of them.")
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 4:
         raise InvalidParameter(
-            f"An audit of {runs!r} runs was asked. Pass a whole number from 2 on, such as runs=1000."
+            f"An audit of {runs!r} runs was asked. Pass a whole number from 4 on, such as runs=1000."
         )
     if not 0.5 <= confidence < 1.0:
         raise InvalidParameter(f"The confidence of lower bounds was given as {confidence!r}. Pass one such as 0.95.")
@@ -136,7 +142,7 @@ def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
 
 def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:
     notes = []
-    if estimator.ledger is not None:
+    if getattr(estimator, "ledger", None) is not None:
         notes.append("The audit ran on tables of its own, apart from the ledger: nothing was charged")
     if Calibration.parse(getattr(estimator, "calibration", "exact")) is Calibration.PAPER:
         notes.append("The claim that is audited is what the paper's noise really gives, not what the paper says of it")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.choice import Choice
+from hullabaloo.curator.quantiles import QuantilesQuery
 
 Array = npt.NDArray[np.float64]
 
@@ -25,7 +26,7 @@ class Heard:
         rho: how far apart they are in all, as ρ of zero-concentrated privacy.
         draws: the noise, as numbers that are independent and standard normal if it is what the quote states.
         shift: the difference of the exact answers in the coordinates of `draws`; empty where the law is not Gaussian.
-        luck: of a choice, whether the likeliest candidate was chosen, less its probability; and the variance of that.
+        luck: of a choice, how likely a candidate was chosen, less its mean, within ±1; and the variance of that.
     """
 
     name: str
@@ -58,20 +59,31 @@ def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array]
     return Heard(name, float(np.sum(first - second)), realised, allowed, 0.5 * realised**2, draws)
 
 
-def chosen(query: Choice, answer: int, scores: tuple[Array, Array], excluded: Any, truth: int) -> Heard:
+def chosen(
+    query: Choice | QuantilesQuery, answer: int, scores: tuple[Array, Array], excluded: Any, truth: int
+) -> Heard:
     """A private choice: of range ε₀ by the exponential mechanism, of loss at most ε₀ by permute-and-flip."""
     kept = np.ones(scores[0].size, dtype=bool) if excluded is None else ~np.asarray(excluded)
-    law = flipped if query.once else exponential
+    once = isinstance(query, Choice) and query.once
     rate = query.epsilon / (2.0 * query.sensitivity)
-    logs = [law(rate * one[kept]) for one in scores]
+    logs = [(flipped if once else exponential)(rate * one[kept]) for one in scores]
     place = int(np.count_nonzero(kept[:answer]))
     losses = logs[1] - logs[0]
-    realised = float(np.max(np.abs(losses)) if query.once else np.ptp(losses))
-    rho = realised**2 / (2.0 if query.once else 8.0)
-    best = int(np.argmax(logs[truth]))
-    chance = math.exp(logs[truth][best])
-    luck = (float(place == best) - chance, chance * (1.0 - chance))
-    return Heard(query.name, float(losses[place]), realised, query.event.pure_epsilon(), rho, luck=luck)
+    realised = float(np.max(np.abs(losses)) if once else np.ptp(losses))
+    rho = realised**2 / (2.0 if once else 8.0)
+    return Heard(
+        query.name, float(losses[place]), realised, query.event.pure_epsilon(), rho, luck=_luck(logs[truth], place)
+    )
+
+
+def _luck(logs: Array, place: int) -> tuple[float, float]:
+    """How likely the choice was, on a logarithmic scale cut off at e^-3 of the likeliest: less its mean, within ±1; and its variance."""
+    chances, likely = np.exp(logs), np.maximum(logs - logs.max(), -3.0)
+    apart = likely - float(chances @ likely)
+    widest = float(np.max(np.abs(apart)))
+    if widest < 1e-6:
+        return 0.0, 0.0
+    return float(apart[place]) / widest, float(chances @ apart**2) / widest**2
 
 
 def exponential(scores: Array) -> Array:

@@ -28,8 +28,11 @@ from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery, isometric
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
+from hullabaloo.curator.quantiles import QuantilesQuery
+from hullabaloo.curator.quantiles import exact_scores as ranks
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.scales import ScalesQuery
+from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
@@ -42,21 +45,24 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
 
 QUIET = TestKey(bytes(32)).derive("near-noiseless")
+MARGIN = 4
 _ALWAYS = 1 << 60
 View = tuple[str, Any]
 R = TypeVar("R")
 
 
 def quiet(query: Any) -> Any:
-    """The same question at as little noise as its lattice can hold, for as many answers as are asked."""
+    """The same question, for as many answers as are asked, at as little noise as its lattice can hold, and `MARGIN` octaves more.
+
+    A library whose noise is smaller than it states, which is to be caught, must still be able to answer.
+    """
     price = "mu" if hasattr(query, "mu") else "epsilon"
-    for octaves in range(34, 0, -1):
-        made = replace(query, count=_ALWAYS, **{price: math.ldexp(getattr(query, price), octaves)})
+    for octaves in range(34, MARGIN, -1):
         try:
-            made.event  # noqa: B018  # refuses a lattice that is too coarse
+            replace(query, **{price: math.ldexp(getattr(query, price), octaves)}).event  # noqa: B018  # refuses a coarse lattice
         except CalibrationError:
             continue
-        return made
+        return replace(query, count=_ALWAYS, **{price: math.ldexp(getattr(query, price), octaves - MARGIN)})
     return replace(query, count=_ALWAYS)
 
 
@@ -212,6 +218,10 @@ class Listener:
         self.log.append(heard.gaussian("partial", allowed, found.partials * unit, pair, self._truth, each=True))
         return found
 
+    def score(self, theta: npt.ArrayLike) -> Array:
+        """σ a coordinate."""
+        return self._listen(ScoreQuery, lambda _, a: a, Curator.score, theta)
+
     # ---- other laws --------------------------------------------------------------------------------------------------
 
     def second_moments_laplace(self) -> Array:
@@ -239,6 +249,17 @@ class Listener:
         query = replace(self._quote(SelectQuery), **changed)
         found = self._curator.select(theta, excluded, clip=clip, scales=scales, within=within)
         return self._chosen(query, found, theta, excluded, within)
+
+    def quantiles(self) -> list[tuple[float, float]]:
+        """A pair of candidates for each column."""
+        query, found = self._quote(QuantilesQuery), self._curator.quantiles()
+        for column, pair in enumerate(found):
+            points = query.grids[column].points
+            low, high = (int(np.searchsorted(points, end)) for end in pair)
+            scores = [np.clip(ranks(one, query, column), -query.bound, query.bound) for one in self._stage.tables]
+            number = number_of(query.shares, points.size, low, high)
+            self.log.append(heard.chosen(query, number, (scores[0], scores[1]), None, self._truth))
+        return found
 
     def perturbed_minimizer(self) -> Array:
         """Of one coefficient the law is known; what others tell is left to black-box audits."""
@@ -306,3 +327,10 @@ class Listener:
             elif name == "of_columns":
                 width = argument.size + self._stage.intercept
         return width
+
+
+def number_of(shares: tuple[float, float], size: int, low: int, high: int) -> int:
+    """The number of a pair of candidates: what `quantiles.pair_at` undoes."""
+    if shares[1] == 0.0:
+        return low
+    return high - 1 if shares[0] == 0.0 else low * (size - 1) - low * (low - 1) // 2 + high - low - 1

@@ -1,0 +1,183 @@
+"""One query as something to audit: a worst-case canary, encoded, for every question that can be bought.
+
+Canaries of estimators (`canary.py`) go through tables in the user's units; these are encoded rows, made from the facts that a query is priced
+by. Each kind of query is asked where one record can move its answer most: at points that drive derivatives to their clip, from
+centres and at lengths that shorten every record.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, final
+
+import numpy as np
+
+from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit.streams import longest_rows
+from hullabaloo.audit.transcript import Stage
+from hullabaloo.curator import Curator
+from hullabaloo.curator.query import Query
+from hullabaloo.data import Rows
+from hullabaloo.data.source import RowFacts
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.geometry.separable import separable_form
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Budget, Event, Neighbours, compose
+
+Ask = Callable[[Any], Any]
+FAR = (1e3, -1e3)
+"""Multiples of a long row at which derivatives are asked: there most losses are at their clip."""
+ENOUGH = 0.999
+"""The share of what is allowed at which the search ends."""
+_KEY = TestKey(bytes(32)).derive("where a question hurts")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe:
+    """One query, asked of two encoded tables that differ in one record or unit.
+
+    Attributes:
+        query: what is asked, and what it states.
+        ask: the call of a curator's method.
+        tables: the encoded rows of both.
+        budget: where ε is quoted.
+    """
+
+    query: Any
+    ask: Ask
+    tables: tuple[Rows, Rows]
+    budget: Budget = field(default_factory=lambda: Budget(1.0, 1e-6))
+
+    solver = "no solver"
+    opaque = False
+    words = "the longest rows of the declared bounds"
+
+    @property
+    def name(self) -> str:
+        """The query's."""
+        return str(self.query.name)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation."""
+        found: Neighbours = self.query.neighbours
+        return found
+
+    @property
+    def unit(self) -> str:
+        """The unit of privacy."""
+        return "record" if self.query.facts.records_per_unit == 1 else "unit"
+
+    @property
+    def records(self) -> int:
+        """The public number of records."""
+        return int(self.query.records)
+
+    @property
+    def claim(self) -> Event:
+        """What all answers cost."""
+        return compose(self.query.event, count=self.query.count)
+
+    parts = claim
+
+    def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
+        """What the answer tells."""
+        listener = Stage((self.query,), self.tables).listener(truth, key)
+        self.ask(listener)
+        return listener.log
+
+    def released(self, truth: int, key: TestKey | None) -> Array:
+        """The answer as a vector."""
+        return np.ravel(np.asarray(self.ask(Curator(self.tables[truth], [self.query], key=key)), dtype=np.float64))
+
+
+def worst(query: Query) -> Probe:
+    """The query where it realises most: among pairs of rows at the declared bounds, then among places to ask it."""
+    places = asks(query)
+    best = _best(Probe(query, places[0], tables) for tables in pairs(query))
+    return _best(Probe(query, ask, best.tables) for ask in places)
+
+
+def _best(tried: Iterator[Probe]) -> Probe:
+    best, most = None, -1.0
+    for one in tried:
+        told = max(one.log(0, _KEY), key=lambda answer: answer.realised)
+        if told.realised > most:
+            best, most = one, told.realised
+        if most >= ENOUGH * told.allowed:
+            break
+    assert best is not None
+    return best
+
+
+def pairs(query: Query) -> Iterator[tuple[Rows, Rows]]:
+    """Tables that differ in all records of one unit, at the bounds, alone or among others."""
+    facts, removed = query.facts, query.neighbours is Neighbours.ADD_OR_REMOVE
+    rows = _rows(facts)
+    ends = [np.full(len(facts.targets), sign) for sign in (1.0, -1.0)]
+    rest = max(query.records - facts.records_per_unit, 0)
+    others = [(0, rows[0]), (rest, rows[-1]), (rest, rows[0])]
+    for (x, y), (count, other) in product(product(rows, ends), others):
+        if removed:
+            yield _table(facts, x, y, count, other), _table(facts, None, y, count, other)
+            continue
+        for x2, y2 in product(rows, ends):
+            if x2 is not x or y2 is not y:
+                yield _table(facts, x, y, count, other), _table(facts, x2, y2, count, other)
+        if facts.weighted:
+            yield _table(facts, x, y, count, other), _table(facts, x, y, count, other, 0.0)
+
+
+def _rows(facts: RowFacts) -> list[Array]:
+    """Long rows, their opposites and one of mixed signs, rows of one column, and no features at all."""
+    slopes = facts.width - facts.intercept
+    rows = [one for row in longest_rows(facts) for one in (row, _mirrored(row, facts))]
+    single = rows[0] * (np.arange(facts.width) == slopes - 1)
+    mixed = rows[0] * (-1.0) ** np.arange(facts.width)
+    rows += [_mirrored(mixed, facts, 1.0), _mirrored(single, facts, 1.0), _mirrored(rows[0], facts, 0.0)]
+    return list({row.tobytes(): row for row in rows}.values())
+
+
+def _mirrored(row: Array, facts: RowFacts, sign: float = -1.0) -> Array:
+    made = sign * row
+    made[facts.width - facts.intercept :] = 1.0
+    return made
+
+
+def _table(facts: RowFacts, row: Array | None, y: Array, count: int, other: Array, weight: float | None = None) -> Rows:
+    copies = 0 if row is None else facts.records_per_unit
+    X = np.array([row] * copies + [other] * count, dtype=np.float64).reshape(-1, facts.width)
+    Y = np.array([y] * copies + [np.ones_like(y)] * count, dtype=np.float64).reshape(-1, len(facts.targets))
+    W = np.full(copies + count, facts.max_weight)
+    W[:copies] = facts.max_weight if weight is None else weight
+    return Rows(X, Y, W if facts.weighted else None)
+
+
+def asks(query: Any) -> list[Ask]:
+    """The method of a curator that answers the query, at the places that are tried."""
+    facts, name = query.facts, str(query.name)
+    rows = list({row.tobytes(): row for row in longest_rows(facts)}.values())
+    nowhere = np.zeros(facts.width)
+    if name == "spread":
+        return [_at("spread", centre=far * row[: query.size], reach=1e-3) for row in rows for far in (0.0, 1.0)]
+    if name == "partial":
+        tiny, form = np.full(facts.width, 1e-6), separable_form(NoPenalty(), None, facts.width)
+        return [_at("descend", nowhere, order=np.zeros(1, dtype=np.int64), clips=tiny, steps=tiny, form=form)]
+    if name == "scales":
+        edges = np.linspace(0.2, 0.8, query.bins - 1) * facts.norm_l2
+        return [_at("scales", None, centre=nowhere, lift=1.0, edges=edges)]
+    if name not in ("gradient", "score", "step", "select", "vertex"):
+        return [_at(name)]
+    shape = query.shape if name == "gradient" else nowhere.shape
+    shape = (facts.width, len(facts.targets)) if name == "score" else shape
+    view: dict[str, Any] = {"centre": nowhere, "lift": 1.0, "reach": 1e-6} if name == "step" else {}
+    points = [np.zeros(shape)]
+    for row, far in product(rows, FAR):
+        points.append(np.zeros(shape))
+        points[-1].reshape(facts.width, -1)[:, 0] = far * row
+    return [_at(name, point, **view) for point in points]
+
+
+def _at(name: str, *given: Any, **named: Any) -> Ask:
+    return lambda curator: getattr(curator, name)(*given, **named)

@@ -1,0 +1,132 @@
+"""Every query that can be bought has a worst-case canary: it realises nearly all that one answer may tell, and no more.
+
+A query without a line here fails the first test. Where a record cannot be as bad as its bound (a loss that is never steep on both sides, say), the
+line holds what it can. False alarm of the audits: 1e-8 each, 4e-7 in all.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hullabaloo.audit import audit
+from hullabaloo.audit.probes import Probe, worst
+from hullabaloo.curator import CuratorMenu
+from hullabaloo.curator import choice as choices
+from hullabaloo.curator import curator as room
+from hullabaloo.curator.menu import QUERIES
+from hullabaloo.curator.query import Query
+from hullabaloo.data.grid import Grid, GridKind
+from hullabaloo.data.source import RowFacts
+from hullabaloo.geometry import L1Ball, NoPenalty
+from hullabaloo.losses import Logistic, Squared
+from hullabaloo.losses.readings import Reading, Reads
+from hullabaloo.losses.scores import SquaredError
+from hullabaloo.losses.tallies import Moments
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours
+
+KEY = TestKey(bytes(range(32)))
+MU, EPSILON = 1.5, 1.0
+PLAIN = RowFacts(("a", "b"), False, np.sqrt(2.0), 1.0, 1.0, ("y",))
+UNITS = replace(PLAIN, max_weight=2.0, records_per_unit=3, weighted=True)
+VALUES = RowFacts(("v", "v:missing"), False, 2.0, np.sqrt(2.0), 1.0, ("y",))
+SINGLE = RowFacts(("a",), False, 1.0, 1.0, 1.0, ("y",))
+READ = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (2.0,))
+SQUARED = Squared()
+
+Make = Callable[[CuratorMenu], Query]
+MENU: dict[str, tuple[Make, RowFacts, float]] = {
+    "count": (lambda menu: menu.count(mu=MU), UNITS, 0.99),
+    "gradient": (lambda menu: menu.gradient(SQUARED, clip=1.0, mu=MU, count=1), PLAIN, 0.99),
+    "gradient of units": (lambda menu: menu.gradient(SQUARED, clip=1.0, mu=MU, count=1), UNITS, 0.99),
+    "gradient of chances": (lambda menu: menu.gradient(Logistic(), clip=1.0, mu=MU, count=1), PLAIN, 0.49),
+    "means": (lambda menu: menu.means(mu=MU), PLAIN, 0.99),
+    "minimizer": (
+        lambda menu: menu.minimizer(SQUARED, clip=1.0, ridge=5.0, feasible=None, penalty=NoPenalty(), mu=MU),
+        PLAIN,
+        0.8,
+    ),
+    "moments": (lambda menu: menu.moments(mu=MU, target_scale=1.0), PLAIN, 0.99),
+    "moments of units": (lambda menu: menu.moments(mu=MU, target_scale=2.0), UNITS, 0.7),
+    "partial": (lambda menu: menu.partial(SQUARED, mu=MU, count=1), PLAIN, 0.99),
+    "quantiles": (
+        lambda menu: menu.quantiles([(0, 1, Grid(0.0, 1.0, GridKind.LINEAR))], shares=(0.25, 0.0), epsilon=EPSILON),
+        VALUES,
+        0.49,
+    ),
+    "scales": (lambda menu: menu.scales(SQUARED, bins=4, mu=MU, count=1), PLAIN, 0.99),
+    "score": (lambda menu: menu.score(READ, (Moments(SquaredError(0, 2.0)),), mu=MU), PLAIN, 0.9),
+    "second_moments": (lambda menu: menu.second_moments(mu=MU), PLAIN, 0.99),
+    "second_moments_laplace": (lambda menu: menu.second_moments_laplace(epsilon=EPSILON), PLAIN, 0.99),
+    "select": (lambda menu: menu.select(SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.49),
+    "spread": (lambda menu: menu.spread(mu=MU), PLAIN, 0.7),
+    "step": (lambda menu: menu.step(SQUARED, mu=MU, count=1), PLAIN, 0.99),
+    "vertex": (lambda menu: menu.vertex(L1Ball(1.0), SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.99),
+    "vertex once": (
+        lambda menu: menu.vertex(L1Ball(1.0), SQUARED, clip=1.0, epsilon=EPSILON, count=1, once=True), PLAIN, 0.4,
+    ),
+    "perturbed_minimizer": (
+        lambda menu: menu.perturbed_minimizer(
+            SQUARED, clip=1.0, ridge=4.0, feasible=None, penalty=NoPenalty(), noise_multiplier=2.0, curvature=0.25,
+            output_multiplier=10.0,
+        ), SINGLE, 0.0,
+    ),
+}  # fmt: skip
+
+
+def question(name: str, relation: Neighbours) -> Probe:
+    make, facts, _ = MENU[name]
+    return worst(make(CuratorMenu(facts, relation, 4)))
+
+
+CASES = [(name, relation) for name in MENU for relation in Neighbours]
+
+
+def test_every_query_is_here() -> None:
+    sold = {make(CuratorMenu(facts, Neighbours.ADD_OR_REMOVE, 4)).name for make, facts, _ in MENU.values()}
+    assert sold == {kind.name for kind in QUERIES}
+
+
+@pytest.mark.parametrize(("name", "relation"), CASES, ids=str)
+def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: Neighbours) -> None:
+    asked, share = question(name, relation), MENU[name][2]
+    found = audit(asked, runs=20, test_key=KEY)
+    assert not found.caught, found.faults
+    assert share == 0.0 or share <= realised(asked) <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "relation"), [(name, relation) for name, relation in CASES if MENU[name][2] > 0.5], ids=str
+)
+def test_half_the_sensitivity_is_caught(name: str, relation: Neighbours, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = question(name, relation)
+    kind: Any = type(asked.query)
+    plain = kind.sensitivity.fget
+    monkeypatch.setattr(kind, "sensitivity", property(lambda query: 0.5 * plain(query)))
+    assert realised(asked) > 1.0
+    assert audit(asked, runs=4, test_key=KEY).caught
+
+
+@pytest.mark.parametrize("name", ["means", "second_moments", "score", "scales", "moments", "spread"])
+def test_less_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = question(name, Neighbours.ADD_OR_REMOVE)
+    plain = room.gaussian
+    monkeypatch.setattr(room, "gaussian", lambda x, sigma, **rest: plain(x, 0.6 * sigma, **rest))
+    assert audit(asked, runs=160, test_key=KEY).caught
+
+
+def test_a_temperature_that_is_too_low_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = question("vertex", Neighbours.REPLACE_ONE)
+    plain = choices.exponential_mechanism
+    hotter = lambda scores, sensitivity, *rest, **more: plain(scores, 0.25 * sensitivity, *rest, **more)  # noqa: E731
+    monkeypatch.setattr(choices, "exponential_mechanism", hotter)
+    assert audit(asked, runs=600, test_key=KEY).caught
+
+
+def realised(asked: Probe) -> float:
+    """The share of what the event allows one answer."""
+    told = max(asked.log(0, KEY), key=lambda answer: answer.realised)
+    return told.realised / told.allowed
