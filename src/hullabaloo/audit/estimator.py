@@ -7,7 +7,6 @@ from typing import Any
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.probes import Probe
-from hullabaloo.audit.questions import Question
 from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.scene import hardest, solver_of, staged
 from hullabaloo.audit.subject import Subject
@@ -98,7 +97,7 @@ def audit(
 def _subject(estimator: Any, canary: Canary | None, width: int, records: int | None) -> Subject:
     from hullabaloo.streaming.base import PrivateStream
 
-    if isinstance(estimator, Probe | Question):
+    if isinstance(estimator, Probe):
         return estimator
     if isinstance(estimator, PrivateStream):
         from hullabaloo.audit.stream_subject import of_stream
@@ -117,7 +116,7 @@ def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
     from hullabaloo.linear_model import PrivateLinearModel
     from hullabaloo.streaming.base import PrivateStream
 
-    if isinstance(estimator, Probe | Question):
+    if isinstance(estimator, Probe):
         return
     if not isinstance(estimator, PrivateLinearModel | PrivateStream) or isinstance(estimator, type):
         raise InvalidParameter(
