@@ -1,0 +1,152 @@
+"""`hb.audit` of streams: sound ones pass on canaries that realise what is claimed, and faults planted in the library are caught.
+
+The verdict is at 1 − 1e-8: a false alarm has a probability below 1e-7 in all, and keys are fixed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.audit.canary import pairs
+from hullabaloo.curator import GradientQuery
+from hullabaloo.curator.stream_sum import StreamSumQuery
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.noise import TestKey
+from hullabaloo.noise.continual import mechanism
+from hullabaloo.noise.continual.mechanism import ContinualSum
+from hullabaloo.privacy import Neighbours
+from hullabaloo.streaming import refits
+
+KEY = TestKey(bytes(range(32)))
+MU = 2.0
+DOMAIN = hb.Domain(features={"x": hb.Numeric(-1, 1, indicator=False)}, target=(-1, 1), records=12)
+WIDE = hb.Domain(row_norm=("l2", 1.0), target=(-1, 1))
+BUDGET = hb.Budget.gdp(MU)
+
+
+def sums(neighbours: str, how: str, **other: Any) -> Any:
+    about: dict[str, Any] = {"budget": BUDGET, "horizon": 24, "every": 2, "mechanism": how, "neighbours": neighbours}
+    return hb.streaming.IncrementalRegression(domain=DOMAIN, **{**about, **other})
+
+
+def sketch(neighbours: str) -> Any:
+    about: dict[str, Any] = {"budget": BUDGET, "horizon": 24, "every": 4, "neighbours": neighbours}
+    return hb.streaming.SketchedRegression(
+        domain=WIDE, constraint=hb.L1Ball(2.0), sketch_size=5, max_nonzeros=3, **about
+    )
+
+
+def again(neighbours: str, solver: str = "gradient") -> Any:
+    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, neighbours=neighbours, solver=solver)
+    return hb.streaming.PeriodicERM(model, horizon=12, every=6)
+
+
+STREAMS: dict[str, tuple[Callable[[], Any], float]] = {
+    "square root": (lambda: sums("replace-one", "square_root"), 0.999),
+    "tree, absent": (lambda: sums("add-or-remove", "tree"), 0.999),
+    "no end": (lambda: sums("replace-one", "hybrid", horizon=None), 0.99),
+    "window": (lambda: sums("replace-one", "auto", window=6), 0.999),
+    "forgetting": (lambda: sums("add-or-remove", "auto", half_life=4), 0.999),
+    "sketch": (lambda: sketch("replace-one"), 0.999),
+    "sketch, absent": (lambda: sketch("add-or-remove"), 0.999),
+    "fits": (lambda: again("replace-one"), 0.6),
+    "fits, absent": (lambda: again("add-or-remove"), 0.9),
+    "fits of moments": (lambda: again("replace-one", "moments"), 0.999),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_sound_stream_passes(name: str) -> None:
+    made, realised = STREAMS[name]
+    found = hb.audit(made(), runs=40, n_features=12, test_key=KEY)
+    assert found.passed, str(found)
+    assert realised * MU <= found.mu_realised <= MU * (1.0 + 1e-6)  # a weak canary would be weak, not passed
+
+
+def test_the_attacker_sees_what_there_is_to_see() -> None:
+    assert hb.audit(sums("replace-one", "auto"), runs=800, test_key=KEY).mu_lower >= 0.8 * MU
+
+
+def test_the_released_model_tells_less() -> None:
+    found = hb.audit(sums("replace-one", "auto"), runs=60, method="released", test_key=KEY)
+    assert not found.caught
+    assert found.mu_lower <= MU
+
+
+def test_a_canary_of_tables_is_refused() -> None:
+    canary = next(pairs(DOMAIN, Neighbours.REPLACE_ONE, 1))
+    with pytest.raises(InvalidParameter, match="leave canary out"):
+        hb.audit(sums("replace-one", "auto"), runs=4, canary=canary)
+
+
+Bug = Callable[[pytest.MonkeyPatch], None]
+
+
+def less_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = mechanism.gaussian
+    monkeypatch.setattr(mechanism, "gaussian", lambda x, sigma, **rest: plain(x, 0.9 * sigma, **rest))
+
+
+def column_norm_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = StreamSumQuery.sensitivity.fget
+    monkeypatch.setattr(
+        StreamSumQuery, "sensitivity", property(lambda query: plain(query) / query.strategy.column_norm)
+    )
+
+
+def redrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every release draws the noise of all nodes anew: averaging releases takes it away."""
+    plain, kept = ContinualSum.add, {}
+
+    def add(whole: ContinualSum, x: np.ndarray) -> np.ndarray:
+        inside = {name: getattr(whole, f"_ContinualSum__{name}") for name in ("strategy", "sigma", "bound", "key")}
+        steps = [] if whole.step == 0 else kept[id(whole)]
+        kept[id(whole)], out = steps, np.empty(x.shape)
+        for i, row in enumerate(x):
+            steps.append(row)
+            key = None if inside["key"] is None else inside["key"].derive(f"release {len(steps)}")
+            fresh = ContinualSum(inside["strategy"], inside["sigma"], length=x.shape[1], bound=inside["bound"], key=key)
+            out[i] = plain(fresh, np.array(steps))[-1]
+        whole._ContinualSum__last, whole._ContinualSum__step = out[-1].copy(), len(steps)  # type: ignore[attr-defined]
+        return out
+
+    monkeypatch.setattr(ContinualSum, "add", add)
+
+
+def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All encoded vectors share the noise of the first."""
+    derive = TestKey.derive
+    monkeypatch.setattr(TestKey, "derive", lambda key, label: derive(key, 0 if label in range(1, 12) else label))
+
+
+def one_fit_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = refits.compose
+    monkeypatch.setattr(refits, "compose", lambda *events: plain(*events[:-1]))
+
+
+def half_of_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fit's gradients reckon with half of what a record can do."""
+    plain = GradientQuery.record_sensitivity.fget
+    monkeypatch.setattr(GradientQuery, "record_sensitivity", property(lambda query: 0.5 * plain(query)))
+
+
+@pytest.mark.parametrize(
+    ("name", "bug", "runs"),
+    [
+        ("square root", less_noise, 100),
+        ("sketch", less_noise, 60),
+        ("tree, absent", column_norm_forgotten, 4),
+        ("tree, absent", redrawn, 4),
+        ("square root", one_draw, 60),
+        ("fits", one_fit_not_charged, 4),
+        ("fits, absent", half_of_a_record, 4),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_planted_faults_are_caught(name: str, bug: Bug, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug(monkeypatch)
+    found = hb.audit(STREAMS[name][0](), runs=runs, n_features=12, test_key=KEY)
+    assert found.caught, str(found)
