@@ -34,7 +34,7 @@ def test_help_imports_no_heavy_library(shell: Run) -> None:
 @pytest.mark.parametrize(
     "command",
     ["demo", "price", "fit", "stream", "predict", "card", "domain", "ledger"]
-    + [f"domain {name}" for name in ("template", "describe", "check")]
+    + [f"domain {name}" for name in ("template", "describe", "check", "estimate")]
     + [f"ledger {name}" for name in ("create", "show", "log", "upgrade", "verify")],
 )
 def test_each_command_explains_itself(run: Run, command: str) -> None:

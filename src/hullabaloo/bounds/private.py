@@ -19,8 +19,8 @@ from hullabaloo.terms import Terms
 if TYPE_CHECKING:
     from hullabaloo.data.table import Table
 
-FAR = 0.05
-"""At this chance, at most, an end may land among the candidates beyond all values of a column."""
+ODDS = 100.0
+"""Against these odds one candidate beyond all values may be chosen before one where the quantile is."""
 MOST = 0.2
 """No more than this share is cut off at a side unless it is asked for."""
 
@@ -100,7 +100,7 @@ def private_bounds(
     def buy(menu: Any, allowance: Any) -> list[Any]:
         nonlocal least
         epsilon = allowance.selection_epsilon(len(names))
-        least = _least_share(menu, epsilon, max(grids[name].size for name in names))
+        least = _least_share(menu, epsilon)
         if quantiles is None and least > MOST:
             raise BudgetError(_too_little(menu.records, len(names), least))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
@@ -118,6 +118,7 @@ def private_bounds(
         cut=tuple(about["shares"]),
         least=least,
         typical_error=about["typical_rank_error"],
+        usual_error=about["usual_rank_error_95"],
         largest_error=about["rank_error_95"],
         statement=found.statement,
     )
@@ -233,15 +234,15 @@ def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
     )
 
 
-def _least_share(menu: Any, epsilon: float, candidates: int) -> float:
-    """The share of values beyond an end at which noise throws it out of the data with a chance of at most `FAR`.
+def _least_share(menu: Any, epsilon: float) -> float:
+    """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`.
 
-    If half of the candidates lie beyond all values, one of them is chosen with odds of at most `G/2 exp(−ε₀ q n/(2m))` to one.
+    One that still leaves the data lands beside it: the base measure of the choice falls with the square of the width, so that
+    all candidates beyond the data together weigh like a few dozen, and those ten times as far like less than one.
     """
     if math.isinf(epsilon):
         return 0.0
-    errors = 2.0 * menu.facts.records_per_unit / epsilon * math.log(0.5 * candidates / FAR)
-    return float(errors / menu.records)
+    return float(2.0 * menu.facts.records_per_unit / epsilon * math.log(ODDS) / menu.records)
 
 
 def _too_little(records: int, columns: int, share: float) -> str:

@@ -26,7 +26,8 @@ class PrivateBounds:
         cut: those that were aimed at.
         least: the smallest share that noise does not throw out of the data.
         typical_error: mean size of the noise in an end's rank, in records, where values are dense.
-        largest_error: what the noise in a column's ranks exceeds with a probability of at most 5 %, in records.
+        usual_error: what it exceeds with a probability of 5 %, where values are dense.
+        largest_error: what it exceeds with a probability of at most 5 %, whatever the values are.
         statement: the guarantee.
     """
 
@@ -36,6 +37,7 @@ class PrivateBounds:
     cut: tuple[float, float]
     least: float
     typical_error: float
+    usual_error: float
     largest_error: float
     statement: PrivacyStatement
 
@@ -93,9 +95,14 @@ class PrivateBounds:
             + "; values beyond them count as the nearer bound, and no record is dropped",
         ]
         if self.typical_error > 0.0:
+            surely = (
+                f"; whatever the values are, by less than {self.largest_error / n:.2%} with a probability of 95 %"
+                if self.largest_error < n
+                else ""
+            )
             lines.append(
-                f"Noise moves an end by typically {self.typical_error:.3g} records ({self.typical_error / n:.2%}) where values are "
-                f"dense; in any column, with a probability of 95 %, by at most {self.largest_error:.3g} ({self.largest_error / n:.2%})"
+                f"Noise moves an end by typically {self.typical_error / n:.2%} of the records, and by less than {self.usual_error / n:.2%} "
+                f"with a probability of 95 %, where values are dense{surely}"
             )
         if self.moved:
             lines.append(
@@ -159,6 +166,7 @@ class PrivateBounds:
             "cut": list(self.cut),
             "least": self.least,
             "typical_error": self.typical_error,
+            "usual_error": self.usual_error,
             "largest_error": self.largest_error,
             "statement": self.statement.to_dict(),
         }
@@ -178,6 +186,7 @@ class PrivateBounds:
             cut=(float(data["cut"][0]), float(data["cut"][1])),
             least=float(data["least"]),
             typical_error=float(data["typical_error"]),
+            usual_error=float(data["usual_error"]),
             largest_error=float(data["largest_error"]),
             statement=PrivacyStatement.from_dict(data["statement"]),
         )

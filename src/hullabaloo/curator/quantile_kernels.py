@@ -1,5 +1,7 @@
 """Scores of pairs of candidates, compiled: pure functions of arrays."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -8,13 +10,17 @@ Array = npt.NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def pair_scores(lower: Array, upper: Array, out: Array) -> None:
-    """Write `−max(0, a, b) + min(0, a, b)` for a = `lower[i]`, b = `upper[j]`, j ≥ i, row after row."""
+def pair_scores(lower: Array, upper: Array, points: Array, tilt: float, floor: float, out: Array) -> None:
+    """Write `min(0, a, b) − max(0, a, b) − tilt·ln max(points[j + 1] − points[i], floor)`, row i after row i − 1, j ≥ i.
+
+    a = `lower[i]` and b = `upper[j]` are errors in rank.
+    """
     place = 0
     for i in range(lower.size):
         a = lower[i]
         high, low = max(a, 0.0), min(a, 0.0)
         for j in range(i, upper.size):
             b = upper[j]
-            out[place] = min(low, b) - max(high, b)
+            width = max(points[j + 1] - points[i], floor)
+            out[place] = min(low, b) - max(high, b) - tilt * math.log(width)
             place += 1

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.quantile_kernels import pair_scores
-from hullabaloo.curator.query import CAPACITY, Query
+from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Query
 from hullabaloo.data.grid import Grid
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -18,6 +18,8 @@ from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, SelectionEven
 Array = npt.NDArray[np.float64]
 
 _PARTS = 1 << 20
+TILT, FLOOR = 2.0, 1e-4
+"""A pair of width w (a part of the range) weighs `max(w, FLOOR)^-TILT` before values count: a public base measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,9 @@ class QuantilesQuery(Query):
     - `b_j`, the point of `[A(t_{j−1}), B(t_j)] − (1 − r)N` nearest to 0, for rounding up (of a value equal to a candidate, to that or the next).
 
     The score of (i, j), i < j, is `−‖(a_i, b_j)‖`, `‖(a, b)‖ = max(0, a, b) − min(0, a, b) = (|a| + |b| + |a − b|)/2`, and one answer is one
-    exponential mechanism among all pairs. So a jump of A at a candidate costs nothing, and a constant column has good bounds as well. A share
-    of 0 leaves that end of the range where it is, and the other is chosen alone, at its score `−|a|`.
+    exponential mechanism among all pairs, with the base measure `max(w, 10^-4)^-2`, w = (t_j − t_i)/(t_{G−1} − t_0): where values do not tell
+    candidates apart, as beyond the largest value, narrow bounds are likelier than wide ones. So a jump of A at a candidate costs nothing, and a
+    constant column has good bounds as well. A share of 0 leaves that end of the range where it is, and the other is chosen alone, at its score `−|a|`.
 
     **Guarantee.** Precondition: a column holds finite numbers, its indicator is not 0 exactly where the cell was missing. Records of weight 0
     count as missing. Claim: a score differs between neighbours by at most ``m Δ``, Δ = 1 under replace-one, and
@@ -43,8 +46,9 @@ class QuantilesQuery(Query):
     x < t_{i+1} (all other x lower the interval) and e < 0 needs x ≥ t_{j−1} ≥ t_i, so j = i + 1 and both intervals grew at both ends;
     both points came nearer to 0, so a_i < 0 < b_j before: `A(t_{i+1}) < qN ≤ (1 − r)N < A(t_i)`, but A rises. Contradiction. (2) *Remove*: the same
     pairs of tables. (3) *Replace* x by x' > x: every A and B stays or falls by 1, so −1 ≤ d, e ≤ 0 and the norm is at most 1; x' < x is the reverse;
-    a value for a missing one is (1), and q + r ≤ 1. (4) A unit of m records is a path of m such steps. (5) Shares are multiples of 2^-20, so
-    scores of fewer than 2^33 records are computed exactly; clipping them to `bound` moves none further apart. ∎
+    a value for a missing one is (1), and q + r ≤ 1. (4) A unit of m records is a path of m such steps. (5) The base measure enters as the summand
+    `−(2mΔ/ε₀) ln max(w, 10^-4)^2` of the score, the same for all tables. (6) Shares are multiples of 2^-20, so errors in rank of fewer than 2^33
+    records are computed exactly; clipping scores to `bound` moves none further apart; summand and sum round by at most `4u·bound`, two tables by twice that. ∎
     The last step is `noise.exponential_mechanism`. The unit ball of ‖·‖ is the hull of all moves (±1, 0), (0, ±1), ±(1, 1), so no larger norm has this
     sensitivity (the K-norm mechanism of Hardt and Talwar 2010; half the utility of Gillenwater, Joseph and Kulesza 2021, "Differentially
     Private Quantiles"; a distance to an interval as in Asi and Duchi 2020).
@@ -99,13 +103,18 @@ class QuantilesQuery(Query):
 
     @property
     def sensitivity(self) -> float:
-        """Largest change of one score between neighbours."""
-        return self.facts.records_per_unit * self.record_sensitivity
+        """Largest change of one computed score between neighbours."""
+        return self.facts.records_per_unit * self.record_sensitivity + 8.0 * UNIT_ROUNDOFF * self.bound
+
+    @property
+    def tilt(self) -> float:
+        """What a score loses for each e-fold of width; 0 where ε₀ = ∞."""
+        return TILT * 2.0 * self.facts.records_per_unit * self.record_sensitivity / self.epsilon
 
     @property
     def bound(self) -> float:
         """Public bound to which scores are clipped."""
-        return float(CAPACITY * self.records * self.facts.records_per_unit)
+        return CAPACITY * self.records * self.facts.records_per_unit - self.tilt * math.log(FLOOR)
 
     @property
     def event(self) -> Event:
@@ -126,9 +135,21 @@ class QuantilesQuery(Query):
     def error_bound(self, chance: float) -> float:
         """What the error ‖(a, b)‖ of one column exceeds the best possible by with at most this probability, in records.
 
-        **Guarantee.** `(2Δ/ε₀) ln(pairs/chance)`: McSherry and Talwar (2007), Theorem 6, whatever the values are.
+        **Guarantee.** `(2Δ/ε₀) ln(pairs · 10^8/chance)`, whatever the values are: McSherry and Talwar (2007), Theorem 6, and weights of the
+        base measure differ by a factor of 10^8 at most.
         """
-        return 2.0 * self.sensitivity / self.epsilon * math.log(self.pairs / chance)
+        return 2.0 * self.sensitivity / self.epsilon * (math.log(self.pairs / chance) - TILT * math.log(FLOOR))
+
+    def usual_error(self, chance: float = 0.05) -> float:
+        """What an end's error in rank exceeds with this probability where values are denser than the noise, in records.
+
+        For a pair `P(|a| > t) = (1 + x/6) e^{−x/2}`, x = ε₀t/Δ: the marginal law of `exp(−ε₀‖(a, b)‖/(2Δ))` has a density `∝ (t + 4Δ/ε₀)
+        e^{−ε₀t/(2Δ)}`, of mean 8Δ/(3ε₀). For one end alone `e^{−x/2}`.
+        """
+        x = 2.0 * math.log(1.0 / chance)
+        for _ in range(60 if min(self.shares) > 0.0 else 0):
+            x = 2.0 * math.log((1.0 + x / 6.0) / chance)
+        return x * self.sensitivity / self.epsilon
 
     def resized(self, records: int) -> Self:
         """`ε₀` grows as the table shrinks: the error in rank, as a share of the records, stays."""
@@ -142,6 +163,7 @@ class QuantilesQuery(Query):
             "score_sensitivity_of_sum": self.sensitivity,
             "shares": list(self.shares),
             "typical_rank_error": self.typical_error(),
+            "usual_rank_error_95": self.usual_error(),
             "rank_error_95": self.error_bound(0.05),
             "candidates": [grid.size for grid in self.grids],
             "event": self.event.to_dict(),
@@ -169,12 +191,14 @@ def exact_scores(rows: Rows, query: QuantilesQuery, number: int) -> Array:
     low, high = q * total, (1.0 - r) * total
     a = _nearest(below[:-1] - low, below[1:] - low)  # t_0 … t_{G−2} as lower bounds
     b = _nearest(below[:-1] - high, upto[1:] - high)  # t_1 … t_{G−1} as upper bounds
-    if r == 0.0:
-        return -np.abs(a)
-    if q == 0.0:
-        return -np.abs(b)
+    points = query.grids[number].points
+    points = (points - points[0]) / (points[-1] - points[0])
+    if q == 0.0 or r == 0.0:
+        error, width = (a, 1.0 - points[:-1]) if r == 0.0 else (b, points[1:])
+        one: Array = -np.abs(error) - query.tilt * np.log(np.maximum(width, FLOOR))
+        return one
     scores = np.empty(a.size * (a.size + 1) // 2)
-    pair_scores(a, b, scores)
+    pair_scores(a, b, points, query.tilt, FLOOR, scores)
     return scores
 
 
