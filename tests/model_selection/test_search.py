@@ -68,7 +68,7 @@ def test_the_statement_is_the_models_and_says_what_must_stay_hidden():
     model = search.best_estimator_
     assert model.statement_ is search.statement_ is search.statement
     text = str(search.statement_)
-    assert "best of a random number of runs (4 expected)" in text
+    assert "best of a random number of runs (8 expected)" in text
     assert "epsilon 2" not in text.partition("for k = 2")[0]
     assert search.statement_.private
     assert event_from_dict(json.loads(json.dumps(search.statement_.event.to_dict()))) == search.statement_.event
@@ -135,7 +135,7 @@ def test_the_ledger_is_charged_once(tmp_path, filter):
     (charge,) = ledger.charges("clinic")
     solvers = ["moments"]
     assert charge.number == search.statement_.charge == 1
-    assert charge.detail == {"candidates": 3, "expected_runs": 4.0, "solvers": solvers}
+    assert charge.detail == {"candidates": 3, "expected_runs": 8.0, "solvers": solvers}
     assert event_from_dict(dict(charge.event)) == search.statement_.event
     assert search.best_estimator_.ledger.url == ledger.url
     assert ledger.verify().status == "sound"
@@ -266,7 +266,7 @@ def test_a_price_compares_the_search_with_the_grid():
     assert json.loads(json.dumps(price.to_dict()))["solvers"] == list(price.solvers)
     assert "luck" in price._repr_html_()
     many = hb.PrivateSearchCV(hb.Ridge(domain=DOMAIN, solver="moments"), [{}] * 50, budget=BUDGET).price(1_000)
-    assert many.expected_runs == 20.0
+    assert many.expected_runs == 30.0
 
 
 def test_scikit_learn_can_clone_it():

@@ -97,12 +97,12 @@ def models_of(
 
 
 def expected_runs(asked: Any, count: int) -> float:
-    """The expected number of runs: as asked, or about two for each candidate, up to 20.
+    """The expected number of runs: as asked, or about four for each candidate, up to 30.
 
-    With the geometric law a given candidate is tried at all with probability ``m/(m + c − 1)``, hence 2/3 for ``m = 2(c − 1)``.
+    With the geometric law a given candidate is tried at all with probability ``m/(m + c − 1)``, hence 4/5 for ``m = 4(c − 1)``.
     """
     if isinstance(asked, str) and asked == "auto":
-        return float(max(1, min(2 * (count - 1), 20)))
+        return float(max(1, min(4 * (count - 1), 30)))
     number = isinstance(asked, int | float | np.integer | np.floating) and not isinstance(asked, bool)
     if not number or not math.isfinite(asked):
         raise InvalidParameter(

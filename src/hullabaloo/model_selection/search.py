@@ -48,7 +48,7 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         candidates: a dictionary with a list of values for each constructor parameter (all combinations), or a list of
             dictionaries, each one candidate. Public: nothing of it may have been read from the records.
         budget: `hb.Budget(epsilon, delta)`, for everything.
-        expected_candidates: the number of runs to be expected; "auto": two for each candidate, up to 20. With the geometric law a given one
+        expected_candidates: the number of runs to be expected; "auto": four for each candidate, up to 30. With the geometric law a given one
             of c candidates is tried at all with probability m/(m + c − 1).
         shape: of the number of runs: "geometric" (default), "logarithmic", "poisson", or a number between 0 and 1; see `privacy.Repeats`.
         metric: by which candidates are compared, one of `hb.evaluate`; None for what the estimator is fitted to be good at.
