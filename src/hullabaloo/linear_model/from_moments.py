@@ -45,7 +45,8 @@ def debiased(model: "PrivateLinearModel", moments: NoisyMoments, target: int) ->
 
     def solved(sampling: Array) -> Debiased:
         noise = (moments.gram_noise, moments.cross_noise)
-        return Debiased(Equations(penalised, cross, *noise, sampling, basis, np.zeros_like(cross), exact))
+        nowhere = np.zeros_like(cross)
+        return Debiased(Equations(penalised, cross, *noise, sampling, basis, nowhere, nowhere, exact))
 
     first = solved(nothing)
     theta, square = first.theta, float(moments.square[target, target])

@@ -3,9 +3,10 @@
 With `g̃` the noisy mean gradient at the released θ̂, the coefficients θ* at which the population's gradient vanishes satisfy
 `g̃ = −H̄(θ* − θ̂) + noise`, H̄ the mean curvature on the way. H̄ is that of normal records with the released second moments
 (`solvers/normal_rows.py`), so it carries their noise times the mean of φ'': these are the noisy equations of `solvers/debiased.py` for
-`θ* − θ̂`, and their intervals are honest for whatever was released as θ̂.
+`θ* − θ̂`, and their intervals, by the curvature where the step ends, are honest for whatever was released as θ̂.
 """
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,27 +39,21 @@ def stepped(model: "PrivateLinearModel", moments: NoisyMoments, scores: Array, n
     basis = subspace(model, gram, moments.gram_noise)
     square, cross = float(moments.square[target, target]), np.ascontiguousarray(moments.cross[:, target])
 
-    moved = np.zeros_like(start)
+    def step(gram: Array, cross: Array, level: float, sampling: Array, origin: Array) -> Debiased:
+        noises = (level * moments.gram_noise, noise)
+        return Debiased(Equations(gram + np.diag(ridge), cross, *noises, sampling, basis, origin, start, exact))
+
+    moved, nothing, level = np.zeros_like(start), np.zeros_like(gram), 0.0
     for _ in range(ROUNDS):
-        reach = rows.spread(moved)[1]
-        moved = moved * min(1.0, FARTHEST / max(reach, 1e-12))
+        moved = moved * min(1.0, FARTHEST / max(rows.spread(moved)[1], 1e-12))
         there = likelihood(loss, rows, start + moved, square, cross)
-        along = [start + place * moved for place in _PLACES]
-        bend = sum(w * rows.weighted(point, there.bend) for w, point in zip(_SHARES, along, strict=True))
-        level = sum(w * rows.expected(point, there.bend) for w, point in zip(_SHARES, along, strict=True))
-        pull = ridge * (start + moved)
-        sampling = (rows.weighted(start + moved, there.square) + np.outer(pull, pull)) / moments.records
-        found = Debiased(
-            Equations(
-                gram=bend + np.diag(ridge),
-                cross=-(scores[:, target] + ridge * start),
-                gram_noise=level * moments.gram_noise,
-                cross_noise=noise,
-                sampling=sampling,
-                basis=basis,
-                origin=start,
-                exact_corner=exact,
-            )
-        )
-        moved = found.moved
-    return found
+        along = [(start + place * moved, part) for place, part in zip(_PLACES, _SHARES, strict=True)]
+        bend = sum((part * rows.weighted(point, there.bend) for point, part in along), nothing)
+        level = math.fsum(part * rows.expected(point, there.bend) for point, part in along)
+        moved = step(bend, -(scores[:, target] + ridge * start), level, nothing, start).moved
+    end = start + moved
+    near = start + moved * min(1.0, FARTHEST / max(rows.spread(moved)[1], 1e-12))
+    there = likelihood(loss, rows, near, square, cross)
+    pull = ridge * end
+    sampling = (rows.weighted(near, there.square) + np.outer(pull, pull)) / moments.records
+    return step(rows.weighted(near, there.bend), np.zeros_like(start), level, sampling, end)

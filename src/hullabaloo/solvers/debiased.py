@@ -36,6 +36,7 @@ class Equations:
         sampling: covariance of the residual at the true θ by sampling, (p, p).
         basis: orthonormal columns (p, r) of the subspace in which θ − origin lies.
         origin: (p,).
+        anchor: (p,); the Gram's noise comes in as E(θ − anchor).
         exact_corner: whether the last diagonal entry of the Gram carries no noise.
     """
 
@@ -46,6 +47,7 @@ class Equations:
     sampling: Array
     basis: Array
     origin: Array
+    anchor: Array
     exact_corner: bool = False
 
 
@@ -69,7 +71,8 @@ class Debiased:
         inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True) if basis.shape[1] else np.zeros((0, 0))
         self.inverse: Array = basis @ inner @ basis.T
         self.moved: Array = self.inverse @ equations.cross
-        self.noise: Array = self._noise_at(self.moved)
+        self.far: Array = self.theta - equations.anchor
+        self.noise: Array = self._noise_at(self.far)
         self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse
 
     @property
@@ -90,7 +93,7 @@ class Debiased:
 
         With `own`, a variance, of what deviates from them by a normal residual of that variance.
         """
-        s2, theta = self.equations.gram_noise**2, self.moved
+        s2, theta = self.equations.gram_noise**2, self.far
         u = functions @ self.inverse
         privacy = _forms(u, self.noise)
         sampling = _forms(u, self.equations.sampling)
