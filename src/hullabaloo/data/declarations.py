@@ -1,6 +1,6 @@
 """What a user declares about one feature: `Numeric` bounds or `Categorical` levels."""
 
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -165,7 +165,8 @@ def unfilled(name: str) -> str:
     what = f" of {name!r}" if name else ""
     return (
         f"The declaration{what} still holds a placeholder {PLACEHOLDER!r} from the template. Replace it by bounds or "
-        f"levels that you know without looking at the records, for example from a questionnaire."
+        f"levels that you know without looking at the records, for example from a questionnaire, or by a generous range and let "
+        f"hb.private_bounds buy narrower bounds."
     )
 
 
@@ -174,14 +175,20 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and type(value).__name__ not in {"bool", "bool_"}
 
 
+def _size(number: Any) -> Any:
+    """How large a number is, as one of Python's own: exact, whatever its type; NaN is no size."""
+    return abs(number.item() if hasattr(number, "item") else number)
+
+
 def finite(value: object, what: str) -> float:
     """Read a declared number, or say why it is refused."""
     if isinstance(value, str) and value.startswith(PLACEHOLDER):
         raise DomainError(unfilled(""))
-    if not is_number(value) or not math.isfinite(float(value)) or abs(float(value)) > LARGEST:  # type: ignore[arg-type]
+    if not is_number(value) or not _size(value) <= LARGEST:
         raise DomainError(
             f"{what} needs finite numbers of size at most {LARGEST:g}, and {value!r} was found. The noise is "
-            f"proportional to what is declared, so nothing unbounded can be made private."
+            f"proportional to what is declared, so nothing unbounded can be made private. Where only a generous range is "
+            f"known, hb.private_bounds buys narrower bounds."
         )
     return float(value)  # type: ignore[arg-type]
 
@@ -208,13 +215,13 @@ def flag(value: object, what: str) -> bool | None:
 
 def level_tuple(levels: object, what: str) -> tuple[Level, ...]:
     """Read declared levels: at least one, all different, each a text, a number or a bool."""
-    if isinstance(levels, str | bytes | Mapping) or not isinstance(levels, Iterable):
+    if isinstance(levels, str | bytes | Mapping) or not isinstance(levels, Iterable) or getattr(levels, "ndim", 1) == 0:
         raise DomainError(f"{what} needs a list of levels, and {levels!r} was found.")
     out: tuple[Any, ...] = tuple(levels)
     if any(isinstance(level, str) and level.startswith(PLACEHOLDER) for level in out):
         raise DomainError(unfilled(""))
     for level in out:
-        if not isinstance(level, str | bool) and not (is_number(level) and math.isfinite(level)):
+        if not isinstance(level, str | bool) and not (is_number(level) and _size(level) <= sys.float_info.max):
             raise DomainError(f"{what} has the level {level!r}; a level is a text, a finite number, or true or false.")
     if not out:
         raise DomainError(f"{what} needs at least one level; leave the column out if it has none.")

@@ -58,8 +58,12 @@ def row_norm(value: object) -> tuple[str, float] | None:
 def interactions(pairs: Iterable[Sequence[str]], declared: Mapping[str, Declaration]) -> tuple[tuple[str, str], ...]:
     """Read the declared pairs of features."""
     out: list[tuple[str, str]] = []
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise DomainError(
+            f"Interactions are a list of pairs of features, and {pairs!r} was found. Write [('age', 'hours')]."
+        )
     for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise DomainError(
                 f"An interaction is a pair of features, and {pair!r} was found. Write [('age', 'hours')]."
             )

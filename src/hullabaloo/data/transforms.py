@@ -39,7 +39,7 @@ TRANSFORMS: dict[str, Transform] = {
 
 def find(name: str) -> Transform:
     """Look a transform up by name, or say which exist."""
-    if name not in TRANSFORMS:
+    if not isinstance(name, str) or name not in TRANSFORMS:
         known = ", ".join(TRANSFORMS)
         raise DomainError(
             f"The transform {name!r} is not known. Use one of {known}, or transform the column beforehand."

@@ -1,7 +1,7 @@
 """Validation shared by the sets and penalties: public numbers once, at construction; vectors at the door."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 
 import numpy as np
@@ -14,9 +14,13 @@ Vector = NDArray[np.float64]
 
 def finite_number(value: object, what: str) -> float:
     """Give `value` as a float; refuse booleans, text, NaN and infinities."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(float(value)):
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
+    except OverflowError:  # a whole number beyond doubles
+        number = math.inf
+    if not math.isfinite(number):
         raise InvalidParameter(f"{what} must be a finite number, but it is {value!r}; give a plain number such as 1.0.")
-    return float(value)
+    return number
 
 
 def positive_number(value: object, what: str) -> float:
@@ -44,6 +48,12 @@ def number_or_tuple(value: object, what: str) -> float | tuple[float, ...]:
             raise InvalidParameter(f"{what} is empty; give one number, or one number for each coordinate.")
         return tuple(finite_number(entry, f"{what}, coordinate {i},") for i, entry in enumerate(value))
     return finite_number(value, what)
+
+
+def first_missing(columns: Iterable[int]) -> int | None:
+    """The smallest number from 0 to the largest that is not among these; None where all are. However large one is."""
+    present = set(columns)
+    return next((column for column in range(len(present)) if column not in present), None)
 
 
 def vector(value: ArrayLike, what: str = "The vector", dimension: int | None = None) -> Vector:

@@ -16,6 +16,9 @@ from hullabaloo.geometry.width import Width, expected_largest, expected_norm
 _PAIRS = 2000  # up to so many vertices every distance between two is looked at
 
 
+_LARGEST = 1e100
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
@@ -36,7 +39,7 @@ class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
     def __post_init__(self) -> None:
         try:
             array = np.array(self.vertices, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidParameter(
                 "The vertices of a Polytope must be k points of p numbers each, but they are not a table of numbers; "
                 "give for example [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]."
@@ -51,6 +54,11 @@ class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
             raise InvalidParameter(
                 f"Vertex {index} of the Polytope holds a NaN or an infinity, so the set is not bounded; "
                 "give finite vertices."
+            )
+        if np.abs(array).max() > _LARGEST:
+            raise InvalidParameter(
+                f"A vertex of the Polytope holds a number beyond ±{_LARGEST:g}, whose square is no number of a machine; sets act on "
+                "columns scaled to [−1, 1]: give smaller vertices."
             )
         array += 0.0  # no −0.0, so that equal sets have equal bytes
         array.flags.writeable = False

@@ -179,7 +179,7 @@ def penalty_from_text(text: str) -> Penalty:
 def _made(kinds: Mapping[str, type[T]], data: Mapping[str, Any], what: str) -> T:
     arguments = dict(data)
     kind = arguments.pop("kind", None)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise InvalidParameter(f"{kind!r} is not the kind of a {what}; the kinds are {', '.join(sorted(kinds))}.")
     if isinstance(arguments.get("function"), Mapping):
         arguments["function"] = set_function_from_dict(arguments["function"])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, first_missing, vector
 
 
 @final
@@ -63,6 +63,12 @@ class Blocks:
 
     def __post_init__(self) -> None:
         groups = _groups(self.groups)
+        missing = first_missing(column for group in groups for column in group)
+        if missing is not None:
+            raise InvalidParameter(
+                f"Column {missing} is in no group, though the groups go up to column {max(map(max, groups))}; every column must "
+                f"be in one: add it to a group, or give it one of its own, [{missing}]."
+            )
         columns = np.array([column for group in groups for column in group], dtype=np.int64)
         lengths = np.array([len(group) for group in groups], dtype=np.int64)
         label = np.full(columns.size, -1, dtype=np.int64)
@@ -74,12 +80,6 @@ class Blocks:
             raise InvalidParameter(
                 f"Column {column} is in groups {holders}, but groups must not overlap: each column's coefficient is "
                 "shrunk with one group; leave it in one of them."
-            )
-        if seen.size > columns.size:
-            column = int(np.flatnonzero(seen == 0)[0])
-            raise InvalidParameter(
-                f"Column {column} is in no group, though the groups go up to column {seen.size - 1}; every column must "
-                f"be in one: add it to a group, or give it one of its own, [{column}]."
             )
         label[columns] = owner
         label.flags.writeable = lengths.flags.writeable = False

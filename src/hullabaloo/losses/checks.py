@@ -1,6 +1,7 @@
 """Validation of the bounds that a loss is asked about and of its own parameters, and what several losses compute alike."""
 
 import math
+import sys
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.base import AnyLoss
@@ -26,7 +27,7 @@ def bounds(prediction_bound: float, target_bound: float, clip: float) -> tuple[f
 
 def positive(value: float, what: str) -> float:
     """Give `value` when it is a positive finite number."""
-    if not (isinstance(value, int | float) and 0.0 < value < math.inf):
+    if not (isinstance(value, int | float) and 0.0 < value <= sys.float_info.max):
         raise InvalidParameter(f"{what} must be a positive finite number, but it is {value!r}.")
     return float(value)
 

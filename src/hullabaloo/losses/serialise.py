@@ -17,9 +17,9 @@ from hullabaloo.losses.squared_targets import SquaredTargets
 
 
 def _clipped(loss: Mapping[str, Any], clip: float) -> ClippedLoss:
-    inner = loss_from_dict(loss)
+    inner = loss_from_dict(loss) if isinstance(loss, Mapping) else None
     if not isinstance(inner, Loss):
-        raise InvalidParameter(f"Only a loss of one prediction can be clipped by itself, not {inner.name!r}.")
+        raise InvalidParameter(f"Only a loss of one prediction can be clipped by itself, but {loss!r} was given.")
     return ClippedLoss(inner, clip)
 
 
@@ -40,7 +40,7 @@ def loss_from_dict(data: Mapping[str, Any]) -> AnyLoss:
     """The loss that `to_dict` described; `InvalidParameter` when the description is not one of a loss."""
     arguments = dict(data)
     kind = arguments.pop("kind", None)
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise InvalidParameter(f"{kind!r} is not the kind of a loss; the kinds are {', '.join(sorted(_KINDS))}.")
     try:
         loss: AnyLoss = _KINDS[kind](**arguments)

@@ -81,6 +81,10 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | Solver:
     """
     if isinstance(written, str):
         return written
+    if not isinstance(written.get("name"), str):
+        raise InvalidParameter(
+            f"A solver is written as its name, or as its name and options, but {dict(written)!r} was read."
+        )
     options = {option: value for option, value in written.items() if option != "name"}
     if written["name"] == WithMoments.name and "solver" in options:
         options["solver"] = solver_from_dict(options["solver"])

@@ -216,7 +216,7 @@ def _number(name: str, value: float) -> float:
     """Give a public number as a float, or refuse what is none."""
     try:
         number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # no number, or a whole one beyond doubles
         number = math.nan
     if math.isnan(number):
         raise BudgetError(

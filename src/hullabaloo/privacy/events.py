@@ -108,7 +108,7 @@ def set_positive(event: Any, name: str) -> None:
     given = getattr(event, name)
     try:
         number = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not (number > 0.0 and math.isfinite(number)) or isinstance(given, (bool, str)):
         raise InvalidParameter(

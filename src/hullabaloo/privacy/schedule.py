@@ -1,6 +1,5 @@
 """When a stream releases: public positions, fixed before any record is read."""
 
-import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
@@ -55,7 +54,7 @@ class Schedule:
         """The schedule of an estimator's arguments; "auto" releases about 1024 times over the horizon."""
         if isinstance(every, str) and every == "auto":
             known = horizon if horizon is not None and _whole(horizon) else 1
-            return cls(horizon, max(1, math.ceil(known / STEPS)))
+            return cls(horizon, max(1, -(-known // STEPS)))
         return cls(horizon, tuple(every) if isinstance(every, list) else every)  # type: ignore[arg-type]  # checked there
 
     @property
@@ -63,7 +62,7 @@ class Schedule:
         """The number of releases, `FOREVER` where the horizon is unknown."""
         if isinstance(self.every, tuple):
             return len(self.every)
-        return FOREVER if self.horizon is None else math.ceil(self.horizon / self.every)
+        return FOREVER if self.horizon is None else -(-self.horizon // self.every)
 
     @property
     def largest_step(self) -> int:

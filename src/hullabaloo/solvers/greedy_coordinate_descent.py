@@ -54,7 +54,7 @@ class GreedyCoordinateDescentSolver(Solver):
 
     def __post_init__(self) -> None:
         whole(self, "steps")
-        if self.curvatures not in ("chosen", "all"):
+        if not isinstance(self.curvatures, str) or self.curvatures not in ("chosen", "all"):
             raise InvalidParameter(
                 f"curvatures={self.curvatures!r} was asked for; write 'chosen' (second moments of chosen columns) or 'all' (of every column, "
                 "and scores divided by their roots)."

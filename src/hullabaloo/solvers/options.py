@@ -1,6 +1,6 @@
 """Options of solvers: checked where they are written, and kept as Python's own numbers, which a saved model can hold."""
 
-import math
+import sys
 from numbers import Integral, Real
 
 import numpy as np
@@ -37,7 +37,7 @@ def positive(solver: Solver, option: str) -> None:
     value = getattr(solver, option)
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value <= sys.float_info.max:
         raise InvalidParameter(_refused(solver, option, "pass a positive number, or None for the public rule"))
     object.__setattr__(solver, option, float(value))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, first_missing, vector
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cover_parts import (
     Forest,
@@ -65,17 +65,16 @@ class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
     def __post_init__(self) -> None:
         groups = _groups(self.groups)
         weights = group_weights(self.weights, len(groups))
+        missing = first_missing(chain.from_iterable(groups))
+        if missing is not None:
+            raise InvalidParameter(
+                f"Column {missing} is in no group, though the groups go up to column {max(map(max, groups))}; a column outside of all "
+                f"groups would cost nothing: add it to a group, or give it one of its own, [{missing}]."
+            )
         lists = Lists(
             starts(np.fromiter(map(len, groups), np.int64)), np.fromiter(chain.from_iterable(groups), np.int64)
         )
         p = int(lists.entry.max()) + 1
-        missing = np.bincount(lists.entry, minlength=p) == 0
-        if missing.any():
-            column = int(np.flatnonzero(missing)[0])
-            raise InvalidParameter(
-                f"Column {column} is in no group, though the groups go up to column {p - 1}; a column outside of all "
-                f"groups would cost nothing: add it to a group, or give it one of its own, [{column}]."
-            )
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "lists", lists)

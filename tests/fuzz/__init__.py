@@ -1,0 +1,1 @@
+"""Garbage at every public door: an answer or a sentence, never anything else."""

@@ -1,0 +1,56 @@
+"""What garbage once brought to light: each is a sentence now."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.data import Domain
+from hullabaloo.geometry import penalty_from_dict, set_from_dict
+from hullabaloo.losses.serialise import loss_from_dict
+from hullabaloo.planning.named import solver_from_dict
+from hullabaloo.privacy import GaussianEvent
+from hullabaloo.privacy.schedule import Schedule
+from tests.fuzz.verdict import judged
+
+HUGE = 10**400
+FOUND: dict[str, Callable[[], Any]] = {
+    "a radius beyond doubles": lambda: hb.L1Ball(HUGE),
+    "a strength beyond doubles": lambda: hb.L1Penalty(HUGE),
+    "a budget beyond doubles": lambda: hb.Budget(HUGE, 1e-6),
+    "a cost beyond doubles": lambda: GaussianEvent(HUGE),
+    "a bound beyond doubles": lambda: hb.Numeric(0, HUGE),
+    "a level beyond doubles": lambda: hb.Categorical([HUGE]),
+    "a clip beyond doubles": lambda: hb.CoordinateDescentSolver(clip=HUGE),
+    "a width beyond doubles": lambda: hb.SmoothedHinge(HUGE),
+    "a vertex beyond doubles": lambda: hb.Polytope([[HUGE]]),  # type: ignore[arg-type]
+    "a vertex whose square is beyond doubles": lambda: hb.Polytope(np.array([[1e300], [-1e300]])),
+    "a column beyond any table": lambda: hb.GroupBall(((0, 2**53),), 1.0),
+    "a column beyond any cover": lambda: hb.GroupCover(((0, 2**53),)),
+    "a column beyond whole numbers of a machine": lambda: hb.GroupPenalty(((0, 10**30),), 1.0),
+    "levels without a length": lambda: hb.Categorical(np.array(1.0)),
+    "a transform that is no word": lambda: hb.Numeric(0, 1, transform={}),  # type: ignore[arg-type]
+    "curvatures that are no word": lambda: hb.GreedyCoordinateDescentSolver(curvatures=np.array([])),  # type: ignore[arg-type]
+    "interactions that are no list": lambda: Domain(features={"a": (0, 1)}, interactions=1.5),  # type: ignore[arg-type]
+    "a kind of set that is no word": lambda: set_from_dict({"kind": []}),
+    "a kind of penalty that is no word": lambda: penalty_from_dict({"kind": {}}),
+    "a kind of loss that is no word": lambda: loss_from_dict({"kind": []}),
+    "a clipped word": lambda: loss_from_dict({"kind": "clipped", "loss": "abc", "clip": 1.0}),
+    "a solver without a name": lambda: solver_from_dict({}),
+    "a solver whose name is none": lambda: solver_from_dict({"name": {}}),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_a_crash_is_a_sentence(name: str) -> None:
+    assert judged(FOUND[name]) == "refused"
+
+
+def test_a_schedule_counts_its_steps_exactly() -> None:
+    """Division of doubles lost steps of long streams."""
+    schedule = Schedule(2**62 + 1, 2**60)
+    assert schedule.steps == 5
+    assert schedule.position(5) == 2**62 + 1
+    assert Schedule.of(10**400).steps == 1024
