@@ -69,7 +69,8 @@ class Domain:
             raise DomainError(
                 "A domain needs `features` (bounds or levels of each column) or, for a prepared matrix, `row_norm` (a "
                 "bound on the norm of a row). Without one no noise level protects a record, and bounds are never "
-                "read from the data: declare them from what is known beforehand."
+                "read from the data: declare them from what is known beforehand, or declare generous ranges and buy bounds "
+                "with hb.private_bounds."
             )
         if not isinstance(flag(indicators, "indicators"), bool):
             raise DomainError("The option `indicators` is yes or no (true or false).")

@@ -61,14 +61,14 @@ def declared(model: Any) -> Domain:
     Raises:
         InvalidParameter: the budget or the domain is missing, or the domain is none.
     """
-    for name, example in (
-        ("budget", "hb.Budget(1.0, 1e-6)"),
-        ("domain", "hb.Domain(features={'age': (18, 90)}, ...)"),
+    for name, example, more in (
+        ("budget", "hb.Budget(1.0, 1e-6)", ""),
+        ("domain", "hb.Domain(features={'age': (18, 90)}, ...)", ", or that of bounds bought with hb.private_bounds"),
     ):
         if getattr(model, name) is None:
             raise InvalidParameter(
                 f"{type(model).__name__} needs a {name}: without it no noise level is private, and Hullabaloo never "
-                f"takes one from the data. Pass {name}={example}."
+                f"takes one from the data. Pass {name}={example}{more}."
             )
     _check(model, "domain")
     domain: Domain = model.domain
