@@ -48,7 +48,7 @@ class Noise:
     def __init__(self) -> None:
         self._squares: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
-        self._places: Array | None = None
+        self._places: dict[int, tuple[Array, int]] = {}
         self._runs, self._same = 0, True
         self._luck, self._variance = 0.0, 0.0
         self._asked: list[str] | None = None
@@ -64,9 +64,8 @@ class Noise:
         if whole.size:
             self._count("size", float(whole @ whole), whole.size)
             self._count("sum of a run", float(whole.sum()) ** 2 / whole.size, 1)
-            if self._places is None or self._places.size != whole.size:
-                self._places = np.zeros(whole.size)
-            self._places += whole
+            before, runs = self._places.get(whole.size, (np.zeros(whole.size), 0))
+            self._places[whole.size] = before + whole, runs + 1
         alike: dict[tuple[str, int], list[Array]] = {}
         for answer in log:
             square = float(answer.shift @ answer.shift)
@@ -88,9 +87,10 @@ class Noise:
     def checks(self) -> tuple[Check, ...]:
         """All statistics that the runs allow."""
         found = [_chi_square(name, self._squares[name], self._counts[name]) for name in self._counts]
-        if self._places is not None and self._runs > 1:
-            square = float(self._places @ self._places) / self._runs
-            found.append(_chi_square("sum over the runs", square, self._places.size))
+        repeated = [(size, float(total @ total) / runs) for size, (total, runs) in self._places.items() if runs > 1]
+        if repeated:
+            sizes, squares = zip(*repeated, strict=True)
+            found.append(_chi_square("sum over the runs", sum(squares), sum(sizes)))
         if self._variance > 0.0:
             found.append(_choices(self._luck, self._variance, self._runs))
         if not self._same:

@@ -14,7 +14,9 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Event, GaussianEvent, epsilon_of
 
 SLACK = 1e-6
-"""Relative: near-noiseless answers are known to about 1e-8 of the noise."""
+"""Relative, of numbers that were computed."""
+SUMMED = 1e-3
+"""Relative, of the sum over near-noiseless answers, known to 1e-5 of the noise each and better."""
 
 
 @final
@@ -95,7 +97,7 @@ class Evidence:
             for name, (realised, allowed) in self._beyond.items()
         ]
         rho = self.claim.zcdp_rho()
-        if self._rho and rho is not None and max(self._rho) > rho * (1.0 + SLACK):
+        if self._rho and rho is not None and max(self._rho) > rho * (1.0 + SUMMED):
             much = math.sqrt(2.0 * max(self._rho))
             found.append(
                 f"all answers together are {much:.4g} apart, and the plan's event allows {math.sqrt(2.0 * rho):.4g}"

@@ -2,7 +2,7 @@
 
 Nothing here knows a solver. A curator is wrapped: what the solver asks is asked of the real one, and of curators of *both* tables
 that answer the same quote almost without noise (the library's own code and rounding, at as little noise as the lattice holds,
-about 1e-9 of the real). An answer is a public linear map of independent Gaussian coordinates, one line for each method of
+below 1e-6 of the real). An answer is a public linear map of independent Gaussian coordinates, one line for each method of
 the curator below; so the likelihood of the whole transcript is known under either table, however questions depend on answers.
 """
 
@@ -46,6 +46,8 @@ from hullabaloo.privacy.answers import Descent, NoisyMoments
 
 QUIET = TestKey(bytes(32)).derive("near-noiseless")
 MARGIN = 4
+FAR = 20.0
+"""Two near-noiseless answers are never further from the difference of the exact ones, in units of their noise (p < 1e-40)."""
 _ALWAYS = 1 << 60
 View = tuple[str, Any]
 R = TypeVar("R")
@@ -112,10 +114,12 @@ class Stage:
         return found
 
     def noise(self, query: Any) -> tuple[float, float]:
-        """The stated size of one coordinate's noise, and what the event allows one answer."""
+        """The stated size of one coordinate's noise; and what the event allows one answer, and what near-noiseless answers may add."""
         if id(query) not in self._noise:
-            allowed = query.event.gdp_mu() if hasattr(query, "mu") else query.event.pure_epsilon()
-            self._noise[id(query)] = (query.sigma if hasattr(query, "mu") else query.scale), float(allowed or 0.0)
+            gaussian, almost = hasattr(query, "mu"), quiet(query)
+            allowed = query.event.gdp_mu() if gaussian else query.event.pure_epsilon()
+            size, left = (query.sigma, almost.sigma) if gaussian else (query.scale, almost.scale)
+            self._noise[id(query)] = size, float(allowed or 0.0) + FAR * left / size
         return self._noise[id(query)]
 
 
