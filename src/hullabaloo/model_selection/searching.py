@@ -248,6 +248,7 @@ def search(
         keyed = [None if key is None else key.derive(f"{what}/{run}") for what in ("fit", "score")]
         release = answer(replace(one.fit, task=replace(one.fit.task, key=keyed[0])), train, None)
         score = score_of(one.yardstick, one.quote, release.theta, rest, keyed[1])
+        score = -math.inf if math.isnan(score) else score  # the order of outputs is total, whatever a metric makes of its noise
         best = found.best
         if (
             best is None or score > best[1]
