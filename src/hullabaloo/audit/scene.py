@@ -1,5 +1,6 @@
 """An estimator on a canary: planned once, both tables encoded once; and the canary that it suffers most from."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -21,6 +22,8 @@ from hullabaloo.solvers import Solver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver
 
 TRIALS = 3
+ENOUGH = 0.99
+"""The share of the claim at which the search for a canary ends."""
 USUAL = 1000
 """Records of a fit whose number nobody said."""
 _APART = TestKey(bytes(32)).derive("canaries are chosen under noise of their own")
@@ -97,17 +100,27 @@ class Scene:
     @property
     def opaque(self) -> bool:
         """Whether an answer's law is not known in closed form."""
-        stage = self.stage
-        perturbed = [quote for quote in stage.quotes if isinstance(quote, PerturbedMinimizerQuery)]
-        return any(PerturbedLaw.of(quote, stage.tables) is None for quote in perturbed)
+        return any(PerturbedLaw.of(quote, self.stage.tables) is None for quote in self._perturbed)
+
+    @property
+    def _perturbed(self) -> list[PerturbedMinimizerQuery]:
+        return [quote for quote in self.stage.quotes if isinstance(quote, PerturbedMinimizerQuery)]
 
     def strength(self) -> float:
         """How far apart the tables are for this estimator, larger being worse, from a few runs."""
         runs = [(which, _APART.derive(trial)) for trial in range(TRIALS) for which in (0, 1)]
-        if self.opaque:
+        if (
+            self._perturbed
+        ):  # how far apart their laws are has no simple measure: how far one draw moves the coefficients
             found = [self.released(*run) for run in runs]
             return float(np.mean([np.sum((a - b) ** 2) for a, b in zip(found[::2], found[1::2], strict=True)]))
         return float(np.mean([sum(answer.rho for answer in self.log(*run)) for run in runs]))
+
+    @property
+    def enough(self) -> float:
+        """The strength at which there is nothing more to find."""
+        rho = None if self._perturbed else self.claim.zcdp_rho()
+        return math.inf if rho is None else ENOUGH * rho
 
 
 def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Scene:
@@ -156,6 +169,8 @@ def _best(estimator: Any, tried: Iterable[Canary], solver: str | Solver, best: S
     most = best.strength() if best else -1.0
     refused: HullabalooError | None = None
     for canary in tried:
+        if best is not None and most >= best.enough:
+            break
         try:
             scene = staged(estimator, canary, solver)
             found = scene.strength()
