@@ -67,6 +67,11 @@ class Inference:
 def inference(model: "PrivateLinearModel", method: str) -> Inference:
     """Everything that the release tells, by the method that was asked for; a function of the release alone."""
     asked = one_of("method", method, METHODS)
+    if model.release_.plan.get("starts from the model before"):
+        return Inference(
+            (),
+            reason="This model corrects an earlier one, and its release is about what that one left: no intervals are told.",
+        )
     reason = _reason(model)
     if asked == "bootstrap":
         told = bootstrapped(model)
@@ -150,8 +155,6 @@ def _reason(model: "PrivateLinearModel") -> str:
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
             f"without another charge; {cheap}with solver=hb.WithMoments({_inner(model)!r}), to have them."
         )
-    if release.plan.get("starts from the model before"):
-        return "This model corrects an earlier one, and the moments in its release are those of what that one left: no intervals are told."
     if smooth and model.encoding_.offset is not None:
         return "Intervals are not told where exposures are known: how they are spread over the records is not released."
     if smooth and scores_in(release.trace) is None:
