@@ -276,3 +276,12 @@ def test_scikit_learn_can_clone_it():
     assert {name: str(value) for name, value in again.get_params().items()} == {
         name: str(value) for name, value in search.get_params().items()
     }
+
+
+def test_a_score_that_is_no_number_is_the_worst(monkeypatch):
+    from hullabaloo.model_selection import searching
+
+    given = iter([math.nan, -0.5, math.nan])
+    monkeypatch.setattr(searching, "score_of", lambda *_: next(given))
+    search = ridge(budget=hb.Budget(math.inf)).fit(*data(100))
+    assert (search.best_index_, search.best_score_) == (1, 0.5)
