@@ -1,0 +1,230 @@
+"""Bugs in the order of a fit, in what it shows, and in how its answers are priced."""
+
+from tests.planted.bug import Bug
+
+_CHARGED = (
+    "    charge = _charge(prepared)\n"
+    "    try:\n"
+    "        release = answer(prepared, encoding.encode(source, target, weight=weight), charge)"
+)
+_ASKED = (
+    "    charge = terms.charge(event, terms.budget, dict(detail or {}))\n"
+    "    try:\n"
+    "        curator = Curator(encoding.encode(source, target, weight=weight), quotes, key=terms.key)"
+)
+_RUN = "        solution = prepared.solver.run(prepared.problem, plan, curator)\n"
+
+FITS = (
+    Bug(
+        "charge after the release",
+        "A fit is charged once its model is there: a refusal, or a kill in between, leaves a release that nobody paid for.",
+        "fit",
+        old=_CHARGED,
+        new=(
+            "    try:\n"
+            "        release = answer(prepared, encoding.encode(source, target, weight=weight), None)\n"
+            "        charge = _charge(prepared)\n"
+            "        release = replace(release, statement=_statement(prepared, charge))"
+        ),
+        caught_by=(
+            "tests/test_fit.py::test_what_is_refused_is_refused_before_anything_is_read_or_spent[infinite epsilon]",
+            "tests/test_fit.py::test_a_fit_is_charged_once_and_the_second_is_refused_before_anything_is_read",
+        ),
+    ),
+    Bug(
+        "charge after reading",
+        "Records are read before the ledger is asked.",
+        "fit",
+        old=_CHARGED,
+        new=(
+            "    try:\n"
+            "        rows = encoding.encode(source, target, weight=weight)\n"
+            "        charge = _charge(prepared)\n"
+            "        release = answer(prepared, rows, charge)"
+        ),
+        caught_by=(
+            "tests/test_fit.py::test_what_is_refused_is_refused_before_anything_is_read_or_spent[test key]",
+            "tests/test_fit.py::test_a_fit_is_charged_once_and_the_second_is_refused_before_anything_is_read",
+        ),
+    ),
+    Bug(
+        "question charged after reading",
+        "A question that is not a fit reads the records before the ledger is asked.",
+        "ask",
+        old=_ASKED,
+        new=(
+            "    try:\n"
+            "        rows = encoding.encode(source, target, weight=weight)\n"
+            "        charge = terms.charge(event, terms.budget, dict(detail or {}))\n"
+            "        curator = Curator(rows, quotes, key=terms.key)"
+        ),
+        caught_by=(
+            "tests/test_bounds.py::test_a_failing_reader_leaves_the_charge",
+            "tests/test_bounds.py::test_a_ledger_charges_once_before_reading_and_refuses_the_second",
+        ),
+    ),
+    Bug(
+        "an uncharged retry",
+        "A model whose coefficients are implausible is fitted again, at no further charge.",
+        "fit",
+        old=_RUN,
+        new=(
+            f"{_RUN}        if np.linalg.norm(solution.theta) > 0.5:\n"
+            "            curator = Curator(rows, plan.quotes, key=task.key)  # type: ignore[arg-type]\n"
+            "            solution = prepared.solver.run(prepared.problem, plan, curator)\n"
+        ),
+        caught_by=("tests/test_audit.py::test_nothing_is_learned_beyond_the_statement[gradient, removed]",),
+    ),
+    Bug(
+        "a refusal is overlooked",
+        "When the ledger refuses, the fit goes on without a charge.",
+        "fit",
+        old="    return prepared.task.terms.charge(plan.event, prepared.budget, detail)",
+        new=(
+            "    from hullabaloo.errors import LedgerError\n\n"
+            "    try:\n"
+            "        return prepared.task.terms.charge(plan.event, prepared.budget, detail)\n"
+            "    except LedgerError:\n"
+            "        return None"
+        ),
+        caught_by=(
+            "tests/test_fit.py::test_what_is_refused_is_refused_before_anything_is_read_or_spent[infinite epsilon]",
+            "tests/test_fit.py::test_a_fit_is_charged_once_and_the_second_is_refused_before_anything_is_read",
+        ),
+    ),
+    Bug(
+        "plans of one's own are believed",
+        "A plan need not be made of the menu's quotes, so its events are what a solver claims that they are.",
+        "fit",
+        old="    if type(plan) is Plan and all(menu.sells(quote) for quote in plan.quotes):",
+        new="    if type(plan) is Plan:",
+        caught_by=("tests/test_attack_solvers.py::test_a_solver_of_ones_own_buys_from_the_menu_alone[records]",),
+    ),
+    Bug(
+        "the number of rows is shown",
+        "Under add-or-remove the statement gives the true number of records in place of the declared one.",
+        "fit",
+        old="        statement=_statement(prepared, charge),",
+        new="        statement=replace(_statement(prepared, charge), records=len(rows.Y)),",
+        caught_by=("tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",),
+    ),
+    Bug(
+        "a refusal that counts rows",
+        "Under add-or-remove a table of fewer records than declared is refused, so a refusal tells how many there are.",
+        "fit",
+        old="    task, plan = prepared.task, prepared.plan\n    curator =",
+        new=(
+            "    task, plan = prepared.task, prepared.plan\n"
+            "    if 2 * len(rows.Y) < prepared.problem.records:\n"
+            '        raise InvalidParameter(f"The table has {len(rows.Y)} records, fewer than half of those declared.")\n'
+            "    curator ="
+        ),
+        caught_by=("tests/test_every_outcome.py::test_two_records_whatever_was_declared[100000-moments-plain]",),
+    ),
+    Bug(
+        "a refusal that looks at targets",
+        "A table in which every target is the same is refused, after the charge.",
+        "fit",
+        old="    task, plan = prepared.task, prepared.plan\n    curator =",
+        new=(
+            "    task, plan = prepared.task, prepared.plan\n"
+            "    if rows.Y.size and np.ptp(rows.Y) == 0.0:\n"
+            '        raise InvalidParameter(f"Every target is {rows.Y[0, 0]!r}, so there is nothing to learn.")\n'
+            "    curator ="
+        ),
+        caught_by=(
+            "tests/test_every_outcome.py::test_few_records_and_many_equal_columns[False-1]",
+            "tests/test_fit.py::test_values_never_decide_the_outcome[nan-moments]",
+        ),
+    ),
+    Bug(
+        "the key in the release",
+        "For replays the release holds the key that its noise was drawn with: whoever has it subtracts the noise.",
+        "fit",
+        old="        plan=plan.to_dict(),\n",
+        new='        plan={**plan.to_dict(), "seed": (task.key or TestKey(__import__("os").urandom(32))).secret.hex()},\n',
+        caught_by=(
+            "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
+            "tests/test_fit.py::test_values_never_decide_the_outcome[nan-moments]",
+        ),
+    ),
+    Bug(
+        "the error of training in the release",
+        "Beside the model the release has its exact error on the records, as a line of the public plan.",
+        "fit",
+        old="        plan=plan.to_dict(),\n",
+        new=(
+            "        plan={**plan.to_dict(), 'fit': float(np.mean((rows.X @ solution.theta - rows.Y) ** 2)) "
+            "if solution.theta.shape[1] == rows.Y.shape[1] else 0.0},\n"
+        ),
+        caught_by=(
+            "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
+            "tests/test_fit.py::test_values_never_decide_the_outcome[nan-moments]",
+        ),
+    ),
+    Bug(
+        "the test key is not mentioned",
+        "The statement of a fit under a test key does not say that it is not private.",
+        "terms",
+        old='not_private=marked or ("test_key" if self.key is not None else ""),',
+        new="not_private=marked,",
+        caught_by=(
+            "tests/test_release.py::test_whatever_is_made_of_a_release_that_is_not_private_says_so[options1]",
+            "tests/test_release.py::test_a_mark_that_is_not_known_is_not_dropped",
+        ),
+    ),
+    Bug(
+        "the statement of a record",
+        "The statement of a fit that protects people says that it protects records.",
+        "terms",
+        old="            unit=self.unit,\n            records_per_unit=self.domain.records_per_unit,\n            records=records,",
+        new='            unit="record",\n            records_per_unit=1,\n            records=records,',
+        caught_by=("tests/test_fit.py::test_units_of_several_records_need_a_declared_number_and_cost_more",),
+    ),
+    Bug(
+        "rows kept in the model",
+        "The fitted estimator keeps the records, and whoever unpickles it has them.",
+        "linear_model.base",
+        old="        self._adopt(fitted.release, encoding, fitted.names)\n        return self\n\n    def price(",
+        new="        self._adopt(fitted.release, encoding, fitted.names)\n        self.X_fit_ = X\n        return self\n\n    def price(",
+        caught_by=("tests/linear_model/test_models.py::test_a_fitted_model_and_its_pickle_hold_no_record",),
+    ),
+    Bug(
+        "count forgotten in composition",
+        "A plan of T answers is priced as one answer.",
+        "solvers.base",
+        old="return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes))",
+        new="return compose(*(compose(quote.event) for quote in self.quotes))",
+        caught_by=(
+            "tests/solvers/test_gradient.py::test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it[2.0-replace-one]",
+        ),
+    ),
+    Bug(
+        "the first quote alone is priced",
+        "A plan of several queries is priced as its first.",
+        "solvers.base",
+        old="return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes))",
+        new="return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes[:1]))",
+        caught_by=(
+            "tests/solvers/test_coordinate_descent.py::test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it[0.2367-gaussian-add-or-remove]",
+        ),
+    ),
+    Bug(
+        "a budget spent twice",
+        "Two queries of a plan get the whole μ each, and the check of a plan's price is loose enough to let it pass.",
+        "solvers.coordinate_descent",
+        old="bought = menu.second_moments(mu=mu * math.sqrt(rule.CONSTANTS))",
+        new="bought = menu.second_moments(mu=mu)",
+        caught_by=(
+            "tests/solvers/test_coordinate_descent.py::test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it[0.2367-gaussian-replace-one]",
+        ),
+    ),
+    Bug(
+        "steps that depend on the records",
+        "A solver stops when its answers no longer change much: how many were asked tells how the records lie, and is not priced.",
+        "solvers.loop",
+        old="        theta = step(t, theta)\n",
+        new="        before, theta = theta, step(t, theta)\n        if t > 2 and np.linalg.norm(theta - before) < 0.05:\n            return theta\n",
+        caught_by=("tests/solvers/test_gradient.py::test_evidence_is_traced_and_questions_follow_the_plan_alone",),
+    ),
+)

@@ -1,0 +1,310 @@
+"""Bugs in queries and in the curator: sensitivities, clips, and how answers get their noise."""
+
+from tests.planted.bug import Bug
+
+_REPLACED = "Under replace-one the sensitivity is that of a record added or removed: half of what it must be, for "
+_FACTOR = " * (2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0)"
+
+QUERIES = (
+    Bug(
+        "noise times 0.9",
+        "Answers get nine tenths of the noise that their event states.",
+        "curator.curator",
+        old="return gaussian(exact, sigma, bound=query.bound, key=self.__derived(query, index))",
+        new="return gaussian(exact, 0.9 * sigma, bound=query.bound, key=self.__derived(query, index))",
+        caught_by=("tests/curator/test_curator.py::test_answers_carry_the_noise_of_their_query",),
+    ),
+    Bug(
+        "tails not counted",
+        "The mass of the tails at which draws are cut is not part of δ.",
+        "curator.query",
+        old="GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=self.length)",
+        new="GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0))",
+        caught_by=("tests/curator/test_curator.py::test_the_cut_tail_of_every_coordinate_is_counted",),
+    ),
+    Bug(
+        "gradient: factor 2",
+        f"{_REPLACED}gradients.",
+        "curator.gradient",
+        old=f"return norm{_FACTOR}",
+        new="return norm",
+        caught_by=(
+            "tests/curator/test_gradient_of_losses.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[replace-one-SquaredTargets()]",
+            "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[p7-replace-one]",
+        ),
+    ),
+    Bug(
+        "partial: factor 2",
+        f"{_REPLACED}partial derivatives.",
+        "curator.partial",
+        old=f"return largest{_FACTOR}",
+        new="return largest",
+        caught_by=(
+            "tests/curator/test_partial.py::test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity[units-replace-one]",
+        ),
+    ),
+    Bug(
+        "vertex: factor 2",
+        f"{_REPLACED}the scores of vertices and coordinates.",
+        "curator.choice",
+        old=f"return moved{_FACTOR}",
+        new="return moved",
+        caught_by=(
+            "tests/curator/test_choice.py::test_beside_an_intercept_the_sensitivity_holds_is_attained_and_its_end_takes_no_more_than_its_share[p1-ends1-replace-one]",
+            "tests/curator/test_choice.py::test_no_neighbour_moves_a_score_by_more_than_the_sensitivity[simplex-p7-replace-one]",
+        ),
+    ),
+    Bug(
+        "step: factor 2",
+        f"{_REPLACED}gradients shortened one by one.",
+        "curator.step",
+        old=f"return norm{_FACTOR}",
+        new="return norm",
+        caught_by=(
+            "tests/curator/test_step.py::test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity[units-replace-one]",
+            "tests/curator/test_step.py::test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity[ball-replace-one]",
+        ),
+    ),
+    Bug(
+        "minimiser: factor 2",
+        f"{_REPLACED}minimisers.",
+        "curator.minimizer",
+        old="copies = 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0",
+        new="copies = 1.0",
+        caught_by=(
+            "tests/curator/test_repeated.py::test_the_sensitivity_is_nearly_attained_by_records_at_the_residual_bound[replace-one]",
+            "tests/curator/test_structured_minimisers.py::test_the_sensitivity_is_nearly_attained[sorted l1, penalty-replace-one]",
+        ),
+    ),
+    Bug(
+        "moments: factor root 2",
+        "Two records' outer products are √2 apart in Frobenius norm, and 1 is charged.",
+        "curator.moments",
+        old="return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)",
+        new="return stretch * weight * (1.0 + kappa**2)",
+        caught_by=(
+            "tests/curator/test_moments.py::test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity[wide-ball-replace-one-1.0]",
+            "tests/curator/test_rounded_records.py::test_records_whose_every_entry_is_rounded_away_from_zero[replace-one-1.0]",
+        ),
+    ),
+    Bug(
+        "spread: factor root 2",
+        "The same for the second moments of centred records.",
+        "curator.spread",
+        old="copies = math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0",
+        new="copies = 1.0",
+        caught_by=(
+            "tests/curator/test_turned.py::test_no_neighbour_moves_the_spread_by_more_than_the_sensitivity[p6-replace-one]",
+        ),
+    ),
+    Bug(
+        "second moments: factor root 2",
+        "The same for squares of columns.",
+        "curator.second_moments",
+        old="pair = math.sqrt(2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0",
+        new="pair = 1.0",
+        caught_by=(
+            "tests/curator/test_second_moments.py::test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity[gaussian-wide-ball-replace-one]",
+        ),
+    ),
+    Bug(
+        "moments: large targets",
+        "The formula of the small weights of the target is used where the weight is large, where it is too small.",
+        "curator.moments",
+        old="value = max(value, (kappa + u) * math.sqrt(2.0 + u**-2))",
+        new="value = max(value, 0.0 * u)",
+        caught_by=(
+            "tests/curator/test_moments.py::test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity[ball-replace-one-3.0]",
+            "tests/curator/test_rounded_records.py::test_records_whose_every_entry_is_rounded_away_from_zero[replace-one-10.0]",
+        ),
+    ),
+    Bug(
+        "unit ignored in sums",
+        "A person with several records moves a sum no further than a record is reckoned to.",
+        "curator.query",
+        old="exact = self.facts.records_per_unit * self.record_sensitivity",
+        new="exact = self.record_sensitivity",
+        caught_by=(
+            "tests/curator/test_count.py::test_no_neighbour_moves_the_count_by_more_than_the_sensitivity[add-or-remove-about2]",
+            "tests/curator/test_moments.py::test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity[units-add-or-remove-3.0]",
+        ),
+    ),
+    Bug(
+        "unit ignored in choices",
+        "A person with several records moves a score no further than a record is reckoned to.",
+        "curator.choice",
+        old="exact = self.facts.records_per_unit * self.record_sensitivity",
+        new="exact = self.record_sensitivity",
+        caught_by=(
+            "tests/curator/test_choice.py::test_a_polytope_is_bounded_vertex_by_vertex[20-weighted-units-add-or-remove]",
+            "tests/curator/test_choice.py::test_beside_an_intercept_the_sensitivity_holds_is_attained_and_its_end_takes_no_more_than_its_share[units-ends0-replace-one]",
+        ),
+    ),
+    Bug(
+        "no clip",
+        "Derivatives are not clipped, so one record moves the gradient as far as its residual goes.",
+        "curator.gradient",
+        old="settings = (theta, query.limit, int(query.loss.kernel_code)",
+        new="settings = (theta, math.inf, int(query.loss.kernel_code)",
+        caught_by=(
+            "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[ball-replace-one]",
+            "tests/curator/test_gradient.py::test_overflowing_predictions_stay_bounded[-1e+308]",
+        ),
+    ),
+    Bug(
+        "clip after aggregation",
+        "The sum is held within what all records together may contribute, the records are not.",
+        "curator.gradient",
+        old="settings = (theta, query.limit, int(query.loss.kernel_code)",
+        new="settings = (theta, query.records * query.limit, int(query.loss.kernel_code)",
+        caught_by=(
+            "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[units-add-or-remove]",
+            "tests/curator/test_gradient.py::test_overflowing_predictions_stay_bounded[-inf]",
+        ),
+    ),
+    Bug(
+        "clip from the table",
+        "Derivatives are clipped at the largest target of the table, which is one record's.",
+        "curator.gradient",
+        old="settings = (theta, query.limit, int(query.loss.kernel_code)",
+        new="settings = (theta, min(query.limit, float(np.max(np.abs(rows.Y), initial=1e-9))), int(query.loss.kernel_code)",
+        caught_by=(
+            "tests/curator/test_gradient_of_losses.py::test_a_record_contributes_the_same_bits_wherever_it_stands[5-Squared()]",
+        ),
+    ),
+    Bug(
+        "partial: no clip",
+        "Columns' derivatives get the clips of a neighbouring setting, eight times as large, and the noise of the stated ones.",
+        "curator.descent",
+        old="settings = (updates.clips, updates.steps, form, noise[part], grid, float(query.records))",
+        new="settings = (8.0 * updates.clips, updates.steps, form, (noise[part] // 8), grid, float(query.records))",
+        caught_by=(
+            "tests/curator/test_partial.py::test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity[units-add-or-remove]",
+            "tests/curator/test_partial.py::test_answers_have_the_bits_of_gaussian_releases_of_exact_sums[p7-smoothed_hinge]",
+        ),
+    ),
+    Bug(
+        "rounding of contributions",
+        "What rounding to the lattice adds to a record's contribution is not charged.",
+        "curator.gradient",
+        old="        norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)\n",
+        new="",
+        caught_by=(
+            "tests/curator/test_gradient_of_losses.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[add-or-remove-Huber(h=1.0)]",
+            "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[ball-add-or-remove]",
+        ),
+    ),
+    Bug(
+        "stale sensitivity of rescaled scores",
+        "Scores are multiplied by scales that were chosen after the quote, and their sensitivity is still that of the plain ones.",
+        "curator.select",
+        old="return self.largest * self.facts.norm_linf",
+        new="return self.facts.norm_linf",
+        caught_by=(
+            "tests/curator/test_choice.py::test_no_neighbour_moves_a_score_by_more_than_the_sensitivity[select-units-add-or-remove]",
+            "tests/curator/test_choice.py::test_predictions_that_overflow_or_are_undefined_move_a_score_no_further[1e+308]",
+        ),
+    ),
+    Bug(
+        "stale sensitivity of another clip",
+        "A selection asked at another clip scores by it, at the sensitivity of the clip that was bought.",
+        "curator.curator",
+        old="return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index), within)",
+        new="return choose(self.__rows, replace(query, **changed, epsilon=query.epsilon * (changed.get('clip', query.clip) / query.clip)), theta, mask, self.__derived(query, index), within)",
+        caught_by=(
+            "tests/curator/test_columns.py::test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity[add-or-remove]",
+        ),
+    ),
+    Bug(
+        "answers beyond those paid for",
+        "The curator counts its answers and gives more than were bought.",
+        "curator.curator",
+        old="            if left < times:\n",
+        new="            if left < -query.count:\n",
+        caught_by=(
+            "tests/curator/test_curator.py::test_two_quotes_of_one_query_are_used_up_one_after_the_other",
+            "tests/curator/test_columns.py::test_views_are_answered_about_their_columns_out_of_one_payment[False-dense]",
+        ),
+    ),
+    Bug(
+        "a payment for each target",
+        "Each target's view of the table begins with no answers given, so one payment is spent once for each.",
+        "curator.curator",
+        old="        part.__answered = self.__answered\n        part.__predictions = self.__predictions.of(part.__rows)",
+        new="        part.__predictions = self.__predictions.of(part.__rows)",
+        caught_by=("tests/curator/test_partial.py::test_targets_share_the_payment_and_have_predictions_of_their_own",),
+    ),
+    Bug(
+        "early stop on the exact gradient",
+        "Where the exact gradient is small the answer is exactly 0, without noise, so that a solver may stop.",
+        "curator.curator",
+        old="return self.__noisy(query, exact_gradient(self.__rows, query, theta), index) / query.records",
+        new=(
+            "exact = exact_gradient(self.__rows, query, theta)\n"
+            "        if np.linalg.norm(exact) <= 1e-3 * query.records * query.clip:\n"
+            "            return np.zeros_like(exact)\n"
+            "        return self.__noisy(query, exact, index) / query.records"
+        ),
+        caught_by=(
+            "tests/curator/test_curator.py::test_an_exact_answer_of_nothing_gets_its_noise_too",
+            "tests/curator/test_columns.py::test_two_views_draw_noise_of_their_own",
+        ),
+    ),
+    Bug(
+        "exact moments in the release",
+        "Beside the noisy second moments the release holds the exact mean square of the target.",
+        "curator.curator",
+        old="square=means[p:, p:],",
+        new="square=symmetric(exact_moments(self.__rows, query), query.width)[p:, p:] / scales[p:, None] / scales[p:] / query.records,",
+        caught_by=("tests/curator/test_curator.py::test_noise_of_the_moments_has_the_stated_covariance",),
+    ),
+    Bug(
+        "curators can be pickled",
+        "The object that holds the rows can be sent elsewhere, rows and all.",
+        "curator.curator",
+        old='raise TypeError("A curator holds private rows and cannot be pickled or copied: that would take them outside.")',
+        new="return object.__reduce_ex__(self, 2)",
+        caught_by=("tests/curator/test_curator.py::test_rows_cannot_be_taken_out_by_copying_printing_or_attributes",),
+    ),
+    Bug(
+        "minimiser's error not added",
+        "What the computed minimiser may be away from the exact one is not part of the sensitivity.",
+        "curator.minimizer",
+        old="return moved + 2.0 * (self.distance + 2.0**-52 * self.bound)",
+        new="return moved",
+        caught_by=(
+            "tests/curator/test_repeated.py::test_the_sensitivity_is_nearly_attained_by_records_at_the_residual_bound[add-or-remove]",
+            "tests/curator/test_repeated.py::test_noisy_answers_differ_by_the_route_no_more_than_the_distance[squared, wide]",
+        ),
+    ),
+    Bug(
+        "a certificate that raises",
+        "A minimiser that misses its certificate raises, and whether one does depends on the records.",
+        "curator.optimise",
+        old="        return _surely(objective, evidence, reach, distance, theta if euclidean(theta) <= reach.radius else start)",
+        new='        raise ArithmeticError("The minimiser of this table could not be found to the stated distance.")',
+        caught_by=(
+            "tests/curator/test_minimisers.py::test_plain_steps_alone_reach_the_distance[InvalidParameter-free]",
+            "tests/curator/test_structured_minimisers.py::test_plain_steps_alone_reach_the_distance[overlapping groups, penalty]",
+        ),
+    ),
+    Bug(
+        "ridge forgotten",
+        "The perturbed objective is minimised without the ridge that its price rests on.",
+        "curator.minimisation",
+        old="shape, squares = shape_of(self.feasible, self.penalty, self.records, self.ridge, self.coordinates)",
+        new="shape, squares = shape_of(self.feasible, self.penalty, self.records, 1e-3 * self.ridge, self.coordinates)",
+        caught_by=(
+            "tests/curator/test_minimisers.py::test_the_sensitivity_is_nearly_attained[add-or-remove]",
+            "tests/curator/test_minimisers.py::test_a_linear_term_shifts_the_minimiser_and_is_bounded_by_the_plan",
+        ),
+    ),
+    Bug(
+        "records counted exactly",
+        "The number of records is rounded to a multiple of ten in place of getting noise.",
+        "curator.curator",
+        old="return float(self.__noisy(query, np.array([float(exact_count(self.__rows))]), index)[0])",
+        new="return round(exact_count(self.__rows) / 10.0) * 10.0",
+        caught_by=("tests/curator/test_count.py::test_the_answer_carries_the_noise_of_its_query",),
+    ),
+)

@@ -1,0 +1,104 @@
+"""Every planted bug is caught, by a test that passes without it; and planting neither breaks the library nor leaves a trace."""
+
+import ast
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.planted.bug import ROOT, SOURCE, Bug
+from tests.planted.bugs import BUGS, named
+from tests.planted.nursery import Nursery
+
+USUAL = "tests/planted/test_usual.py"
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as made:
+        yield made
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_bug_is_caught(bug: Bug, nursery: Nursery) -> None:
+    """By the first of its tests, which is the quickest."""
+    found = nursery.run(bug, bug.caught_by[:1])
+    assert found.caught, f"{bug.wrong} Nobody noticed. {found.fault}\n{found.output}"
+
+
+def test_there_are_many_bugs_and_each_is_written_in_full() -> None:
+    assert len(BUGS) >= 30
+    assert not [name for name, times in Counter(bug.name for bug in BUGS).items() if times > 1]
+    for bug in BUGS:
+        assert bug.wrong.endswith(".")
+        assert bug.caught_by
+        assert all((ROOT / test.partition("::")[0]).exists() for test in bug.caught_by)
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_refactoring_does_not_disarm_a_bug(bug: Bug) -> None:
+    """The right text is found once, and what stands in its place is another program."""
+    planted = ast.dump(ast.parse(bug.source()))
+    assert planted != ast.dump(ast.parse(bug.path.read_text(encoding="utf-8")))
+
+
+def test_a_text_that_is_not_there_is_an_error_that_says_so() -> None:
+    for old in ("no such text", "import"):
+        with pytest.raises(LookupError, match="must occur once"):
+            replace(BUGS[0], old=old).source()
+
+
+def test_a_package_can_be_planted_too_and_what_was_not_run_is_no_verdict(nursery: Nursery) -> None:
+    package = Bug("x", "x.", "noise", "__all__ = [", 'raise RuntimeError("planted")\n__all__ = [', (USUAL,))
+    assert "planted" in nursery.run(package, package.caught_by).output
+    missing = nursery.run(None, (f"{USUAL}::test_that_is_not_there",))
+    assert missing.fault
+    assert not (missing.caught or missing.clean)
+
+
+@pytest.mark.slow
+def test_kernels_that_others_compile_in_are_planted_and_kept_apart(nursery: Nursery) -> None:
+    bug = Bug(
+        "kernel without a clip",
+        "The derivative that every kernel compiles in is not clipped.",
+        "curator.kernels",
+        old="    return min(max(d, -clip), clip)",
+        new="    return d",
+        caught_by=("tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity",),
+    )
+    assert nursery.run(bug, bug.caught_by).caught
+    assert nursery.run(None, bug.caught_by, whole=True).clean
+
+
+def test_nothing_is_written_beside_the_sources(nursery: Nursery) -> None:
+    kernels = named("features not clipped")
+    kept = {path: path.stat().st_mtime_ns for path in SOURCE.rglob("__pycache__/*kernels*scale_numeric*")}
+    assert nursery.run(kernels, kernels.caught_by[:1]).caught
+    assert {path: path.stat().st_mtime_ns for path in SOURCE.rglob("__pycache__/*kernels*scale_numeric*")} == kept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_without_the_bug_the_same_tests_pass(bug: Bug, nursery: Nursery) -> None:
+    """The module is loaded from its copy, as with the bug: what catches the bug is the bug."""
+    found = nursery.run(replace(bug, new=bug.old), bug.caught_by, whole=True)
+    assert found.clean, f"{found.fault}\n{found.output}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_with_the_bug_all_of_its_tests_fail_and_ordinary_use_goes_on(bug: Bug, nursery: Nursery) -> None:
+    for test in bug.caught_by:
+        found = nursery.run(bug, (test,))
+        assert found.caught, f"{test} {found.fault}\n{found.output}"
+    assert nursery.run(bug, (USUAL,)).clean
+
+
+def test_the_bugs_can_be_listed(tmp_path: Path) -> None:
+    import sys
+
+    done = subprocess.run([sys.executable, "-m", "tests.planted"], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert len(done.stdout.splitlines()) == len(BUGS)
