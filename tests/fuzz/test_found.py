@@ -1,19 +1,24 @@
 """What garbage once brought to light: each is a sentence now."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.data import Domain
+from hullabaloo.data import Domain, open_table
 from hullabaloo.geometry import penalty_from_dict, set_from_dict
+from hullabaloo.linear_model.parameters import positive
 from hullabaloo.losses.serialise import loss_from_dict
 from hullabaloo.planning.named import solver_from_dict
 from hullabaloo.privacy import GaussianEvent
 from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.report import card, card_from_json
 from tests.fuzz.verdict import judged
+from tests.linear_model import examples
 
 HUGE = 10**400
 FOUND: dict[str, Callable[[], Any]] = {
@@ -38,6 +43,8 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a kind of penalty that is no word": lambda: penalty_from_dict({"kind": {}}),
     "a kind of loss that is no word": lambda: loss_from_dict({"kind": []}),
     "a clipped word": lambda: loss_from_dict({"kind": "clipped", "loss": "abc", "clip": 1.0}),
+    "a text that no file may be named by": lambda: open_table("a" * 5000),
+    "a smoothing beyond doubles": lambda: positive("smoothing", HUGE, "a width"),
     "a solver without a name": lambda: solver_from_dict({}),
     "a solver whose name is none": lambda: solver_from_dict({"name": {}}),
 }
@@ -54,3 +61,14 @@ def test_a_schedule_counts_its_steps_exactly() -> None:
     assert schedule.steps == 5
     assert schedule.position(5) == 2**62 + 1
     assert Schedule.of(10**400).steps == 1024
+
+
+def test_files_that_were_changed_are_refused_whatever_was_changed(tmp_path: Path) -> None:
+    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=examples.domain_for("LinearRegression"))
+    model.fit(examples.table(50)).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    (tmp_path / "model.json").write_text(json.dumps({**document, "estimator": []}), encoding="utf-8")
+    assert judged(lambda: hb.load(tmp_path / "model.json")) == "refused"
+    written = json.loads(card(model).to_json())
+    (tmp_path / "card.json").write_text(json.dumps({**written, "also": {"text": ""}}), encoding="utf-8")
+    assert judged(lambda: card_from_json(tmp_path / "card.json")) == "refused"

@@ -65,6 +65,8 @@ def judged(case: Callable[[], Any]) -> str:
     except _Hang as error:
         raise Crash(f"hangs for {PATIENCE} s at {place_of(error)}") from None
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or type(error).__module__.startswith("hypothesis"):
+            raise
         raise Crash(f"{type(error).__name__}: {str(error)[:200]} at {place_of(error)}") from error
     return "accepted"
 

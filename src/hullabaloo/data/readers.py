@@ -75,7 +75,11 @@ def open_column(values: Any, what: str) -> Table:
 
 
 def _open_path(path: Path) -> Table:
-    if not path.exists():
+    try:
+        there = path.exists()
+    except OSError:  # a text that no file may be named by
+        there = False
+    if not there:
         raise SchemaError(f"There is no file {path}. Pass {_INPUTS}.")
     suffix = path.suffix.lower()
     if suffix in {".csv", ".tsv", ".txt"}:

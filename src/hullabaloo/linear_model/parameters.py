@@ -1,6 +1,7 @@
 """The types of an estimator's parameters, checked before anything else: `__init__` only stores."""
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
@@ -94,7 +95,7 @@ def positive(name: str, value: object, what: str, highest: float = math.inf) -> 
         InvalidParameter: it is none.
     """
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not number or not 0.0 < float(value) < highest or not math.isfinite(float(value)):  # type: ignore[arg-type]
+    if not number or not 0.0 < value < highest or not value <= sys.float_info.max:  # type: ignore[operator]
         most = "" if math.isinf(highest) else f" and below {highest:g}"
         raise InvalidParameter(
             f"The parameter {name} ({what}) must be a number above 0{most}, but {value!r} was given."

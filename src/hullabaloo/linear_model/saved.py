@@ -88,7 +88,7 @@ def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel"
     path = Path(path)
     document = _read(path)
     kinds = {name: getattr(linear_model, name) for name in linear_model.ESTIMATORS}
-    kind = kinds.get(document.get("estimator", ""))
+    kind = kinds.get(str(document.get("estimator")))
     if kind is None or (expected not in (None, PrivateLinearModel) and kind is not expected):
         wanted = (
             "a known estimator" if expected in (None, PrivateLinearModel) else f"a {getattr(expected, '__name__', '')}"

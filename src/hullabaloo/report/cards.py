@@ -144,6 +144,10 @@ def card_from_json(path: str | Path) -> Card:
             "library version named in the card, or a newer one."
         )
     broken = [name for name, kind in _SECTIONS.items() if not isinstance(found.get(name), kind)]
+    try:
+        str(Card(found))
+    except (AttributeError, LookupError, TypeError, ValueError):  # a section that is there, and not what it was
+        broken.append("guarantee")
     if broken:
         raise InvalidParameter(
             f"{path} says it is a privacy card, but its section {broken[0]!r} is missing or malformed. It was changed or cut off "

@@ -50,6 +50,13 @@ def problems(card: Mapping[str, Any]) -> tuple[str, ...]:
 
     Recomputes ε, μ, the readings, the guarantee for several records, and what other releases cost, with this version's accountant.
     """
+    try:
+        return _problems(card)
+    except (HullabalooError, AttributeError, LookupError, TypeError, ValueError) as error:
+        return (f"The event on the card cannot be priced: {error}",)
+
+
+def _problems(card: Mapping[str, Any]) -> tuple[str, ...]:
     stated = card["guarantee"]
     if not card["private"]:
         lies = (
@@ -58,19 +65,16 @@ def problems(card: Mapping[str, Any]) -> tuple[str, ...]:
             else []
         )
         return (*lies, *entries.problems(card, _close))
-    try:
-        event = event_from_dict(stated["event"])
-        delta = float(stated["delta"])
-        now = {
-            "epsilon": guarantee.finite(epsilon_of(event, delta)),
-            "mu": event.gdp_mu(),
-            "readings": guarantee.readings(event, delta),
-            "groups": guarantee.groups(event, delta, [one["k"] for one in stated["groups"]]),
-            "other_deltas": guarantee.other_deltas(event, delta),
-        }
-        others = entries.problems(card, _close)
-    except (HullabalooError, KeyError, TypeError, ValueError) as error:
-        return (f"The event on the card cannot be priced: {error}",)
+    event = event_from_dict(stated["event"])
+    delta = float(stated["delta"])
+    now = {
+        "epsilon": guarantee.finite(epsilon_of(event, delta)),
+        "mu": event.gdp_mu(),
+        "readings": guarantee.readings(event, delta),
+        "groups": guarantee.groups(event, delta, [one["k"] for one in stated["groups"]]),
+        "other_deltas": guarantee.other_deltas(event, delta),
+    }
+    others = entries.problems(card, _close)
     wrong = [
         f"The card says {name} = {stated.get(name)!r}, and its event gives {value!r}."
         for name, value in now.items()

@@ -37,7 +37,7 @@ def positive(solver: Solver, option: str) -> None:
     value = getattr(solver, option)
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value <= sys.float_info.max:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value <= sys.float_info.max:  # type: ignore[operator]
         raise InvalidParameter(_refused(solver, option, "pass a positive number, or None for the public rule"))
     object.__setattr__(solver, option, float(value))
 

@@ -1,0 +1,91 @@
+"""Two thousand inputs of garbage, found and shrunk by Hypothesis; and a million, from a public seed, in the long run."""
+
+import inspect
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hullabaloo as hb
+from hullabaloo import model_selection, report, streaming
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model import ESTIMATORS
+from tests.fuzz.doors import CHEAP
+from tests.fuzz.garbage import SECRET, Garbage
+from tests.fuzz.rooms import DEAR
+from tests.fuzz.sweep import sweep
+from tests.fuzz.verdict import Crash, Tally, judged
+
+DRAWS = st.randoms(use_true_random=False)
+FEW = settings(max_examples=17, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(FEW, max_examples=12)
+UNASKED = {
+    "SetFunction": "abstract",
+    "PrivateBounds": "made by private_bounds",
+    "__version__": "a text",
+    "audit": "audits tables of its own for seconds; tests/audit has its refusals",
+    "compare": "compares fitted models; tests/linear_model",
+    "evaluate": "tests/model_selection",
+    "private_bounds": "tests/bounds",
+    "load": "load",
+    "mirror_descent": "takes a function of the caller's; tests/solvers/test_oracle.py",
+    "model_selection": "a module",
+    "plan": "parameters: every estimator plans",
+    "private_pipeline": "tests/linear_model/test_pipeline_privacy.py",
+    "report": "a module",
+    "streaming": "a module",
+}
+"""Public names that are no door of this fuzz, and why."""
+
+
+@pytest.mark.parametrize("name", CHEAP)
+@FEW
+@given(random=DRAWS)
+def test_constructors_parsers_and_accountants(name: str, random: Random) -> None:
+    judged(lambda: CHEAP[name](Garbage(random)))
+
+
+@pytest.mark.parametrize("name", DEAR)
+@FEWER
+@given(seed=st.integers(0, 2**32))
+def test_fits_files_and_commands(name: str, seed: int) -> None:
+    judged(lambda: DEAR[name](Garbage(Random(seed))))
+
+
+def test_every_public_name_is_a_door_or_says_why_not() -> None:
+    doors = {name.removeprefix("hb.") for name in CHEAP} | set(ESTIMATORS)
+    assert set(hb.__all__) == (doors & set(hb.__all__)) | (UNASKED.keys() & set(hb.__all__))
+    for module in (report, streaming, model_selection):
+        assert module.__all__
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_half_a_million_inputs(seed: int) -> None:
+    tally = sweep(seed, 500_000)
+    assert not tally.crashes, "\n".join(tally.crashes.values())
+    assert sum(counted["inputs"] for counted in tally.counts.values()) >= 500_000
+
+
+def fails() -> None:
+    raise ZeroDivisionError("division by zero")
+
+
+def mutters() -> None:
+    raise InvalidParameter("bad value")
+
+
+def tells() -> None:
+    raise InvalidParameter(f"The cell {SECRET} of the table cannot be read, pass another table.")
+
+
+@pytest.mark.parametrize("fault", [fails, mutters, tells], ids=lambda fault: fault.__name__)
+def test_a_planted_fault_is_seen(fault: object) -> None:
+    assert inspect.isfunction(fault)
+    with pytest.raises(Crash):
+        judged(fault)
+    tally = Tally()
+    tally.take("planted", fault)
+    assert tally.counts["planted"]["crashes"] == 1
+    assert tally.crashes
