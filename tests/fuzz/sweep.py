@@ -14,9 +14,9 @@ COSTLY = ("hb.PrivateSearchCV", "hb.Polytope", "gaussian_mu", "accountant", "hb.
 def share(name: str, total: int) -> int:
     """How many of so many inputs a door gets."""
     if name in DEAR:
-        return max(2, total // 100 // len(DEAR))
+        return max(2, total // 60 // len(DEAR))
     costly = len([one for one in CHEAP if one in COSTLY])
-    unit = total * 0.99 / (len(CHEAP) - 0.9 * costly)
+    unit = total / (len(CHEAP) - 0.9 * costly)
     return max(2, round(unit * (0.1 if name in COSTLY else 1.0)) + 1)
 
 

@@ -29,6 +29,7 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a bound beyond doubles": lambda: hb.Numeric(0, HUGE),
     "a level beyond doubles": lambda: hb.Categorical([HUGE]),
     "a clip beyond doubles": lambda: hb.CoordinateDescentSolver(clip=HUGE),
+    "a clip of another type": lambda: hb.CoordinateDescentSolver(clip=np.float32(-1.0)),  # type: ignore[arg-type]
     "a width beyond doubles": lambda: hb.SmoothedHinge(HUGE),
     "a vertex beyond doubles": lambda: hb.Polytope([[HUGE]]),  # type: ignore[arg-type]
     "a vertex whose square is beyond doubles": lambda: hb.Polytope(np.array([[1e300], [-1e300]])),

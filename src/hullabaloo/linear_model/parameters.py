@@ -95,7 +95,8 @@ def positive(name: str, value: object, what: str, highest: float = math.inf) -> 
         InvalidParameter: it is none.
     """
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not number or not 0.0 < value < highest or not value <= sys.float_info.max:  # type: ignore[operator]
+    size: Any = value.item() if isinstance(value, np.generic) else value  # compared exactly, however large
+    if not number or not 0.0 < size < highest or not size <= sys.float_info.max:
         most = "" if math.isinf(highest) else f" and below {highest:g}"
         raise InvalidParameter(
             f"The parameter {name} ({what}) must be a number above 0{most}, but {value!r} was given."

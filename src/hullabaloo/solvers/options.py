@@ -2,6 +2,7 @@
 
 import sys
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,8 @@ def positive(solver: Solver, option: str) -> None:
     value = getattr(solver, option)
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value <= sys.float_info.max:  # type: ignore[operator]
+    size: Any = value.item() if isinstance(value, np.generic) else value  # compared exactly, however large
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < size <= sys.float_info.max:
         raise InvalidParameter(_refused(solver, option, "pass a positive number, or None for the public rule"))
     object.__setattr__(solver, option, float(value))
 
