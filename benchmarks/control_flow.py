@@ -18,11 +18,12 @@ def run() -> dict[str, Any]:
 
 def differing(estimator: str, solver: str) -> dict[str, int]:
     """The files, and by how many lines in all."""
-    from hullabaloo.noise import TestKey
     from tests.replay import cases
     from tests.replay.lines import SOURCE
     from tests.replay.seen import observe
     from tests.replay.tape import Tape
+
+    from hullabaloo.noise import TestKey
 
     model = cases.model(estimator, solver, "replace-one").set_params(test_key=TestKey(bytes(32)))
     fitted = lambda table: {"theta": model.fit(table).release_.theta}  # noqa: E731
