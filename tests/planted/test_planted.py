@@ -56,7 +56,8 @@ def test_a_package_can_be_planted_too_and_what_was_not_run_is_no_verdict(nursery
     assert "planted" in nursery.run(package, package.caught_by).output
     missing = nursery.run(None, (f"{USUAL}::test_that_is_not_there",))
     assert missing.fault
-    assert not (missing.caught or missing.clean)
+    assert not missing.caught
+    assert not missing.clean
 
 
 @pytest.mark.slow
