@@ -86,7 +86,8 @@ class Categorical:
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "baseline", baseline)
         object.__setattr__(self, "indicator", flag(indicator, "indicator"))
-        if baseline is not None and not any(same_level(baseline, level) for level in levels):
+        known = isinstance(baseline, str | bool) or is_number(baseline)
+        if baseline is not None and not (known and any(same_level(baseline, level) for level in levels)):
             raise DomainError(
                 f"The baseline {baseline!r} is not one of the declared levels {list(levels)!r}. "
                 f"Name one of them, or leave the baseline out to keep a column for each level."
