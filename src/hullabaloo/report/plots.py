@@ -38,8 +38,8 @@ def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, 
     summary, lengths = model.summary(confidence=confidence), {} if model.domain is None else spans(model.domain)
     rows = [
         {
-            "name": row.name, "target": row.target, "measures": model._axis(row.target), "coefficient": row.coefficient, "privacy_std": row.privacy_error,
-            "low": row.low, "high": row.high, "span": None if row.name == INTERCEPT else lengths.get(row.name, 1.0),
+            "name": row.name, "target": row.target, "measures": model._axis(row.target), "coefficient": row.coefficient, "estimate": row.estimate,
+            "privacy_std": row.privacy_error, "low": row.low, "high": row.high, "span": None if row.name == INTERCEPT else lengths.get(row.name, 1.0),
         }
         for row in summary.rows
     ]  # fmt: skip
@@ -75,8 +75,9 @@ def draw_coefficients(
                 zorder=2,
             )
         if _known(row["privacy_std"]):
-            half = z * row["privacy_std"] * span
-            axes.plot([middle - half, middle + half], [place, place], color=PALE, lw=8, solid_capstyle="butt", zorder=1)
+            half, about = z * row["privacy_std"] * span, row.get("estimate")
+            centre = about * span if about is not None and math.isfinite(about) else middle
+            axes.plot([centre - half, centre + half], [place, place], color=PALE, lw=8, solid_capstyle="butt", zorder=1)
         axes.plot([middle], [place], "o", color=BLUE, ms=5.5, zorder=3)
     axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
     axes.set_yticks(range(len(bars)), [_short(str(row["name"])) for row in bars])
@@ -90,7 +91,7 @@ def draw_coefficients(
     )
     axes.locator_params(axis="x", nbins=5)
     percentage = f"{100 * confidence:g} %"
-    legend = [f"dot: released; bar: {percentage} privacy noise;", "line: with sampling error as well"]
+    legend = [f"dot: released; bar: {percentage} privacy noise of the estimate;", "line: with sampling error as well"]
     if not any(_known(row["low"]) for row in bars):
         legend = (
             [f"dot: released; bar: {percentage} privacy noise"]

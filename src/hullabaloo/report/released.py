@@ -29,6 +29,7 @@ def coefficients(model: "PrivateLinearModel") -> dict[str, Any] | None:
             "measures": model._axis(row.target),
             "name": row.name,
             "coefficient": float(row.coefficient),
+            "estimate": finite(row.estimate),
             "privacy_std": finite(row.privacy_error),
             "sampling_std": finite(row.sampling_error),
             "low": finite(row.low),
