@@ -91,7 +91,7 @@ def draw_coefficients(
     )
     axes.locator_params(axis="x", nbins=5)
     percentage = f"{100 * confidence:g} %"
-    legend = [f"dot: released; bar: {percentage} privacy noise of the estimate;", "line: with sampling error as well"]
+    legend = [f"dot: released; bar: {percentage} privacy noise;", "line: with sampling error as well"]
     if not any(_known(row["low"]) for row in bars):
         legend = (
             [f"dot: released; bar: {percentage} privacy noise"]
