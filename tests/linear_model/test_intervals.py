@@ -213,6 +213,20 @@ def test_a_bootstrap_is_a_function_of_the_release(tmp_path: Path, monkeypatch: p
         assert abs(row.estimate - true) < 6.0 * math.hypot(row.sampling_error, row.privacy_error)
 
 
+def test_no_bootstrap_where_noise_hides_a_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of missing values that no record has: their coefficients, and with them all others, would be anything."""
+    X, y = table(4_000, p=2)
+    missing = hb.Domain(features={"x0": (-1, 1), "x1": (-1, 1)}, target=(-4, 4))
+    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=missing, solver="moments", test_key=KEY).fit(X, y)
+    summary = model.summary(method="bootstrap")
+    assert "some direction of the columns is lost in its noise" in summary.note
+    assert all(math.isnan(row.low) for row in summary.rows)
+    monkeypatch.setattr(bootstrap, "_drowned", lambda model: False)  # and where it is tried all the same
+    monkeypatch.setattr(bootstrap, "DRAWS", 20)
+    monkeypatch.setattr(bootstrap, "FARTHEST", 0.0)
+    assert "some direction" in model.summary(method="bootstrap").note
+
+
 @pytest.mark.parametrize("solver", ["moments", hb.WithMoments("gradient")], ids=["moments", "beside"])
 def test_a_saved_model_tells_the_same(solver: Any, tmp_path: Path) -> None:
     model = linear(1.0, 2_000, solver=solver)
