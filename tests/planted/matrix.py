@@ -14,7 +14,7 @@ _QUERIES = ("gradient", "moments", "step", "choice", "partial", "second_moments"
 
 FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "real neighbours": (*(f"tests/curator/test_{name}.py" for name in _QUERIES), "-k", "neighbour or attained"),
+        "real neighbours": (*(f"tests/curator/test_{name}.py" for name in _QUERIES), "-k", "neighbour"),
         "audits": ("tests/planted/test_subjects.py", "-k", "quick"),
         "attacks on noise": ("tests/noise/test_keys.py", "tests/noise/test_gaussian.py", "-k", "not bad_public"),
         "faulty records": ("tests/data/test_value_faults.py", "tests/data/test_no_cross_talk.py"),

@@ -2,6 +2,7 @@
 
 import ast
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -43,6 +44,15 @@ def test_a_refactoring_does_not_disarm_a_bug(bug: Bug) -> None:
     """The right text is found once, and what stands in its place is another program."""
     planted = ast.dump(ast.parse(bug.source()))
     assert planted != ast.dump(ast.parse(bug.path.read_text(encoding="utf-8")))
+
+
+def test_a_bug_names_nothing_that_its_module_does_not_know(tmp_path: Path) -> None:
+    """A NameError is caught by anything: it would be no bug of the kind that is meant."""
+    for number, bug in enumerate(BUGS):
+        (tmp_path / f"{number}.py").write_text(bug.source(), encoding="utf-8")
+    words = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F821", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_text_that_is_not_there_is_an_error_that_says_so() -> None:
@@ -98,8 +108,6 @@ def test_with_the_bug_all_of_its_tests_fail_and_ordinary_use_goes_on(bug: Bug, n
     assert nursery.run(bug, (USUAL,)).clean
 
 
-def test_the_bugs_can_be_listed(tmp_path: Path) -> None:
-    import sys
-
+def test_the_bugs_can_be_listed() -> None:
     done = subprocess.run([sys.executable, "-m", "tests.planted"], cwd=ROOT, check=True, capture_output=True, text=True)
     assert len(done.stdout.splitlines()) == len(BUGS)
