@@ -18,16 +18,36 @@ def terms(neighbours: Neighbours, **more) -> Terms:
     return Terms("a test", hb.Domain(features=FEATURES, target=(0, 1), **more), Budget(1.0, 1e-6), neighbours)
 
 
-def test_replace_one_holds_out_public_positions():
+def test_replace_one_draws_a_set_of_public_size():
     asked = terms(Neighbours.REPLACE_ONE)
     x = np.random.default_rng(0).uniform(size=(1001, 1))
     held = held_out(asked, open_table(x), 0.25, bytes(32))
     assert held.sum() == sizes(1001, 0.25)[1] == 250
-    assert np.array_equal(
-        held, held_out(asked, open_table(1.0 - x), 0.25, bytes(range(32)))
-    )  # neither records nor secret
-    runs = np.flatnonzero(np.diff(held.astype(int)))
-    assert runs.size > 250  # spread over the table, however it is sorted
+    assert np.array_equal(held, held_out(asked, open_table(1.0 - x), 0.25, bytes(32)))  # whatever the records are
+    other = held_out(asked, open_table(x), 0.25, bytes(range(32)))
+    assert other.sum() == 250
+    assert abs((held & other).sum() - 62.5) < 40  # independent of each other
+    found = np.sum([held_out(asked, open_table(x[:40]), 0.25, i.to_bytes(32, "big")) for i in range(400)], axis=0)
+    assert found.sum() == 4000
+    assert np.all(np.abs(found - 100) < 50)  # every position as often: 100 ± 9
+
+
+def test_the_parts_of_sorted_tables_have_one_law():
+    # Replacing the smallest record by a largest one moves all others up by a position. Whatever a fixed split is, targets can be such that
+    # the sum over the part to train on then moves by a fifth of the records; over the secret the two sums have one law up to one record.
+    asked, n = terms(Neighbours.REPLACE_ONE), 200
+    table = open_table(np.zeros((n, 1)))
+    some = ~held_out(asked, table, 0.25, bytes(32))
+    y = (np.append(some, False) & ~np.append(False, some)).astype(float)
+    assert y[:n].sum() > 20
+    sums = np.array(
+        [
+            [y[:n][train].sum(), y[1:][train].sum()]
+            for train in (~held_out(asked, table, 0.25, i.to_bytes(32, "big")) for i in range(1, 401))
+        ]
+    )
+    assert abs(sums[:, 0].mean() - sums[:, 1].mean()) < 2.5
+    assert np.all(np.abs(np.subtract(*(np.sort(column)[20:-20] for column in sums.T))) <= 4.0)
 
 
 def test_add_or_remove_throws_a_secret_coin_for_every_position():

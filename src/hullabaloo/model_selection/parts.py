@@ -22,7 +22,7 @@ def sizes(records: int, holdout: float) -> tuple[int, int]:
 
 
 def held_out(terms: Terms, table: Any, holdout: float, secret: bytes) -> Mask:
-    """(n,) whether each record is held out; PRIVATE where the number of records is.
+    """(n,) whether each record is held out; PRIVATE, as `secret` is.
 
     **Guarantee** (parallel composition). Precondition: `secret` is 32 fresh random bytes that are never released. Claim: a fit on the
     one part that is μ-GDP, followed by a score of it on the other part that is μ-GDP, is μ-GDP in total, and so are searches of
@@ -32,8 +32,10 @@ def held_out(terms: Terms, table: Any, holdout: float, secret: bytes) -> Mask:
     of the two mechanisms being 0-GDP). What holds for every draw of the parts holds for the mixture over them, with all runs' answers
     (joint convexity of each trade-off bound). The draw:
 
-    *Replace-one, a record the unit.* Whether a record is held out is a public function of its position and of the public number of records.
-    The replaced record keeps its position, hence its part; the other part is the same.
+    *Replace-one, a record the unit.* The held-out positions are a set drawn by the secret, of a public size, every one as likely as any other,
+    whatever the records are. The replaced record keeps its position, or, in a table whose order depends on its records (a sorted one), moves
+    past others: let every other record be held out in both tables or in neither, and the two records alike. Sets of that size correspond one to
+    one in this way. With a public set of positions a sorted table would break this: all that the record passes could change parts.
 
     *Add-or-remove, a record the unit.* Positions move, so parts are independent coins of the secret, one a position. Given the other
     records the coins are independent whether the record is there or not: let every other record have the same coin in both tables.
@@ -43,12 +45,12 @@ def held_out(terms: Terms, table: Any, holdout: float, secret: bytes) -> Mask:
     units theirs. With a public function of the label this would be false: a unit could move from one part to the other. A record without
     a label counts for nobody and has weight 0 in either part.
 
-    Coins come from BLAKE2b under the secret: the guarantee is computational, as that of the noise is.
+    Coins come from BLAKE2b under the secret, orders from SHAKE-256: the guarantee is computational, as that of the noise is.
     """
     count = table.n_rows
     if terms.count_is_public:
         held = np.zeros(count, dtype=bool)
-        held[np.argsort(_public(count), kind="stable")[: sizes(count, holdout)[1]]] = True
+        held[_order(count, secret)[: sizes(count, holdout)[1]]] = True
         return held
     limit = int(holdout * 2.0**64)
 
@@ -71,10 +73,7 @@ def part(rows: Rows, chosen: Mask) -> Rows:
     return Rows(X, np.ascontiguousarray(rows.Y[chosen]), weight, offset)
 
 
-def _public(count: int) -> npt.NDArray[np.uint64]:
-    """A number for each position that everybody may know, in no order (SplitMix64, Steele, Lea & Flood 2014)."""
-    with np.errstate(over="ignore"):
-        z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+def _order(count: int, secret: bytes) -> npt.NDArray[np.intp]:
+    """The positions in a random order: sorted by 128 bits of the secret each."""
+    words = np.frombuffer(hashlib.shake_256(b"positions" + secret).digest(16 * count), dtype="<u8").reshape(count, 2)
+    return np.lexsort((words[:, 0], words[:, 1]))

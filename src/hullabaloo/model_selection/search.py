@@ -55,7 +55,8 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         holdout: the share of records that only compare; the model that is released was fitted on the others.
         ledger, dataset: where the one charge is made.
         state: a private file in which a search survives being killed, and goes on under the same charge. It holds K and the best run so far:
-            guard it like the records. Fitted again with a file that has ended, the search gives the same release again, at no cost.
+            guard it like the records. Once the search has ended only the release is left in it; fitted again with such a file, the search
+            gives the same release again, at no cost.
         key_file: 32 bytes that seal the state file.
         test_key: deterministic noise for tests; the release is marked *not private*.
 

@@ -20,7 +20,7 @@ from hullabaloo.release import Release
 from hullabaloo.streaming.process import Snapshot
 from hullabaloo.terms import Terms
 
-FORMAT = 1
+FORMAT = 2
 """Version of what a saved search means."""
 
 
@@ -179,11 +179,11 @@ def priced(terms: Terms, contenders: Sequence[Contender], repeats: Repeats, mu: 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Progress:
-    """Where a search stands; PRIVATE until it has ended, and then all of it but the best.
+    """Where a search stands; PRIVATE until it has ended, when only the best is left of it.
 
     Attributes:
-        runs: K.
-        secret: decides who is held out.
+        runs: K; 0 once it has ended.
+        secret: decides who is held out; empty once it has ended.
         done: runs that have ended.
         best: candidate, score (larger is better) and release of the best of them.
     """
@@ -248,13 +248,16 @@ def search(
         keyed = [None if key is None else key.derive(f"{what}/{run}") for what in ("fit", "score")]
         release = answer(replace(one.fit, task=replace(one.fit.task, key=keyed[0])), train, None)
         score = score_of(one.yardstick, one.quote, release.theta, rest, keyed[1])
-        score = -math.inf if math.isnan(score) else score  # the order of outputs is total, whatever a metric makes of its noise
+        if math.isnan(score):  # the order of outputs is total, whatever a metric makes of its noise
+            score = -math.inf
         best = found.best
         if (
             best is None or score > best[1]
         ):  # of equal ones the first: as good as one of them at random, runs being alike
             best = (number, score, release)
         found = replace(found, done=run + 1, best=best)
+        if found.done == found.runs:  # nothing but the release is needed any more, so nothing else is kept
+            found = Progress(0, b"", 0, best)
         keep(found)
     assert found.best is not None
     return found.best
