@@ -38,6 +38,7 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a column beyond whole numbers of a machine": lambda: hb.GroupPenalty(((0, 10**30),), 1.0),
     "levels without a length": lambda: hb.Categorical(np.array(1.0)),
     "a baseline that is no level": lambda: hb.Categorical([1.0, 2.0], baseline=np.ones(2)),  # type: ignore[arg-type]
+    "a norm that is no word": lambda: Domain(row_norm=(np.array([]), 1.0), target=(0, 1)),  # type: ignore[arg-type]
     "a transform that is no word": lambda: hb.Numeric(0, 1, transform={}),  # type: ignore[arg-type]
     "curvatures that are no word": lambda: hb.GreedyCoordinateDescentSolver(curvatures=np.array([])),  # type: ignore[arg-type]
     "interactions that are no list": lambda: Domain(features={"a": (0, 1)}, interactions=1.5),  # type: ignore[arg-type]

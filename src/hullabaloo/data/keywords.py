@@ -45,7 +45,7 @@ def row_norm(value: object) -> tuple[str, float] | None:
     if value is None:
         return None
     norm, radius = value if isinstance(value, list | tuple) and len(value) == 2 else ("l2", value)
-    if norm not in NORMS:
+    if not isinstance(norm, str) or norm not in NORMS:
         raise DomainError(
             f"The row norm {norm!r} is not known. Write row_norm=1.0 (l2), ('l1', r), ('l2', r) or ('linf', r)."
         )

@@ -179,8 +179,9 @@ def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
     values, theta2 = reference_terms(problem)
     bend = curvature_at(problem)
     curved = problem.records * bend * values
-    noise = 0.5 * bend * float((values * (sigma / (curved + ridge)) ** 2).sum())
-    bias = 0.5 * bend * float((values * theta2 * (ridge / (curved + ridge)) ** 2).sum())
+    with np.errstate(over="ignore"):  # of a ridge far too small the risk is infinite
+        noise = 0.5 * bend * float((values * (sigma / (curved + ridge)) ** 2).sum())
+        bias = 0.5 * bend * float((values * theta2 * (ridge / (curved + ridge)) ** 2).sum())
     return noise, bias
 
 
