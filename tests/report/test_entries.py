@@ -1,6 +1,7 @@
 """What else was released from the same records: shown, added up where that means something, and checked."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,8 +70,24 @@ def test_releases_of_one_dataset_add_up(book: hb.Ledger) -> None:
     assert "another dataset" in also["entries"][1]["note"]
     assert "counted once" in also["entries"][2]["note"]
     assert also["together"]["releases"] == 2
-    assert "All are charged to dataset 'here'" in also["text"]
-    assert hb.report.card(model, entries=[other]).to_dict()["also"]["together"] is None
+    assert "All that are added up are charged to dataset 'here'" in also["text"]
+    assert "what is not added up comes on top" in also["text"]
+    alone = hb.report.card(model, entries=[own, own]).to_dict()["also"]
+    assert "All are charged to dataset 'here'" in alone["text"]
+    assert "everything in this section" in alone["text"]
+    also = hb.report.card(model, entries=[other]).to_dict()["also"]
+    assert also["together"] is None
+    assert "comes on top" in also["text"]
+
+
+def test_two_releases_of_one_second_are_two(plain: Any, bought: hb.PrivateBounds) -> None:
+    # Two models' evaluations say the same of themselves, to the second: what tells them apart is that they are two objects.
+    again = replace(bought, statement=replace(bought.statement))
+    assert again.statement.to_dict() == bought.statement.to_dict()
+    also = hb.report.card(plain, entries=[bought, again, bought]).to_dict()["also"]
+    assert [one["counted"] for one in also["entries"]] == [True, True, False]
+    events = (plain.statement_.event, bought.statement.event, bought.statement.event)
+    assert also["together"]["epsilon"] == epsilon_of(compose(*events), 1e-6)
 
 
 def test_the_models_own_release_is_not_counted_twice(plain: Any) -> None:
@@ -86,6 +103,7 @@ def test_another_relation_does_not_add_up(hidden: Any, bought: hb.PrivateBounds)
     also = hb.report.card(hidden, entries=[bought]).to_dict()["also"]
     assert also["together"] is None
     assert "another relation" in also["entries"][0]["note"]
+    assert "comes on top" in also["text"]
 
 
 def test_an_entry_without_privacy_has_none_of_its_numbers(plain: Any) -> None:
@@ -148,5 +166,9 @@ def test_entries_from_files(bought: hb.PrivateBounds, tmp_path: Path) -> None:
 def test_what_is_no_entry_is_refused(plain: Any, bought: hb.PrivateBounds) -> None:
     with pytest.raises(InvalidParameter, match="no privacy statement"):
         hb.report.card(plain, entries=[{"epsilon": 0.0}])
+    with pytest.raises(InvalidParameter, match="a PrivateBounds was given. Put it into a list"):
+        hb.report.card(plain, entries=bought)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="an int, which is no estimator"):
+        hb.report.card(3)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="has the fields"):
         hb.report.card(plain, entries=[SimpleNamespace(statement=bought.statement, card_entry=dict)])

@@ -13,6 +13,7 @@ from hullabaloo.report.guarantee import finite
 
 Document = dict[str, Any]
 _KEYS = {"title", "lines", "table"}
+_AGAIN = "It is the same release as one above, so its cost is counted once."
 
 
 class Entry(Protocol):
@@ -55,17 +56,18 @@ def entry_from_json(path: str | Path) -> Any:
 def section(statement: PrivacyStatement, entries: Iterable[Entry]) -> Document | None:
     """The section "Also released from these records"; None without entries."""
     found: list[Document] = []
-    seen, counted = [statement], [statement]
+    seen, counted, apart = [statement], [statement], False
     for entry in entries:
         about = _statement(entry)
         note = _note(statement, about, seen)
+        apart = apart or bool(note and note != _AGAIN)
         seen.append(about)
         if not note:
             counted.append(about)
         found.append({**_shown(entry, about), "counted": not note, "note": note})
     if not found:
         return None
-    return {"entries": found, "together": _together(counted), "text": _text(statement, counted)}
+    return {"entries": found, "together": _together(counted), "text": _text(statement, counted, apart=apart)}
 
 
 def warnings(also: Document | None) -> list[dict[str, str]]:
@@ -152,7 +154,7 @@ def _cells(table: Mapping[str, Any]) -> Document:
 def _note(model: PrivacyStatement, other: PrivacyStatement, seen: Sequence[PrivacyStatement]) -> str:
     """Why a release is not added to the total; "" where it is."""
     if any(_same(other, one) for one in seen):
-        return "It is the same release as one above, so its cost is counted once."
+        return _AGAIN
     if None not in (model.dataset, other.dataset) and (model.ledger, model.dataset) != (other.ledger, other.dataset):
         return f"It was charged to another dataset, {other.dataset!r}, so its cost is not added to this model's."
     if (model.neighbours, model.unit) != (other.neighbours, other.unit):
@@ -161,10 +163,11 @@ def _note(model: PrivacyStatement, other: PrivacyStatement, seen: Sequence[Priva
 
 
 def _same(one: PrivacyStatement, other: PrivacyStatement) -> bool:
+    """Whether two statements are of one release. Without a charge only one object is: two releases of a second can say the same."""
     charges = [(each.ledger, each.dataset, each.charge) for each in (one, other)]
     if one.charge is not None or other.charge is not None:
         return charges[0] == charges[1]
-    return one.to_dict() == other.to_dict()
+    return one is other
 
 
 def _together(counted: Sequence[PrivacyStatement]) -> Document | None:
@@ -181,15 +184,24 @@ def _together(counted: Sequence[PrivacyStatement]) -> Document | None:
     }
 
 
-def _text(model: PrivacyStatement, counted: Sequence[PrivacyStatement]) -> str:
+def _text(model: PrivacyStatement, counted: Sequence[PrivacyStatement], *, apart: bool) -> str:
+    """What the total means; `apart`: something in the section is a release that is not part of it."""
     if len(counted) < 2:
+        if apart:
+            return (
+                "Nothing of it is added to the cost of this model; what it reveals comes on top of what the model does."
+            )
         return "Nothing of it adds to the cost of this model."
     if not all(one.private for one in counted):
         return "Not all of it is private, so nothing bounds what all of it together reveals about a person."
     known = all(one.dataset is not None for one in counted)
     where = (
         f"All are charged to dataset {model.dataset!r}."
+        if known and not apart
+        else f"All that are added up are charged to dataset {model.dataset!r}."
         if known
         else "Not all are recorded: whether they are about the same records is for their owner to say. If they are, this is what they cost together."
     )
+    if apart:
+        return f"{where} Somebody who sees the model and what is added up learns at most this about a person; what is not added up comes on top."
     return f"{where} Somebody who sees the model and everything in this section learns at most this about a person."
