@@ -9,13 +9,14 @@ TORCH := torch>=2.13,<2.14
 NO_PEERS := Opacus and PyTorch ($(TORCH)) could not be installed in $(PEERS), so nothing was compared and the record is as it was.
 OLD_PYTHON := Hullabaloo needs Python 3.11 or later. Name one that is: make PYTHON=python3.12
 
-.PHONY: help demo test lint docs bench soak peers clean
+.PHONY: help demo test lint docs bench audit soak peers clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo    a private regression of a real survey, in demo-output/'
 	@echo 'make test    lint, types, and every fast test'
 	@echo 'make soak    the long tests, and a record of what they passed on'
+	@echo 'make audit   attack every solver and stream 100 000 times, and record how much is learned'
 	@echo 'make bench   measure, record, and fill in the tables of the documentation'
 	@echo 'make peers   measure Opacus beside our DP-SGD, in a virtual environment of its own'
 	@echo 'make docs    run what the documentation shows'
@@ -42,14 +43,19 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks continual coordinate_descent coordinate_descent_paper dual_frank_wolfe durable few_releases frank_wolfe geometry gradient \
-		high_dimension ledger moments noise planner second_order share_kept sketch stream stream_bounds stream_risk structured_sparsity submodular theory \
-		uci_regression
+	$(BIN)/python -m benchmarks bounds continual coordinate_descent coordinate_descent_paper dual_frank_wolfe durable evaluation few_releases frank_wolfe \
+		geometry gradient high_dimension intervals ledger moments noise planner second_order share_kept sketch stream stream_bounds stream_risk \
+		structured_sparsity submodular theory tuning uci_regression
 	$(BIN)/python docs/execute.py --tables
 	$(BIN)/python docs/pictures.py
 
+audit: $(STAMP)
+	$(BIN)/python -m benchmarks audit
+	$(BIN)/python docs/execute.py --tables
+
 soak: $(STAMP)
-	$(BIN)/python -m benchmarks soak
+	$(BIN)/python -m benchmarks soak planted fuzz
+	$(BIN)/python docs/execute.py --tables
 
 peers:
 	$(PYTHON) -m venv $(PEERS)
