@@ -115,6 +115,18 @@ def test_a_weak_canary_does_not_pass() -> None:
     assert "too weak" in found.verdict
 
 
+def test_a_black_box_of_few_runs_does_not_pass() -> None:
+    found = hb.audit(model(), runs=8, method="released", test_key=KEY)
+    assert not found.caught
+    assert found.blind
+    assert not found.passed
+    assert "so few runs" in found.verdict
+    assert found.to_dict()["passed"] is False
+    assert not hb.audit(
+        model(), runs=200, method="released", test_key=KEY
+    ).blind  # 50 of either table, judged without an error, prove it
+
+
 def test_canaries_are_made_from_declarations() -> None:
     tried = list(pairs(DOMAIN, Neighbours.REPLACE_ONE, 2))
     assert len(tried) == 15

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from hullabaloo.audit.bounds import Errors
-from hullabaloo.audit.checks import Check
+from hullabaloo.audit.checks import ALARM, Check
 
 WEAK = 0.3
 """A canary that realises less than this share of what is claimed is too weak: a sensitivity understated by as much would pass."""
@@ -66,8 +66,18 @@ class AuditReport:
 
     @property
     def weak(self) -> bool:
-        """Whether the canary realises too little of what is claimed for silence to mean much."""
-        return self.mu is not None and self.mu_realised < WEAK * self.mu
+        """Whether silence means little: the canary realises too little of what is claimed, or the runs are too few to tell."""
+        return self.blind or (self.mu is not None and self.mu_realised < WEAK * self.mu)
+
+    @property
+    def blind(self) -> bool:
+        """Whether a black box was run so rarely that an attack without an error would not contradict the claim, and this one saw little of it."""
+        if self.method != "released":
+            return False  # the distance of all answers was compared, which needs no luck
+        best = Errors(0, 0, self.errors.first, self.errors.second)
+        told = best.epsilon(self.delta, ALARM) > self.epsilon or (self.mu is not None and best.mu(ALARM) > self.mu)
+        seen = self.epsilon_lower >= WEAK * self.epsilon or (self.mu is not None and self.mu_lower >= WEAK * self.mu)
+        return not (told or seen)
 
     @property
     def passed(self) -> bool:
@@ -85,6 +95,8 @@ class AuditReport:
         if self.caught:
             return f"NOT PRIVATE AS CLAIMED: {self.faults[0]}"
         seen = f"epsilon is at least {self.epsilon_lower:.3g} of the {self.epsilon:.3g} claimed"
+        if self.blind:
+            return f"Nothing contradicts the claim, but no outcome of so few runs could have: {seen}"
         if self.weak:
             return f"Nothing contradicts the claim, but the canary is too weak to tell: {seen}"
         return f"Nothing contradicts the claim: {seen}"

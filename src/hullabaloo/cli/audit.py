@@ -64,7 +64,7 @@ def audit(
 
     Tables are made from the domain's declarations: nobody's records are read and nothing is spent.
 
-    Exit code 5 where the runs contradict the claim, or the tables were too weak to tell.
+    Exit code 5 where the runs contradict the claim, or the tables were too weak, or the runs too few, to tell.
     """
     from hullabaloo.audit import audit as run_audit
 
