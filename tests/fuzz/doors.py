@@ -272,9 +272,9 @@ def _json(g: Garbage) -> Any:
     return Domain.from_json("{" + g.torn(json.dumps(DOMAIN).encode()).decode("utf-8", "replace")[1:])
 
 
-CLASSES = [
-    name for name in hb.__all__ if inspect.isclass(getattr(hb, name)) and name not in ("SetFunction", "PrivateBounds")
-]
+NOT_MADE = ("SetFunction", "PrivateBounds", "Evaluation", "AuditReport")
+"""Classes that nobody constructs: an abstract one, and records of what functions found."""
+CLASSES = [name for name in hb.__all__ if inspect.isclass(getattr(hb, name)) and name not in NOT_MADE]
 CHEAP: dict[str, Door] = {
     **{f"hb.{name}": made(getattr(hb, name)) for name in CLASSES if name not in ESTIMATORS},
     **{f"streaming.{name}": made(getattr(streaming, name)) for name in ("Sketch",)},
