@@ -259,6 +259,9 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "hidden number": (
         {"outer": {"age": (0, 9)}, "neighbours": "add-or-remove"}, DomainError, "Declare a nominal number",
     ),
+    "a number for a budget": ({"budget": 0.5}, InvalidParameter, "type float was given"),
+    "a word for a key": ({"test_key": "abc"}, InvalidParameter, "type str was given"),
+    "both shares": ({"coverage": 0.9, "quantiles": (0.01, 0.99)}, InvalidParameter, "Pass one of them"),
     "too little": ({"budget": hb.Budget(0.01, 1e-6)}, HullabalooError, "mere chance"),
 }  # fmt: skip
 
@@ -333,7 +336,12 @@ def test_saved_and_read_back(tmp_path: Path) -> None:
     assert back.to_dict() == found.to_dict() == json.loads(json.dumps(found.to_dict()))
     assert hb.Domain.from_toml(found.to_toml()).to_dict() == found.domain().to_dict()
     assert "<td>age</td>" in found._repr_html_()
-    for text, words in (("{", "cannot be read"), ("[]", "no record of"), ('{"format": "x"}', "not a record")):
+    for text, words in (
+        ("{", "cannot be read"),
+        ("[]", "no record of"),
+        ('{"format": "x"}', "not a record"),
+        (json.dumps({"format": found.FORMAT, "format_version": found.VERSION}), "changed or cut off"),
+    ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(InvalidParameter, match=words):
             hb.PrivateBounds.load(tmp_path / "bad.json")

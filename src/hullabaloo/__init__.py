@@ -22,6 +22,7 @@ _EXPORTS = {
     "ElasticBall": "geometry",
     "ElasticNet": "linear_model",
     "ElasticNetPenalty": "geometry",
+    "Evaluation": "model_selection",
     "FeatureGrid": "linear_model",
     "FeatureTree": "linear_model",
     "GreedyCoordinateDescentSolver": "solvers",
@@ -95,6 +96,7 @@ __all__ = [
     "ElasticBall",
     "ElasticNet",
     "ElasticNetPenalty",
+    "Evaluation",
     "FeatureGrid",
     "FeatureTree",
     "GreedyCoordinateDescentSolver",
@@ -220,7 +222,7 @@ if TYPE_CHECKING:
         Squared,
         SquaredTargets,
     )
-    from hullabaloo.model_selection import PrivateSearchCV, evaluate
+    from hullabaloo.model_selection import Evaluation, PrivateSearchCV, evaluate
     from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
     from hullabaloo.solvers import (

@@ -492,6 +492,32 @@ def test_a_score_for_a_search_is_the_metric_with_larger_better() -> None:
         Yardstick.of(encoding, loss, "calibration")
 
 
+@pytest.mark.parametrize("n", [1, 20, 60])
+def test_r2_of_a_few_records_is_drowned(n: int) -> None:
+    """The square of the noise in the mean once passed for a spread of the target: R² of one record was 0.9, and surely so."""
+    X, y = table(n)
+    model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(*table(3000))
+    for turn in range(10):
+        key = TestKey(bytes([turn]) * 32)
+        one = hb.evaluate(model, X, y, budget=hb.Budget(0.3, 1e-6), metrics="r2", test_key=key).values["r2"]
+        assert one.low == -math.inf
+        assert one.privacy_error == math.inf
+
+
+def test_an_evaluation_is_loaded(tmp_path: Path) -> None:
+    model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(*table(300))
+    found = hb.evaluate(model, *table(300, 1), budget=ONE, metrics=["r2", "calibration"])
+    found.save(tmp_path / "found.json")
+    back = hb.Evaluation.load(tmp_path / "found.json")
+    assert back.to_dict() == found.to_dict()
+    assert str(back) == str(found)
+    cut = {key: value for key, value in found.to_dict().items() if key != "statement"}
+    for text, words in (("{", "cannot be read"), ("[1]", "no evaluation"), (json.dumps(cut), "changed or cut off")):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(InvalidParameter, match=words):
+            hb.Evaluation.load(tmp_path / "bad.json")
+
+
 # ---- plain scores ---------------------------------------------------------------------------------------------------
 
 

@@ -166,7 +166,7 @@ def test_entries_from_files(bought: hb.PrivateBounds, tmp_path: Path) -> None:
 def test_what_is_no_entry_is_refused(plain: Any, bought: hb.PrivateBounds) -> None:
     with pytest.raises(InvalidParameter, match="no privacy statement"):
         hb.report.card(plain, entries=[{"epsilon": 0.0}])
-    with pytest.raises(InvalidParameter, match="a PrivateBounds was given. Put it into a list"):
+    with pytest.raises(InvalidParameter, match=r"a PrivateBounds was given\. Put it into a list"):
         hb.report.card(plain, entries=bought)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="an int, which is no estimator"):
         hb.report.card(3)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ODDS = 100.0
 """Against these odds one candidate beyond all values may be chosen before one where the quantile is."""
+COVERAGE = 0.99
 MOST = 0.1
 """No more than this share is cut off at a side unless it is asked for: with fewer values, narrow candidates anywhere would win."""
 
@@ -32,7 +33,7 @@ def private_bounds(
     outer: Domain | Mapping[str, Any] | None = None,
     budget: Budget | None = None,
     columns: Sequence[str] | None = None,
-    coverage: float = 0.99,
+    coverage: float = COVERAGE,
     quantiles: tuple[float, float] | None = None,
     neighbours: str | Neighbours = Neighbours.REPLACE_ONE,
     grid: str = "auto",
@@ -75,11 +76,12 @@ def private_bounds(
         >>> hb.LinearRegression(budget=hb.Budget(0.9, 1e-6), domain=bounds.domain()).fit("survey.parquet")  # doctest: +SKIP
     """
     declared = outer_domain(outer, y)
-    if not isinstance(budget, Budget):
+    if budget is None:
         raise InvalidParameter(
             "Private bounds need a budget: without one no noise level is private. Pass budget=hb.Budget(0.1, 1e-7), say; what it "
             "costs adds to what the model costs."
         )
+    _check_types(budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     asked = shares(coverage, quantiles)
     kind, names = GridKind.parse(grid), chosen_names(declared, columns)
     source = chosen_columns(declared, names, open_table(X), y)
@@ -122,6 +124,24 @@ def private_bounds(
         largest_error=about["rank_error_95"],
         statement=found.statement,
     )
+
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "budget": ((Budget,), "an hb.Budget, such as hb.Budget(0.1, 1e-7)"),
+    "ledger": ((Ledger, str, type(None)), 'an hb.Ledger or its URL, such as "sqlite:///privacy.db", or None'),
+    "dataset": ((str, type(None)), "the name that the dataset has in the ledger, a text, or None"),
+    "test_key": ((TestKey, bytes, type(None)), "a TestKey or its 32 bytes, for tests, or None"),
+}
+
+
+def _check_types(**given: object) -> None:
+    """Refuse an argument of a type that it cannot have, by the type's name alone."""
+    for name, value in given.items():
+        kinds, wanted = _KINDS[name]
+        if not isinstance(value, kinds):
+            raise InvalidParameter(
+                f"The {name} must be {wanted}, but an object of type {type(value).__name__} was given."
+            )
 
 
 def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
@@ -177,6 +197,10 @@ def shares(coverage: float, quantiles: tuple[float, float] | None) -> tuple[floa
                 "value are the smallest and the largest, which belong to single records; try 0.99."
             )
         return (1.0 - coverage) / 2.0, (1.0 - coverage) / 2.0
+    if coverage != COVERAGE:
+        raise InvalidParameter(
+            f"coverage={coverage!r} and quantiles={quantiles!r} were both given, and each says how much to cut off. Pass one of them."
+        )
     if not isinstance(quantiles, list | tuple) or len(quantiles) != 2:
         raise InvalidParameter(f"Quantiles are a low and a high one, (0.005, 0.995), and {quantiles!r} was given.")
     low, high = quantiles
@@ -246,8 +270,16 @@ def _least_share(menu: Any, epsilon: float) -> float:
 
 
 def _too_little(records: int, columns: int, share: float) -> str:
+    of, by = f"{columns} column{'s' * (columns > 1)}", f"{records} record{'s' * (records > 1)}"
+    chance = (
+        f"to land inside of the data they would have to cut off {share:.0%} of the values at each side"
+        if share < 0.5
+        else "not even in the middle of the data could they be told from ends far outside of it"
+    )
+    fewer = (
+        " Buy bounds of fewer columns (columns=[...]), spend more on them," if columns > 1 else " Spend more on them,"
+    )
     return (
-        f"Bounds of {columns} columns from {records} records at this budget would be mere chance: to land inside of the data they would "
-        f"have to cut off {share:.0%} of the values at each side. Nothing was charged or read. Buy bounds of fewer columns "
-        "(columns=[...]), spend more on them, declare what is known of the others, or insist by quantiles=(low, high)."
+        f"Bounds of {of} from {by} at this budget would be mere chance: {chance}. Nothing was charged or read.{fewer} declare what is "
+        "known of the values instead, or insist by quantiles=(low, high)."
     )

@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Self, final
 
 from hullabaloo.data import BoundedTarget, Domain, Numeric
 from hullabaloo.data.toml_text import domain_text
-from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter
 from hullabaloo.release import PrivacyStatement
 
 
@@ -96,13 +97,13 @@ class PrivateBounds:
         ]
         if self.typical_error > 0.0:
             surely = (
-                f"; whatever the values are, by less than {self.largest_error / n:.2%} with a probability of 95 %"
+                f"; whatever the values are, by less than {self.largest_error / n:.2%} with a probability of 95%"
                 if self.largest_error < n
                 else ""
             )
             lines.append(
                 f"Noise moves an end by typically {self.typical_error / n:.2%} of the records, and by less than {self.usual_error / n:.2%} "
-                f"with a probability of 95 %, where values are dense{surely}"
+                f"with a probability of 95%, where values are dense{surely}"
             )
         if self.moved:
             lines.append(
@@ -138,7 +139,8 @@ class PrivateBounds:
             for line in [head, *body]
         ]
         table.insert(1, "-" * max(map(len, table)))
-        return "\n".join([*table, "", *(f"{line}." for line in self.lines()), "", str(self.statement)])
+        texts = [*(f"{line}." for line in self.lines()), str(self.statement)]
+        return "\n".join([*table, "", *(textwrap.fill(text, 100, break_on_hyphens=False) for text in texts)])
 
     def __repr__(self) -> str:
         return str(self)
@@ -209,7 +211,14 @@ class PrivateBounds:
             ) from error
         if not isinstance(found, dict):
             raise InvalidParameter(f"{path} is JSON, but no record of private bounds. Check the path.")
-        return cls.from_dict(found)
+        try:
+            return cls.from_dict(found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, HullabalooError):
+                raise
+            raise InvalidParameter(
+                f"{path} was changed or cut off after it was written; restore the original file."
+            ) from error
 
 
 def narrowed(name: str, declared: Numeric, low: float, high: float) -> Numeric:

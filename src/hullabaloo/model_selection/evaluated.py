@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.model_selection.calibration import Bin
 from hullabaloo.model_selection.fraction import Measured
 from hullabaloo.release import PrivacyStatement
@@ -154,6 +154,30 @@ class Evaluation:
         except OSError as error:
             temporary.unlink(missing_ok=True)
             raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Evaluation":
+        """Read what `save` wrote.
+
+        Raises:
+            InvalidParameter: the file is missing, damaged, or something else.
+        """
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InvalidParameter(
+                f"{path} cannot be read as an evaluation ({type(error).__name__}). Check the path."
+            ) from error
+        if not isinstance(found, dict):
+            raise InvalidParameter(f"{path} is JSON, but no evaluation. Check the path.")
+        try:
+            return cls.from_dict(found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, HullabalooError):
+                raise
+            raise InvalidParameter(
+                f"{path} was changed or cut off after it was written; restore the original file."
+            ) from error
 
 
 def _number(value: float) -> str:

@@ -111,7 +111,7 @@ class RSquared(Metric):
     """`1 − ρ`, `ρ = E(f − y)² / Var y`, both on y ∈ [−1, 1]; (f − y)² = 2 r² (v + 1), r the reach of the squared error.
 
     `T(ρ) = A − ρB`, `A = Σw(f − y)²`, `B = Σwy² − (Σwy)²/N`, is 0 in the mean at the true ρ up to terms of order 1. Privacy variance: of A
-    and B to first order. Sampling variance: `N E((f − y)² − ρ(y − m)²)²`, its three moments from the released mixed moments, half
+    and B to first order, and of the square of the noise in Σwy, which is all there is where records are few. Sampling variance: `N E((f − y)² − ρ(y − m)²)²`, its three moments from the released mixed moments, half
     a standard error of noise to the safe side, within Cauchy and Schwarz's and Jensen's bounds.
     """
 
@@ -147,7 +147,7 @@ class RSquared(Metric):
         private = (
             (16.0 * var + 4.0 * coupled) * r2**2,
             -4.0 * coupled * (1.0 + m**2) * r2,
-            4.0 * var * (1.0 + 4.0 * m**2) + coupled * (1.0 + m**2) ** 2,
+            4.0 * var * (1.0 + 4.0 * m**2) + coupled * (1.0 + m**2) ** 2 + 32.0 * (var / number) ** 2,
         )
         unit, odd = SLACK * 2.0 * sigma / number, SLACK * 2.0 * sigma / (MIXED * number)
         spread = min(max(bottom / number, 0.0), 1.0)

@@ -63,7 +63,8 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
     Attributes after `fit`:
         best_estimator_: an ordinary fitted estimator, with the search's statement: `predict`, `summary`, `save`, cards, refits.
         best_params_, best_index_: its setting, and the setting's place in the list.
-        best_score_: its noisy score, the metric itself. The best of noisy scores is on average better than the truth.
+        best_score_: its noisy score, the metric itself, not cut off at the metric's range, which noise may leave. The best of noisy
+            scores is on average better than the truth.
         best_score_error_: standard error of the score's privacy noise, as far as it is known beforehand.
         metric_: the metric's name.
         statement_: what the release guarantees.

@@ -123,7 +123,8 @@ def contend(
     trained, held = sizes(records, holdout)
     if not (trained and held):
         raise InvalidParameter(
-            f"holdout={holdout!r} of {records} records leaves {trained} to train on and {held} to compare by. Both parts need records."
+            f"holdout={holdout!r} of {records} record{'s' * (records > 1)} leaves {trained} to train on and {held} to compare by. "
+            "Both parts need records: pass more, or another share."
         )
     found = []
     for number, (model, encoding, params) in enumerate(zip(models, encodings, candidates, strict=True), start=1):

@@ -167,6 +167,7 @@ def schema() -> dict[str, Any]:
 def _estimator(model: Any) -> "PrivateLinearModel":
     """The estimator inside a pipeline, or the estimator itself."""
     from hullabaloo.linear_model.base import PrivateLinearModel
+    from hullabaloo.linear_model.parameters import found as named
     from hullabaloo.streaming.base import PrivateStream
     from hullabaloo.streaming.model import StreamModel
     from hullabaloo.streaming.periodic_erm import PeriodicModel
@@ -178,12 +179,12 @@ def _estimator(model: Any) -> "PrivateLinearModel":
     if isinstance(model, PeriodicModel):
         return model.estimator
     inner = getattr(model, "model_", getattr(model, "model", model))
-    for found in (model, inner):
-        if isinstance(found, PrivateLinearModel):
-            return found
+    for one in (model, inner):
+        if isinstance(one, PrivateLinearModel):
+            return one
     raise InvalidParameter(
-        f"A card was asked for a {type(model).__name__}, which is no estimator of hullabaloo and carries no privacy statement. "
-        "Pass the fitted estimator, or hb.load(path) of a saved one."
+        f"A card was asked for {named(model)}, which is no estimator of hullabaloo and carries no privacy statement. "
+        "Pass the fitted estimator (of a search, its best_estimator_), or hb.load(path) of a saved one; other releases go into entries=[…]."
     )
 
 

@@ -8,6 +8,7 @@ from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.linear_model.structure_words import function_in_words
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
@@ -52,7 +53,7 @@ def document(
     """Every section of a card."""
     if not hasattr(model, "release_"):
         raise InvalidParameter(
-            f"A card was asked for a {type(model).__name__} that has not been fitted, so there is no release that a guarantee "
+            f"A card was asked for {named(model)} that has not been fitted, so there is no release that a guarantee "
             "could be stated for. Fit it first; model.price(n=…) says what a fit would cost."
         )
     statement = model.statement_

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.privacy import compose, epsilon_of, event_from_dict
 from hullabaloo.release import NOT_PRIVATE, PrivacyStatement
 from hullabaloo.report import words
@@ -55,6 +56,10 @@ def entry_from_json(path: str | Path) -> Any:
 
 def section(statement: PrivacyStatement, entries: Iterable[Entry]) -> Document | None:
     """The section "Also released from these records"; None without entries."""
+    if not isinstance(entries, Iterable) or isinstance(entries, str | Mapping):
+        raise InvalidParameter(
+            f"The entries of a card are a list, entries=[bounds, evaluation], and {named(entries)} was given. Put it into a list."
+        )
     found: list[Document] = []
     seen, counted, apart = [statement], [statement], False
     for entry in entries:
@@ -113,8 +118,9 @@ def _statement(entry: Any) -> PrivacyStatement:
     statement = getattr(entry, "statement", getattr(entry, "statement_", None))
     if not isinstance(statement, PrivacyStatement) or not callable(getattr(entry, "card_entry", None)):
         raise InvalidParameter(
-            f"An entry of a card was given as a {type(entry).__name__}, which carries no privacy statement or cannot say what belongs on a "
-            "card. Pass private bounds, an evaluation or a search, as hb.private_bounds, hb.evaluate and hb.PrivateSearchCV give them."
+            f"An entry of a card was given as {named(entry)}, which carries no privacy statement or cannot say what belongs on a "
+            "card. Pass private bounds, an evaluation or a search, as hb.private_bounds, hb.evaluate and hb.PrivateSearchCV give them; "
+            "of saved ones, what hb.PrivateBounds.load or hb.Evaluation.load gives."
         )
     return statement
 
