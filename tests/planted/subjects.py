@@ -7,7 +7,7 @@ from typing import Any
 import hullabaloo as hb
 from hullabaloo.solvers import FrankWolfeSolver
 
-RUNS = 40
+RUNS = 20
 """Runs of an audit: enough for exact distances, and for noise that is half of what it must be."""
 QUICK = (
     "moments",
