@@ -10,7 +10,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data.table import Table
-from hullabaloo.errors import BudgetExhausted, DomainError, HullabalooError, InvalidParameter, SchemaError
+from hullabaloo.errors import BudgetError, BudgetExhausted, DomainError, HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import SelectionEvent, compose, event_from_dict
 
@@ -96,6 +96,19 @@ def test_small_shares_move_inward_by_a_public_rule() -> None:
     insisted = bought(quantiles=(0.005, 0.995))
     assert insisted.cut == pytest.approx(insisted.asked, abs=1e-5)
     assert any("far outside" in line for line in insisted.lines())
+
+
+@pytest.mark.parametrize(
+    ("records", "budget"), [(10**12, BUDGET), (1000, hb.Budget(1e-10, 0.0)), (10**10, hb.Budget(1e-3, 1e-9))], ids=str
+)
+def test_what_cannot_be_drawn_is_refused_before_the_charge(tmp_path: Any, records: int, budget: hb.Budget) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("d", hb.Budget(4.0, 1e-5), neighbours="add-or-remove")
+    outer = hb.Domain(features={"age": (0, 1000)}, records=records)
+    about: Any = {"outer": outer, "budget": budget, "neighbours": "add-or-remove", "quantiles": (0.01, 0.99)}
+    with pytest.raises(BudgetError, match="cannot be drawn exactly"):
+        hb.private_bounds(frame(), ledger=ledger, dataset="d", **about)
+    assert ledger.charges("d") == ()
 
 
 def test_the_domain_is_ready_for_an_estimator() -> None:

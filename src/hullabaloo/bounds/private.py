@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ODDS = 100.0
 """Against these odds one candidate beyond all values may be chosen before one where the quantile is."""
 COVERAGE = 0.99
+LARGEST = 2.0**34
+"""Scores of more sensitivities than this are refused before the charge: a choice among them could not be drawn exactly."""
 MOST = 0.1
 """No more than this share is cut off at a side unless it is asked for: with fewer values, narrow candidates anywhere would win."""
 
@@ -107,7 +109,13 @@ def private_bounds(
             raise BudgetError(_too_little(menu.records, len(names), least))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
         places = [(2 * number, 2 * number + 1, grids[name]) for number, name in enumerate(names)]
-        return [menu.quantiles(places, shares=cut, epsilon=epsilon)]
+        quote = menu.quantiles(places, shares=cut, epsilon=epsilon)
+        if not math.isinf(epsilon) and quote.bound > LARGEST * quote.sensitivity:
+            raise BudgetError(
+                f"Bounds of {len(names)} columns from {menu.records} records at this budget cannot be drawn exactly: in units of the noise "
+                "their scores are too large for 64 bits. Nothing was charged or read. Spend more on them, or buy them from fewer records."
+            )
+        return [quote]
 
     encoding = inner.encoding_for(source, fit_intercept=False)
     detail = {"columns": list(names), "shares": list(asked), "grid": str(kind)}
