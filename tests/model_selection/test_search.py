@@ -171,7 +171,7 @@ def test_everything_is_refused_before_the_charge(tmp_path):
         refused("which no search chooses", [{}, {name: value}])
     refused("Candidate 2 of 2.*nosuch", [{}, {"solver": "nosuch"}])
     refused(
-        "Candidate 1 of 1.*Objective perturbation",
+        "Candidate 1 of 1.*Objective perturbation.*take this candidate out",
         [{"solver": "objective_perturbation"}],
         hb.LogisticRegression(
             domain=hb.Domain(features={f"x{i}": (-1, 1) for i in range(3)}, classes=[-1, 1], indicators=False)

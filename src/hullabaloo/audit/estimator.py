@@ -11,6 +11,7 @@ from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.scene import hardest, solver_of, staged
 from hullabaloo.audit.subject import Subject
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Calibration
 
@@ -121,7 +122,7 @@ def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
         return
     if not isinstance(estimator, PrivateLinearModel | PrivateStream) or isinstance(estimator, type):
         raise InvalidParameter(
-            f"An audit was asked of a {type(estimator).__name__}. It runs one of Hullabaloo's estimators on tables of its own: pass one that "
+            f"An audit was asked of {named(estimator)}. It runs one of Hullabaloo's estimators on tables of its own: pass one that "
             "has a budget and a domain, such as hb.Ridge(budget=…, domain=…)."
         )
     estimator._declared()
@@ -131,11 +132,11 @@ def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
             "that runs could contradict. Audit it at the finite budget that it is to be used with."
         )
     if method not in METHODS:
-        raise InvalidParameter(f"The method was given as {method!r}, and there are {METHODS}. Pass one of them.")
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 4:
         raise InvalidParameter(
-            f"An audit of {runs!r} runs was asked. Pass a whole number from 4 on, such as runs=1000."
+            f"The method was given as {method!r}, and there are {', '.join(map(repr, METHODS))}. Pass one of them."
         )
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 4:
+        raise InvalidParameter(f"runs={runs!r} was given. Pass a whole number from 4 on, such as runs=1000.")
     if not 0.5 <= confidence < 1.0:
         raise InvalidParameter(f"The confidence of lower bounds was given as {confidence!r}. Pass one such as 0.95.")
 

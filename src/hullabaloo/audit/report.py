@@ -109,7 +109,7 @@ class AuditReport:
             f"{self.verdict} (delta = {self.delta:.3g}, {level})",
             *self.faults[1:],
             f"{self.estimator} by the solver {self.solver!r}, {self.neighbours}, unit {self.unit!r}: {self.runs} runs on tables of "
-            f"{self.records} records, {self.canary}",
+            f"{self.records} record{'s' * (self.records > 1)}, {self.canary}",
         ]
         if self.mu is not None:
             seen = "" if math.isnan(self.mu_realised) else f"; the canary realises {self.mu_realised:.4g}"

@@ -100,7 +100,7 @@ def audit(
         facts(
             [
                 ("estimator", f"{found.estimator}, solver {found.solver}, {found.neighbours}, unit {found.unit}"),
-                ("tables", f"{found.records} records; {found.canary}"),
+                ("tables", f"{found.records} record{'s' * (found.records > 1)}; {found.canary}"),
                 ("epsilon", f"at least {found.epsilon_lower:.4g} of {found.epsilon:.4g} at delta {found.delta:.3g}"),
                 ("mu", f"at least {found.mu_lower:.4g} of {claimed} claimed; the tables realise {realised}"),
                 ("attack", f"wrong in {wrong} of {found.errors.first + found.errors.second} runs that were judged"),

@@ -129,14 +129,16 @@ def coefficients(model: "PrivateLinearModel", confidence: float) -> Any:
     summary = model.summary(confidence=confidence)
     several = len({row.target for row in summary.rows}) > 1
     interval = f"{100 * confidence:g}% interval"
-    head = [*(["target"] if several else []), "", "coefficient", "sampling s.e.", "privacy s.e.", interval]
+    moved = ["debiased"] if summary.moved else []
+    head = [*(["target"] if several else []), "", "coefficient", *moved, "sampling s.e.", "privacy s.e.", interval]
     body = []
     for row in summary.rows:
         known = not math.isnan(row.low)
         style = "bold" if known and row.low * row.high > 0.0 and row.name != "(intercept)" else ""
         errors = ["–" if math.isnan(e) else f"{e:.3g}" for e in (row.sampling_error, row.privacy_error)]
         interval = f"{row.low:.3g} … {row.high:.3g}" if known else "–"
-        cells = [row.name, f"{row.coefficient:.4g}", *errors, interval]
+        debiased = ["–" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if moved else []
+        cells = [row.name, f"{row.coefficient:.4g}", *debiased, *errors, interval]
         body.append([Text(cell, style=style) for cell in ([row.target, *cells] if several else cells)])
     made = table(head, body, left=2 if several else 1)
     made.caption, made.caption_justify = summary.note, "left"

@@ -69,7 +69,7 @@ class Summary:
         return {"confidence": self.confidence, "note": self.note, "rows": rows}
 
     @property
-    def _moved(self) -> bool:
+    def moved(self) -> bool:
         """Whether an estimate differs from its coefficient as it is printed."""
         return any(f"{row.estimate:.4g}" not in (f"{row.coefficient:.4g}", "nan") for row in self.rows)
 
@@ -80,7 +80,7 @@ class Summary:
             *(["target"] if several else []),
             "",
             "coefficient",
-            *(["debiased"] if self._moved else []),
+            *(["debiased"] if self.moved else []),
             "sampling s.e.",
             "privacy s.e.",
             percent + " interval",
@@ -88,7 +88,7 @@ class Summary:
         body = []
         for row in self.rows:
             interval = "not available" if math.isnan(row.low) else f"[{row.low:.4g}, {row.high:.4g}]"
-            moved = ["n/a" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if self._moved else []
+            moved = ["n/a" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if self.moved else []
             errors = ["n/a" if math.isnan(e) else f"{e:.3g}" for e in (row.sampling_error, row.privacy_error)]
             body.append(
                 [*([row.target] if several else []), row.name, f"{row.coefficient:.4g}", *moved, *errors, interval]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from hullabaloo.data import Domain, Encoding, Rows
-from hullabaloo.errors import BudgetError, HullabalooError, InvalidParameter
+from hullabaloo.errors import BudgetError, CalibrationError, HullabalooError, InvalidParameter
 from hullabaloo.fit import Prepared, answer, prepare
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.model_selection.hinge import lottery, score_noise, score_of, score_quote
@@ -105,6 +105,9 @@ class SearchPlan:
         return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
 
 
+GAUSSIAN = " Every run of a search has a budget in Gaussian differential privacy, however that of the whole is stated: take this candidate out."
+
+
 def contend(
     models: Sequence[PrivateLinearModel],
     encodings: Sequence[Encoding],
@@ -137,7 +140,8 @@ def contend(
             mu = fit.allowance.mu
             quote = score_quote(encoding, yardstick, mu=mu, neighbours=terms.neighbours, records=held)
         except HullabalooError as error:
-            raise type(error)(f"Candidate {number} of {len(models)}, {dict(params)!r}: {error}") from error
+            more = GAUSSIAN if isinstance(error, CalibrationError) else ""
+            raise type(error)(f"Candidate {number} of {len(models)}, {dict(params)!r}: {error}{more}") from error
         found.append(Contender(params, fit, yardstick, quote))
     if len({one.yardstick.name for one in found}) > 1:
         raise InvalidParameter(
