@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hullabaloo as hb
@@ -62,3 +63,18 @@ def test_running_out_of_memory_does_not_tell_how_many_rows_there_are(monkeypatch
         model.fit(X, Y)
     assert "60" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_a_file_that_cannot_be_read_to_its_end_does_not_tell_what_is_in_it(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "table.parquet", hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"a": rng.uniform(size=2000), "y": rng.uniform(size=2000)}).to_parquet(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(200) + whole[204:])  # the first page is no page any more
+    ledger.create("survey", hb.Budget(1.0, 1e-6))
+    domain = hb.Domain(features={"a": (0, 1)}, target={"y": (0, 1)})
+    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, ledger=ledger, dataset="survey")
+    with pytest.raises(OSError, match="a charge that was made stays") as caught:
+        model.fit(str(path))
+    assert caught.value.__suppress_context__
+    assert len(ledger.charges("survey")) == 1

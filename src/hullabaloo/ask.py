@@ -14,7 +14,7 @@ from hullabaloo.data import Encoding, open_table
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.privacy import Allowance, Event, NotPrivateEvent, compose
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.terms import Terms
+from hullabaloo.terms import Terms, machine_failures
 
 T = TypeVar("T")
 Buy = Callable[[CuratorMenu, Allowance], Sequence[Query]]
@@ -66,11 +66,8 @@ def ask(
     quotes = quoted(terms, encoding, buy, records)
     event = _event(quotes)
     charge = terms.charge(event, terms.budget, dict(detail or {}))
-    try:
-        curator = Curator(encoding.encode(source, target, weight=weight), quotes, key=terms.key)
-        found = read(curator)
-    except MemoryError:  # NumPy's own words hold the number of rows
-        raise MemoryError("The machine has not enough memory for this. A charge that was made stays.") from None
+    with machine_failures():
+        found = read(Curator(encoding.encode(source, target, weight=weight), quotes, key=terms.key))
     noise = tuple(quote.to_dict() for quote in quotes)
     return Asked(found, terms.statement(event, charge, records=records, noise=noise), quotes, source.schema.names)
 

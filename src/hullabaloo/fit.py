@@ -27,7 +27,7 @@ from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
-from hullabaloo.terms import Terms
+from hullabaloo.terms import Terms, machine_failures
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
 """Solvers whose paper prints how much noise they take."""
@@ -251,10 +251,8 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
     prepared = prepare(task, encoding, source.n_rows if task.terms.count_is_public else None)
     charge = _charge(prepared)
-    try:
+    with machine_failures():
         release = answer(prepared, encoding.encode(source, target, weight=weight), charge)
-    except MemoryError:  # NumPy's own words hold the number of rows
-        raise MemoryError("The machine has not enough memory for this fit. A charge that was made stays.") from None
     return Fitted(release, prepared, names=source.schema.names)
 
 

@@ -1,6 +1,7 @@
 """The terms on which a table is asked, the same for a fit and for any other question: budget, relation, unit, ledger."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,3 +134,17 @@ class Terms:
             query_noise=noise,
             claimed=claimed,
         )
+
+
+@contextmanager
+def machine_failures() -> Iterator[None]:
+    """Around all that reads records: a machine that fails says so in our words, as others' hold numbers of rows or bytes of a file."""
+    try:
+        yield
+    except MemoryError:
+        raise MemoryError("The machine has not enough memory for this. A charge that was made stays.") from None
+    except OSError:
+        raise OSError(
+            "The table could not be read to its end: its file is damaged, or its disk failed. Nothing is released, and a charge that was "
+            "made stays. Repair the file, and see that it can be read, before paying again."
+        ) from None

@@ -5,7 +5,7 @@ from typing import final
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.parameters import positive
+from hullabaloo.linear_model.parameters import SHARPEST, positive
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Huber
 from hullabaloo.noise import TestKey
@@ -61,7 +61,9 @@ class HuberRegressor(LinearPredictor):
         self.threshold = threshold
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
-        return Huber(positive("threshold", self.threshold, "the residual beyond which the loss is linear"))
+        return Huber(
+            positive("threshold", self.threshold, "the residual beyond which the loss is linear", lowest=SHARPEST)
+        )
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, NoPenalty()

@@ -10,7 +10,7 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
-from hullabaloo.linear_model.parameters import positive
+from hullabaloo.linear_model.parameters import SHARPEST, positive
 from hullabaloo.losses import AnyLoss, SmoothedHinge
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
@@ -67,7 +67,9 @@ class LinearSVC(PrivateClassifier):
         self.smoothing = smoothing
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
-        return SmoothedHinge(positive("smoothing", self.smoothing, "half the width of the rounded corner"))
+        return SmoothedHinge(
+            positive("smoothing", self.smoothing, "half the width of the rounded corner", lowest=SHARPEST)
+        )
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, NoPenalty()

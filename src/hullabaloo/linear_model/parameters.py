@@ -88,18 +88,22 @@ def one_of(name: str, value: object, known: Sequence[str]) -> str:
     raise InvalidParameter(f"The parameter {name} was given as {value!r}, and there are {words}. Pass one of them.")
 
 
-def positive(name: str, value: object, what: str, highest: float = math.inf) -> float:
-    """A parameter that is a positive finite number, below `highest`.
+SHARPEST = 1e-9
+"""Corners of losses are rounded over more than this: a sharper one cannot be told from a corner, and takes for ever to minimise."""
+
+
+def positive(name: str, value: object, what: str, highest: float = math.inf, lowest: float = 0.0) -> float:
+    """A parameter that is a finite number above `lowest` and below `highest`.
 
     Raises:
         InvalidParameter: it is none.
     """
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     size: Any = value.item() if isinstance(value, np.generic) else value  # compared exactly, however large
-    if not number or not 0.0 < size < highest or not size <= sys.float_info.max:
+    if not number or not lowest < size < highest or not size <= sys.float_info.max:
         most = "" if math.isinf(highest) else f" and below {highest:g}"
         raise InvalidParameter(
-            f"The parameter {name} ({what}) must be a number above 0{most}, but {value!r} was given."
+            f"The parameter {name} ({what}) must be a number above {lowest:g}{most}, but {value!r} was given."
         )
     return float(value)  # type: ignore[arg-type]
 

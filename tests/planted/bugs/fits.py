@@ -4,13 +4,13 @@ from tests.planted.bug import Bug
 
 _CHARGED = (
     "    charge = _charge(prepared)\n"
-    "    try:\n"
+    "    with machine_failures():\n"
     "        release = answer(prepared, encoding.encode(source, target, weight=weight), charge)"
 )
 _ASKED = (
     "    charge = terms.charge(event, terms.budget, dict(detail or {}))\n"
-    "    try:\n"
-    "        curator = Curator(encoding.encode(source, target, weight=weight), quotes, key=terms.key)"
+    "    with machine_failures():\n"
+    "        found = read(Curator(encoding.encode(source, target, weight=weight), quotes, key=terms.key))"
 )
 _RUN = "        solution = prepared.solver.run(prepared.problem, plan, curator)\n"
 
@@ -21,7 +21,7 @@ FITS = (
         "fit",
         old=_CHARGED,
         new=(
-            "    try:\n"
+            "    with machine_failures():\n"
             "        release = answer(prepared, encoding.encode(source, target, weight=weight), None)\n"
             "        charge = _charge(prepared)\n"
             "        release = replace(release, statement=_statement(prepared, charge))"
@@ -37,7 +37,7 @@ FITS = (
         "fit",
         old=_CHARGED,
         new=(
-            "    try:\n"
+            "    with machine_failures():\n"
             "        rows = encoding.encode(source, target, weight=weight)\n"
             "        charge = _charge(prepared)\n"
             "        release = answer(prepared, rows, charge)"
@@ -53,10 +53,10 @@ FITS = (
         "ask",
         old=_ASKED,
         new=(
-            "    try:\n"
+            "    with machine_failures():\n"
             "        rows = encoding.encode(source, target, weight=weight)\n"
             "        charge = terms.charge(event, terms.budget, dict(detail or {}))\n"
-            "        curator = Curator(rows, quotes, key=terms.key)"
+            "        found = read(Curator(rows, quotes, key=terms.key))"
         ),
         caught_by=(
             "tests/test_bounds.py::test_a_failing_reader_leaves_the_charge",
