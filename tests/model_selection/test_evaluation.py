@@ -511,6 +511,8 @@ def test_an_evaluation_is_loaded(tmp_path: Path) -> None:
     back = hb.Evaluation.load(tmp_path / "found.json")
     assert back.to_dict() == found.to_dict()
     assert str(back) == str(found)
+    with pytest.raises(InvalidParameter, match=r"Read it with hb\.Evaluation\.load"):
+        hb.load(tmp_path / "found.json")
     cut = {key: value for key, value in found.to_dict().items() if key != "statement"}
     for text, words in (("{", "cannot be read"), ("[1]", "no evaluation"), (json.dumps(cut), "changed or cut off")):
         (tmp_path / "bad.json").write_text(text)

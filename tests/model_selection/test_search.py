@@ -188,7 +188,7 @@ def test_everything_is_refused_before_the_charge(tmp_path):
     refused("Both parts need records", holdout=0.001)
     refused("expected_candidates", expected_candidates="many")
     refused("expected number of runs", expected_candidates=0.5)
-    refused("names no law", shape="normal")
+    refused("shape='normal' names no law", shape="normal")
     refused("metric 'nosuch'", metric="nosuch")
     refused("single number|by one number", metric="calibration")
     refused("metric=", metric=3)

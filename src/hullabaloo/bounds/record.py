@@ -197,8 +197,12 @@ class PrivateBounds:
         """Write them as JSON; a reader sees the old file or the new one."""
         place = Path(path)
         temporary = place.with_name(place.name + f".{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
-        temporary.replace(place)
+        try:
+            temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
+            temporary.replace(place)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise type(error)(error.errno, error.strerror, str(place)) from None  # the file that was asked for
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

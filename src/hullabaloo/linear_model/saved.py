@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 FORMAT = "hullabaloo model"
 OF_A_STREAM = "hullabaloo stream model"
+OTHERS = {
+    "hullabaloo evaluation": "hb.Evaluation.load",
+    "hullabaloo private bounds": "hb.PrivateBounds.load",
+    "hullabaloo privacy card": "hb.report.card_from_json",
+}
 FORMAT_VERSION = 1
 _COMMON = {
     "budget", "domain", "constraint", "penalty", "solver", "neighbours", "fit_intercept", "ledger", "dataset", "calibration",
@@ -120,6 +125,10 @@ def _read(path: Path) -> dict[str, Any]:
     if isinstance(document, dict) and document.get("format") == OF_A_STREAM:
         raise InvalidParameter(
             f"{path} is the model of a stream. Read it with hb.streaming.load(path), or predict with `hullabaloo predict`."
+        )
+    if isinstance(document, dict) and document.get("format") in OTHERS:
+        raise InvalidParameter(
+            f"{path} is a {document['format']} file, not a saved model. Read it with {OTHERS[document['format']]}(path)."
         )
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidParameter(f"{path} is JSON but not a saved model of Hullabaloo; model.save(path) writes one.")

@@ -133,7 +133,7 @@ class Evaluation:
         if data.get("format") != FORMAT or data.get("format_version") != FORMAT_VERSION:
             raise InvalidParameter(
                 f"This is no evaluation that this library reads: it says it is {data.get('format')!r}, version "
-                f"{data.get('format_version')!r}, and {FORMAT!r}, version {FORMAT_VERSION}, is read. Use the version that wrote it."
+                f"{data.get('format_version')!r}, and {FORMAT!r}, version {FORMAT_VERSION}, is read. Check the path, or use the version that wrote it."
             )
         return cls(
             model=str(data["model"]),

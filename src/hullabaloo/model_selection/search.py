@@ -24,6 +24,8 @@ from hullabaloo.release import PrivacyStatement
 from hullabaloo.streaming.journal import Journal
 from hullabaloo.terms import Terms
 
+SHAPES = ("geometric", "logarithmic", "poisson")
+
 
 def _has(name: str) -> Any:
     """Whether the estimator has a method, as scikit-learn's searches ask."""
@@ -259,6 +261,11 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms
 
     def _law(self, count: int) -> tuple[float, float | str]:
+        if isinstance(self.shape, str) and self.shape not in SHAPES:
+            raise InvalidParameter(
+                f"shape={self.shape!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric', "
+                "'poisson' (most even, and dearest), or a number between 0 (logarithmic) and 1 (geometric)."
+            )
         repeats = Repeats(expected_runs(self.expected_candidates, count), self.shape)
         return repeats.expected, repeats.shape
 
