@@ -36,7 +36,7 @@ def test_from_outer_ranges_to_a_card(run: Run, table: Path, outer: Path, tmp_pat
     for said in ("age", "stay", "-100 to 10000", "differential privacy", "clinic", "domain.toml"):
         assert said in done.out
     text = (tmp_path / "domain.toml").read_text()
-    assert text.startswith("# Bounds of 2 columns that cut off about ")
+    assert text.startswith("# Bounds of 2 columns, aimed at cutting off ")
     assert "Charged to dataset 'clinic'" in text
     domain = hb.Domain.from_toml(tmp_path / "domain.toml")
     assert 0 <= domain.targets[0].lo < domain.targets[0].hi <= 35

@@ -92,7 +92,7 @@ class PrivateBounds:
         ]
         kept = "" if len(sides) == 2 else f" (the {'lower' if low == 0.0 else 'upper'} end stays where it was declared)"
         lines = [
-            f"Bounds of {len(self.found)} column{'s' * (len(self.found) > 1)} that cut off about {' and '.join(sides)}{kept}"
+            f"Bounds of {len(self.found)} column{'s' * (len(self.found) > 1)}, aimed at cutting off {' and '.join(sides)}{kept}"
             + "; values beyond them count as the nearer bound, and no record is dropped",
         ]
         if self.typical_error > 0.0:
@@ -103,7 +103,7 @@ class PrivateBounds:
             )
             lines.append(
                 f"Noise moves an end by typically {self.typical_error / n:.2%} of the records, and by less than {self.usual_error / n:.2%} "
-                f"with a probability of 95%, where values are dense{surely}"
+                f"with a probability of 95%, where values are dense (beyond the data, say between 0 and the smallest value, an end may lie anywhere){surely}"
             )
         if self.moved:
             lines.append(
