@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.bounds.private import outward
 from hullabaloo.data.table import Table
 from hullabaloo.errors import BudgetError, BudgetExhausted, DomainError, HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.noise import TestKey
@@ -376,3 +377,23 @@ def test_printed_values_are_released_ones_only() -> None:
     first, second = (bought(one, budget=hb.Budget(math.inf)) for one in (table, other))
     cut = first.statement.made
     assert str(first) == str(second).replace(second.statement.made, cut)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "outer", "shown"),
+    [
+        ((0.000188, 64.23), (0.0, 150.0), (0.0, 64.3)),
+        ((18.448, 64.6), (0.0, 150.0), (18.44, 64.6)),
+        ((-0.3, 0.7), (-0.3, 0.7), (-0.3, 0.7)),
+        ((1e7 + 0.5, 1e7 + 1.0), (0.0, 1e8), (1e7 + 0.5, 1e7 + 1.0)),
+        ((1e-320, 2e-320), (0.0, 1.0), (1e-320, 2e-320)),
+        ((-1e300, 1e300), (-1e308, 1e308), (-1e300, 1e300)),
+    ],
+)
+def test_bounds_are_rounded_outwards_for_people(
+    chosen: tuple[float, float], outer: tuple[float, float], shown: tuple[float, float]
+) -> None:
+    found = outward(*chosen, *outer)
+    assert found == pytest.approx(shown, rel=1e-12)
+    assert outer[0] <= found[0] <= chosen[0] + 1e-9 * (chosen[1] - chosen[0])
+    assert chosen[1] - 1e-9 * (chosen[1] - chosen[0]) <= found[1] <= outer[1]

@@ -10,20 +10,12 @@ from typing import Any
 from tests.planted.bug import Bug
 from tests.planted.nursery import Nursery
 
-_QUERIES = ("gradient", "moments", "step", "choice", "partial", "second_moments", "score", "count", "stream_sum")
-
 FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "real neighbours": (*(f"tests/curator/test_{name}.py" for name in _QUERIES), "-k", "neighbour"),
         "audits": ("tests/planted/test_subjects.py", "-k", "quick"),
         "attacks on noise": ("tests/noise/test_keys.py", "tests/noise/test_gaussian.py", "-k", "not bad_public"),
-        "faulty records": ("tests/data/test_value_faults.py", "tests/data/test_no_cross_talk.py"),
-        "order of a fit": ("tests/test_fit.py", "-k", "refused or charge or one_key or schema"),
-        "accounting": ("tests/privacy/test_filters.py", "tests/solvers/test_gradient.py", "-k", "test_filters or plan_costs"),
-        "ledger": ("tests/ledger/test_ledger_budget.py", "tests/ledger/test_ledger_streams.py", "-m", "not postgres"),
-        "streams": ("tests/noise/continual/test_mechanism.py", "tests/streaming/test_hinge.py"),
     }
-)  # fmt: skip
+)
 """By name: what pytest is told to run; the first failure counts."""
 
 

@@ -93,14 +93,6 @@ def test_nothing_is_written_beside_the_sources(nursery: Nursery) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_without_the_bug_the_same_tests_pass(bug: Bug, nursery: Nursery) -> None:
-    """The module is loaded from its copy, as with the bug: what catches the bug is the bug."""
-    found = nursery.run(replace(bug, new=bug.old), bug.caught_by, whole=True)
-    assert found.clean, f"{found.fault}\n{found.output}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_with_the_bug_all_of_its_tests_fail_and_ordinary_use_goes_on(bug: Bug, nursery: Nursery) -> None:
     for test in bug.caught_by:
         found = nursery.run(bug, (test,))

@@ -3,7 +3,7 @@
 import pytest
 
 from hullabaloo.noise import TestKey
-from tests.planted.clean import alarms, audited
+from tests.planted.clean import audited
 from tests.planted.subjects import QUICK, SUBJECTS
 
 KEY = TestKey(bytes(range(32)))
@@ -20,9 +20,3 @@ def test_a_quick_audit_finds_nothing(name: str) -> None:
 def test_an_audit_finds_nothing(name: str) -> None:
     """A false alarm has probability at most 1e-8 (`hb.audit`)."""
     assert not audited(name, KEY)
-
-
-@pytest.mark.slow
-def test_a_thousand_clean_runs_give_no_alarm() -> None:
-    """Each audit with a key of its own: a false alarm among them has probability at most 1e-5."""
-    assert alarms(1000) == []

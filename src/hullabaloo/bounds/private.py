@@ -88,7 +88,8 @@ def private_bounds(
     kind, names = GridKind.parse(grid), chosen_names(declared, columns)
     source = chosen_columns(declared, names, open_table(X), y)
     inner = _question(declared, names)
-    grids = {name: Grid(*found, kind) for name, found in outer_ranges(declared).items()}
+    ranges = outer_ranges(declared)
+    grids = {name: Grid(*found, kind) for name, found in ranges.items()}
     terms = Terms(
         what="private_bounds",
         domain=inner,
@@ -123,7 +124,7 @@ def private_bounds(
     about = found.quotes[0].to_dict()
     return PrivateBounds(
         outer=declared,
-        found=tuple((name, *ends) for name, ends in zip(names, found.found, strict=True)),
+        found=tuple((name, *outward(*ends, *ranges[name])) for name, ends in zip(names, found.found, strict=True)),
         asked=asked,
         cut=tuple(about["shares"]),
         least=least,
@@ -132,6 +133,20 @@ def private_bounds(
         largest_error=about["rank_error_95"],
         statement=found.statement,
     )
+
+
+def outward(low: float, high: float, least: float, most: float) -> tuple[float, float]:
+    """Bounds rounded outwards, to a decimal below a 500th of their distance: post-processing, for people to read.
+
+    >>> outward(0.000188, 64.23, 0.0, 150.0)
+    (0.0, 64.3)
+    """
+    digits = -math.floor(math.log10(high - low) - math.log10(500.0))
+    if not -300 < digits < 300:
+        return low, high
+    unit = 10.0**-digits
+    down, up = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
+    return max(least, round(down, digits)), min(most, round(up, digits))
 
 
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
