@@ -41,7 +41,7 @@ SOURCES = [
     "src/hullabaloo/streaming",
 ]
 RUNS = 100_000
-SECONDS, SECONDS_OF_THE_WEAK = 100.0, 30.0
+SECONDS, SECONDS_OF_THE_WEAK = 50.0, 10.0
 PILOT = 3000
 """Runs by which tables are chosen where prices are those of choices: what they prove of ε is another order than how far apart they are."""
 BUDGET = hb.Budget(1.0, 1e-5)

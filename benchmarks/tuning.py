@@ -35,7 +35,7 @@ DELTA = 1e-6
 EXPECTED = (3, 10, 30)
 SHAPES = ("logarithmic", 0.5, "geometric", "poisson")
 EPSILONS = (0.5, 1.0, 3.0)
-ROWS, SPLITS, DRAWS = 10_000, 1, 6
+ROWS, SPLITS, DRAWS = 10_000, 1, 3
 L2 = [hb.SquaredL2Penalty(10.0**power) for power in (-5, -4, -3, -2, -1)]
 RADII = [hb.L1Ball(radius) for radius in (0.1, 0.3, 1.0, 3.0)]
 
