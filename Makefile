@@ -43,7 +43,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/execute.py
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks bounds continual coordinate_descent coordinate_descent_paper dual_frank_wolfe durable evaluation few_releases frank_wolfe \
+	$(BIN)/python -m benchmarks bounds continual control_flow coordinate_descent coordinate_descent_paper dual_frank_wolfe durable evaluation few_releases frank_wolfe \
 		geometry gradient high_dimension intervals ledger moments noise planner second_order share_kept sketch stream stream_bounds stream_risk \
 		structured_sparsity submodular theory tuning uci_regression
 	$(BIN)/python docs/execute.py --tables
