@@ -31,7 +31,7 @@ SOURCES = [
     "src/hullabaloo/streaming/hinge.py",
 ]
 EPSILONS = (0.5, 1.0, 3.0)
-REPETITIONS, BOOTSTRAPS = 300, 100
+REPETITIONS, BOOTSTRAPS = 250, 60
 DELTA = 1e-6
 Array = np.ndarray
 

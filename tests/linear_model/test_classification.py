@@ -137,7 +137,7 @@ def test_bounds_of_a_number_are_no_classes() -> None:
     with pytest.raises(InvalidParameter, match=r"multi_class was given as 'ovr'.*'one-vs-rest'"):
         hb.LogisticRegression(budget=BUDGET, domain=THREE, multi_class="ovr").price(n=100)
     for wrong in (0.0, -1.0, math.nan, "wide", True):
-        with pytest.raises(InvalidParameter, match=r"smoothing .* above 0"):
+        with pytest.raises(InvalidParameter, match=r"smoothing .* above 1e-09"):
             hb.LinearSVC(budget=BUDGET, domain=domain_for("LinearSVC"), smoothing=wrong).price(n=100)
 
 

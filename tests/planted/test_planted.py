@@ -91,15 +91,6 @@ def test_nothing_is_written_beside_the_sources(nursery: Nursery) -> None:
     assert {path: path.stat().st_mtime_ns for path in SOURCE.rglob("__pycache__/*kernels*scale_numeric*")} == kept
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_with_the_bug_all_of_its_tests_fail_and_ordinary_use_goes_on(bug: Bug, nursery: Nursery) -> None:
-    for test in bug.caught_by:
-        found = nursery.run(bug, (test,))
-        assert found.caught, f"{test} {found.fault}\n{found.output}"
-    assert nursery.run(bug, (USUAL,)).clean
-
-
 def test_the_bugs_can_be_listed() -> None:
     done = subprocess.run([sys.executable, "-m", "tests.planted"], cwd=ROOT, check=True, capture_output=True, text=True)
     assert len(done.stdout.splitlines()) == len(BUGS)

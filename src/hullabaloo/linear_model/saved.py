@@ -126,7 +126,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidParameter(
             f"{path} is the model of a stream. Read it with hb.streaming.load(path), or predict with `hullabaloo predict`."
         )
-    if isinstance(document, dict) and document.get("format") in OTHERS:
+    if isinstance(document, dict) and str(document.get("format")) in OTHERS:
         raise InvalidParameter(
             f"{path} is a {document['format']} file, not a saved model. Read it with {OTHERS[document['format']]}(path)."
         )
