@@ -23,7 +23,15 @@ from hullabaloo.linear_model.summary import rows_of
 from hullabaloo.noise import TestKey
 
 SOURCES = [
-    "src/hullabaloo/linear_model",
+    "src/hullabaloo/linear_model/base.py",
+    "src/hullabaloo/linear_model/bootstrap.py",
+    "src/hullabaloo/linear_model/from_moments.py",
+    "src/hullabaloo/linear_model/from_score.py",
+    "src/hullabaloo/linear_model/intervals.py",
+    "src/hullabaloo/linear_model/predictions.py",
+    "src/hullabaloo/linear_model/refit.py",
+    "src/hullabaloo/linear_model/regularisation.py",
+    "src/hullabaloo/linear_model/summary.py",
     "src/hullabaloo/solvers",
     "src/hullabaloo/curator",
     "src/hullabaloo/planning/rehearse.py",
@@ -31,7 +39,7 @@ SOURCES = [
     "src/hullabaloo/streaming/hinge.py",
 ]
 EPSILONS = (0.5, 1.0, 3.0)
-REPETITIONS, BOOTSTRAPS = 250, 60
+REPETITIONS, BOOTSTRAPS = 300, 100
 DELTA = 1e-6
 Array = np.ndarray
 

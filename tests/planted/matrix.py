@@ -11,10 +11,7 @@ from tests.planted.bug import Bug
 from tests.planted.nursery import Nursery
 
 FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "audits": ("tests/planted/test_subjects.py", "-k", "quick"),
-        "attacks on noise": ("tests/noise/test_keys.py", "tests/noise/test_gaussian.py", "-k", "not bad_public"),
-    }
+    {"audits": ("tests/planted/test_subjects.py", "-k", "quick")}
 )
 """By name: what pytest is told to run; the first failure counts."""
 
