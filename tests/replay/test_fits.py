@@ -38,8 +38,8 @@ def test_nothing_but_noisy_answers_tells_tables_apart(cell: tuple[str, str, str]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", CELLS, ids="-".join)
-def test_every_estimator_solver_and_relation(cell: tuple[str, str, str], show: Show, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cell", CELLS[::3], ids="-".join)
+def test_every_third_cell_with_every_table(cell: tuple[str, str, str], show: Show, tmp_path: Path) -> None:
     identical(show, cell, tmp_path, cases.others(cell[2]))
 
 
