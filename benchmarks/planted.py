@@ -8,11 +8,10 @@ CLEAN_RUNS = 1000
 
 
 def run() -> dict[str, Any]:
-    """Every bug against every family of detectors, and a thousand clean runs; a bug that nobody catches is raised."""
+    """Every bug against its quickest test, and a thousand clean runs; a bug that nobody catches is raised."""
     from tests.planted.bugs import BUGS
-    from tests.planted.clean import alarms
-    from tests.planted.matrix import FAMILIES, matrix
-    from tests.planted.subjects import RUNS
+    from tests.planted.clean import FITS, alarms
+    from tests.planted.matrix import matrix
 
     rows = matrix(BUGS)
     missed = [row["name"] for row in rows if not (row["caught"] and row["passes_without"])]
@@ -24,9 +23,8 @@ def run() -> dict[str, Any]:
     return {
         "planted": len(rows),
         "caught": sum(row["caught"] for row in rows),
-        "by_family": {name: sum(name in row["families"] for row in rows) for name in FAMILIES},
         "clean_runs": CLEAN_RUNS,
-        "fits_in_clean_runs": CLEAN_RUNS * RUNS,
+        "fits_in_clean_runs": CLEAN_RUNS * FITS,
         "false_alarms": len(false),
         "alarms": [list(one) for one in false],
         "bugs": rows,

@@ -5,14 +5,14 @@ from multiprocessing import get_context
 
 from tests.planted.subjects import RUNS, SUBJECTS
 
-PROCESSES = 2
+PROCESSES, FITS = 2, 10
 
 
-def audited(name: str, key: object) -> tuple[str, ...]:
+def audited(name: str, key: object, runs: int = RUNS) -> tuple[str, ...]:
     """What an audit of a subject holds against it, with noise of a given key."""
     import hullabaloo as hb
 
-    return hb.audit(SUBJECTS[name](), runs=RUNS, n=50, test_key=key).faults  # type: ignore[arg-type]
+    return hb.audit(SUBJECTS[name](), runs=runs, n=50, test_key=key).faults  # type: ignore[arg-type]
 
 
 def alarms(count: int) -> list[tuple[str, int, str]]:
@@ -26,5 +26,5 @@ def alarms(count: int) -> list[tuple[str, int, str]]:
 def _run(name: str, run: int) -> tuple[str, int, str] | None:
     from hullabaloo.noise import TestKey
 
-    said = audited(name, TestKey(bytes(32)).derive(f"clean run {run}"))
+    said = audited(name, TestKey(bytes(32)).derive(f"clean run {run}"), FITS)
     return (name, run, said[0]) if said else None
