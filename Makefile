@@ -54,7 +54,8 @@ audit: $(STAMP)
 	$(BIN)/python docs/execute.py --tables
 
 soak: $(STAMP)
-	$(BIN)/python -m benchmarks soak planted fuzz
+	$(PYTEST) -n 2 --dist worksteal -m slow
+	$(BIN)/python -m benchmarks planted fuzz
 	$(BIN)/python docs/execute.py --tables
 
 peers:

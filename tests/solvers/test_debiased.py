@@ -62,7 +62,9 @@ def test_the_estimate_is_free_of_scale_and_moves_with_its_origin() -> None:
     for a, b in ((plain.low, larger.low), (plain.high, larger.high), (plain.estimate, larger.estimate)):
         assert a == pytest.approx(b, rel=1e-9)
     origin = np.array([1.0, 2.0, 3.0])
-    moved = Debiased(Equations(gram, cross, 0.01, 0.02, 1e-4 * gram, np.eye(3), origin, origin)).intervals(np.eye(3), 2.0)
+    moved = Debiased(Equations(gram, cross, 0.01, 0.02, 1e-4 * gram, np.eye(3), origin, origin)).intervals(
+        np.eye(3), 2.0
+    )
     assert moved.low == pytest.approx(plain.low + origin, rel=1e-12)
 
 
