@@ -355,8 +355,10 @@ def test_saved_and_read_back(tmp_path: Path) -> None:
     for text, words in (
         ("{", "cannot be read"),
         ("[]", "no record of"),
-        ('{"format": "x"}', "not a record"),
-        (json.dumps({"format": found.FORMAT, "format_version": found.VERSION}), "changed or cut off"),
+        ('{"format": "x"}', "no record of"),
+        (json.dumps(found.FORMAT.head | {"format_version": 2}), "format version 2"),
+        (json.dumps(found.FORMAT.head), "changed or cut off"),
+        (json.dumps(found.to_dict() | {"asked": []}), "changed or cut off"),
     ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(InvalidParameter, match=words):

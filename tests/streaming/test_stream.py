@@ -617,7 +617,8 @@ def test_a_released_model_is_saved_and_read_again(tmp_path: Path) -> None:
     [
         (None, "no saved model"),
         ("{", "not JSON"),
-        ("{}", "not the model of a stream"),
+        ("{}", "no saved model of a stream"),
+        ('{"format": "hullabaloo model"}', r"Read it with hb\.load"),
         ('{"format": "hullabaloo stream model", "format_version": 9}', "format version 9"),
         ('{"format": "hullabaloo stream model", "format_version": 1}', "missing or malformed"),
     ],

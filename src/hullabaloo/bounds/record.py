@@ -1,8 +1,6 @@
 """What private bounds are once they are bought: numbers, a domain made of them, and what they cost."""
 
 import html
-import json
-import os
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,8 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 from hullabaloo.data import BoundedTarget, Domain, Numeric
+from hullabaloo.data.documents import Format
 from hullabaloo.data.toml_text import domain_text
-from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter
+from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement
 
 
@@ -42,8 +41,9 @@ class PrivateBounds:
     largest_error: float
     statement: PrivacyStatement
 
-    FORMAT: ClassVar[str] = "hullabaloo private bounds"
-    VERSION: ClassVar[int] = 1
+    FORMAT: ClassVar[Format] = Format(
+        "hullabaloo private bounds", "record of private bounds", "PrivateBounds.save(path)"
+    )
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
@@ -160,8 +160,7 @@ class PrivateBounds:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
         return {
-            "format": self.FORMAT,
-            "format_version": self.VERSION,
+            **self.FORMAT.head,
             "outer": self.outer.to_dict(),
             "bounds": {name: [low, high] for name, low, high in self.found},
             "asked": list(self.asked),
@@ -176,11 +175,7 @@ class PrivateBounds:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote."""
-        if data.get("format") != cls.FORMAT or data.get("format_version") != cls.VERSION:
-            raise InvalidParameter(
-                f"This is not a record of private bounds that this version reads (format {data.get('format')!r}, version "
-                f"{data.get('format_version')!r}). Pass what PrivateBounds.to_dict gave, or read a file with PrivateBounds.load."
-            )
+        cls.FORMAT.check(data)
         return cls(
             outer=Domain.from_dict(data["outer"]),
             found=tuple((str(name), float(low), float(high)) for name, (low, high) in data["bounds"].items()),
@@ -195,34 +190,12 @@ class PrivateBounds:
 
     def save(self, path: str | Path) -> None:
         """Write them as JSON; a reader sees the old file or the new one."""
-        place = Path(path)
-        temporary = place.with_name(place.name + f".{os.getpid()}.tmp")
-        try:
-            temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
-            temporary.replace(place)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise type(error)(error.errno, error.strerror, str(place)) from None  # the file that was asked for
+        self.FORMAT.write(self.to_dict(), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
-        try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InvalidParameter(
-                f"{path} cannot be read as private bounds ({type(error).__name__}). Check the path."
-            ) from error
-        if not isinstance(found, dict):
-            raise InvalidParameter(f"{path} is JSON, but no record of private bounds. Check the path.")
-        try:
-            return cls.from_dict(found)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, HullabalooError):
-                raise
-            raise InvalidParameter(
-                f"{path} was changed or cut off after it was written; restore the original file."
-            ) from error
+        return cls.FORMAT.read(path, cls.from_dict)
 
 
 def narrowed(name: str, declared: Numeric, low: float, high: float) -> Numeric:

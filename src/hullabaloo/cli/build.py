@@ -213,5 +213,5 @@ def model(path: Path) -> Any:
     document = None
     with suppress(ValueError, OSError):
         document = json.loads(path.read_text(encoding="utf-8"))
-    streamed = isinstance(document, dict) and document.get("format") == FORMAT
+    streamed = isinstance(document, dict) and document.get("format") == FORMAT.name
     return streaming.load(path) if streamed else linear_model.load(path)

@@ -1,7 +1,5 @@
 """Saved models: versioned JSON that holds parameters, the release and its statement, and never a record."""
 
-import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +7,8 @@ import numpy as np
 
 from hullabaloo._version import __version__
 from hullabaloo.data import Domain
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.data.documents import Format
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.structure_files import (
     penalty_in_file,
     set_in_file,
@@ -24,14 +23,7 @@ from hullabaloo.release import Release
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
-FORMAT = "hullabaloo model"
-OF_A_STREAM = "hullabaloo stream model"
-OTHERS = {
-    "hullabaloo evaluation": "hb.Evaluation.load",
-    "hullabaloo private bounds": "hb.PrivateBounds.load",
-    "hullabaloo privacy card": "hb.report.card_from_json",
-}
-FORMAT_VERSION = 1
+FORMAT = Format("hullabaloo model", "saved model", "model.save(path)")
 _COMMON = {
     "budget", "domain", "constraint", "penalty", "solver", "neighbours", "fit_intercept", "ledger", "dataset", "calibration",
     "test_key",
@@ -44,8 +36,7 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
     assert model.domain is not None
     assert model.budget is not None
     document: dict[str, Any] = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        **FORMAT.head,
         "library_version": __version__,
         "estimator": type(model).__name__,
         "parameters": {
@@ -68,13 +59,7 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
         },
         "release": model.release_.to_dict(),
     }
-    temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
-    try:
-        temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
+    FORMAT.write(document, path)
 
 
 def _own(model: "PrivateLinearModel") -> dict[str, Any]:
@@ -90,54 +75,20 @@ def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel"
     from hullabaloo import linear_model
     from hullabaloo.linear_model.base import PrivateLinearModel
 
-    path = Path(path)
-    document = _read(path)
     kinds = {name: getattr(linear_model, name) for name in linear_model.ESTIMATORS}
-    kind = kinds.get(str(document.get("estimator")))
-    if kind is None or (expected not in (None, PrivateLinearModel) and kind is not expected):
-        wanted = (
-            "a known estimator" if expected in (None, PrivateLinearModel) else f"a {getattr(expected, '__name__', '')}"
-        )
+
+    def build(document: dict[str, Any]) -> PrivateLinearModel:
+        kind = kinds.get(str(document.get("estimator")))
+        if kind is not None and expected in (None, PrivateLinearModel, kind):
+            return _build(kind, document)
+        known = expected in (None, PrivateLinearModel)
+        wanted = "a known estimator" if known else f"a {getattr(expected, '__name__', '')}"
         raise InvalidParameter(
             f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with "
             "hb.load(path), which gives the class that wrote it."
         )
-    try:
-        return _build(kind, document)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, HullabalooError):
-            raise
-        raise InvalidParameter(
-            f"{path} says it is a {FORMAT} file, but an entry is missing or malformed ({error}). It was changed or cut "
-            "off after it was written; restore the original file."
-        ) from error
 
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidParameter(
-            f"There is no saved model at {path}. Check the path, or save one with model.save(path)."
-        ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
-        raise InvalidParameter(f"{path} cannot be read as a saved model (it is not JSON: {error}).") from error
-    if isinstance(document, dict) and document.get("format") == OF_A_STREAM:
-        raise InvalidParameter(
-            f"{path} is the model of a stream. Read it with hb.streaming.load(path), or predict with `hullabaloo predict`."
-        )
-    if isinstance(document, dict) and str(document.get("format")) in OTHERS:
-        raise InvalidParameter(
-            f"{path} is a {document['format']} file, not a saved model. Read it with {OTHERS[document['format']]}(path)."
-        )
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InvalidParameter(f"{path} is JSON but not a saved model of Hullabaloo; model.save(path) writes one.")
-    if document.get("format_version") != FORMAT_VERSION:
-        raise InvalidParameter(
-            f"{path} has format version {document.get('format_version')!r}, and this library reads version "
-            f"{FORMAT_VERSION}. Use the library version that wrote it ({document.get('library_version')!r}) or a newer one."
-        )
-    return document
+    return FORMAT.read(path, build)
 
 
 def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":

@@ -1,22 +1,19 @@
 """What a private evaluation gives: numbers with intervals, the statement that belongs to them, and no records."""
 
 import html
-import json
 import math
-import os
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.data.documents import Format
 from hullabaloo.model_selection.calibration import Bin
 from hullabaloo.model_selection.fraction import Measured
 from hullabaloo.release import PrivacyStatement
 
-FORMAT = "hullabaloo evaluation"
-FORMAT_VERSION = 1
+FORMAT = Format("hullabaloo evaluation", "evaluation", "Evaluation.save(path)")
 
 
 @final
@@ -113,8 +110,7 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
         return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            **FORMAT.head,
             "model": self.model,
             "values": {name: one.to_dict() for name, one in self.values.items()},
             "calibration": [row.to_dict() for row in self.calibration],
@@ -130,11 +126,7 @@ class Evaluation:
         Raises:
             InvalidParameter: it is no evaluation, or of another version.
         """
-        if data.get("format") != FORMAT or data.get("format_version") != FORMAT_VERSION:
-            raise InvalidParameter(
-                f"This is no evaluation that this library reads: it says it is {data.get('format')!r}, version "
-                f"{data.get('format_version')!r}, and {FORMAT!r}, version {FORMAT_VERSION}, is read. Check the path, or use the version that wrote it."
-            )
+        FORMAT.check(data)
         return cls(
             model=str(data["model"]),
             values={name: Measured.from_dict(one) for name, one in data["values"].items()},
@@ -146,14 +138,7 @@ class Evaluation:
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON, atomically: numbers, intervals and the statement, no records."""
-        path = Path(path)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-            temporary.replace(path)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
+        FORMAT.write(self.to_dict(), path)
 
     @classmethod
     def load(cls, path: str | Path) -> "Evaluation":
@@ -162,22 +147,7 @@ class Evaluation:
         Raises:
             InvalidParameter: the file is missing, damaged, or something else.
         """
-        try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InvalidParameter(
-                f"{path} cannot be read as an evaluation ({type(error).__name__}). Check the path."
-            ) from error
-        if not isinstance(found, dict):
-            raise InvalidParameter(f"{path} is JSON, but no evaluation. Check the path.")
-        try:
-            return cls.from_dict(found)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, HullabalooError):
-                raise
-            raise InvalidParameter(
-                f"{path} was changed or cut off after it was written; restore the original file."
-            ) from error
+        return FORMAT.read(path, cls.from_dict)
 
 
 def _number(value: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.privacy import compose, epsilon_of, event_from_dict
 from hullabaloo.release import NOT_PRIVATE, PrivacyStatement
@@ -34,7 +34,7 @@ def entry_from_json(path: str | Path) -> Any:
     from hullabaloo.bounds import PrivateBounds
     from hullabaloo.model_selection.evaluated import FORMAT, Evaluation
 
-    kinds: dict[str, Any] = {PrivateBounds.FORMAT: PrivateBounds, FORMAT: Evaluation}
+    kinds: dict[str, Any] = {PrivateBounds.FORMAT.name: PrivateBounds, FORMAT.name: Evaluation}
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -44,14 +44,7 @@ def entry_from_json(path: str | Path) -> Any:
         raise InvalidParameter(
             f"{path} is JSON, but nothing that can stand on a card beside a model. Pass what PrivateBounds.save or Evaluation.save wrote."
         )
-    try:
-        return kind.from_dict(found)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, HullabalooError):
-            raise
-        raise InvalidParameter(
-            f"{path} was changed or cut off after it was written; restore the original file."
-        ) from error
+    return kind.load(path)
 
 
 def section(statement: PrivacyStatement, entries: Iterable[Entry]) -> Document | None:

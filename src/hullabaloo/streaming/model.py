@@ -1,8 +1,6 @@
 """What a stream has released so far, frozen: predictions, statement and position, and no records."""
 
 import html
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -14,13 +12,13 @@ import numpy.typing as npt
 
 from hullabaloo._version import __version__
 from hullabaloo.data import Domain, Encoding
+from hullabaloo.data.documents import Format
 from hullabaloo.data.targets import BoundedTarget
-from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
+from hullabaloo.errors import NotReleased
 from hullabaloo.fit import Task, check, problem_of
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.predictions import predict_interval
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.linear_model.saved import OF_A_STREAM
 from hullabaloo.linear_model.structure_files import penalty_in_file, set_in_file, shape_to_dict
 from hullabaloo.linear_model.summary import Summary, summarise
 from hullabaloo.losses import AnyLoss, Squared
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
-FORMAT = OF_A_STREAM
-FORMAT_VERSION = 1
+FORMAT = Format("hullabaloo stream model", "saved model of a stream", "stream.model_at().save(path)")
 
 
 @final
@@ -198,8 +195,7 @@ class StreamModel:
         """Everything as JSON-ready values."""
         encoding = self.encoding_
         return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            **FORMAT.head,
             "library_version": __version__,
             "estimator": self.estimator,
             "domain": self.domain.to_dict(),
@@ -237,14 +233,7 @@ class StreamModel:
 
     def save(self, path: str | Path) -> None:
         """Write the model as versioned JSON, atomically: released numbers and declarations, no records."""
-        path = Path(path)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-            temporary.replace(path)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise type(error)(error.errno, error.strerror, str(path)) from None  # the file that was asked for
+        FORMAT.write(self.to_dict(), path)
 
     @classmethod
     def load(cls, path: str | Path) -> "StreamModel":
@@ -253,34 +242,7 @@ class StreamModel:
         Raises:
             InvalidParameter: there is no such file, or it is none that `save` wrote, or of another version.
         """
-        path = Path(path)
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InvalidParameter(
-                f"There is no saved model at {path}. Check the path, or save one with stream.model_at().save(path)."
-            ) from None
-        except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
-            raise InvalidParameter(f"{path} cannot be read as a saved model (it is not JSON: {error}).") from error
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InvalidParameter(
-                f"{path} is JSON but not the model of a stream; stream.model_at().save(path) writes one. Other models of "
-                "Hullabaloo are read by hb.load(path)."
-            )
-        if data.get("format_version") != FORMAT_VERSION:
-            raise InvalidParameter(
-                f"{path} has format version {data.get('format_version')!r}, and this library reads version {FORMAT_VERSION}. Use "
-                f"the library version that wrote it ({data.get('library_version')!r}) or a newer one."
-            )
-        try:
-            return cls.from_dict(data)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            if isinstance(error, HullabalooError):
-                raise
-            raise InvalidParameter(
-                f"{path} says it is a {FORMAT} file, but an entry is missing or malformed ({error}). It was changed or cut off "
-                "after it was written; restore the original file."
-            ) from error
+        return FORMAT.read(path, cls.from_dict)
 
 
 def load(path: str | Path) -> StreamModel:

@@ -1,0 +1,98 @@
+"""Documents: what was released, as versioned JSON files that hold no record."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+from hullabaloo.errors import HullabalooError, InvalidParameter
+
+T = TypeVar("T")
+
+READERS = {
+    "hullabaloo model": "hb.load",
+    "hullabaloo stream model": "hb.streaming.load",
+    "hullabaloo evaluation": "hb.Evaluation.load",
+    "hullabaloo private bounds": "hb.PrivateBounds.load",
+    "hullabaloo privacy card": "hb.report.card_from_json",
+}
+"""Every kind of document, and what reads it."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One kind of document.
+
+    Attributes:
+        name: by which files of it say what they are, one of `READERS`.
+        noun: what one is, in a sentence after "no".
+        writer: the call that writes one.
+        version: of its layout; no other is read.
+    """
+
+    name: str
+    noun: str
+    writer: str
+    version: int = 1
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The entries that such a document begins with."""
+        return {"format": self.name, "format_version": self.version}
+
+    def write(self, data: Mapping[str, Any], path: str | Path) -> None:
+        """Write atomically: a reader sees the old file or the new one. An OSError names the file that was asked for."""
+        place = Path(path)
+        temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            temporary.replace(place)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise type(error)(error.errno, error.strerror, str(place)) from None
+
+    def read(self, path: str | Path, make: Callable[[dict[str, Any]], T]) -> T:
+        """What `make` makes of the document in a file.
+
+        Raises:
+            InvalidParameter: there is no such file, or it is no such document, of another version, or damaged.
+        """
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InvalidParameter(
+                f"There is no {self.noun} at {path}. Check the path; {self.writer} writes one."
+            ) from None
+        except (OSError, ValueError, RecursionError) as error:
+            why = error.strerror if isinstance(error, OSError) else f"it is not JSON: {error}"
+            raise InvalidParameter(
+                f"{path} cannot be read, so it is no {self.noun} ({why}). Check the path."
+            ) from error
+        self.check(found, str(path))
+        try:
+            return make(found)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            if isinstance(error, HullabalooError):
+                raise
+            raise InvalidParameter(
+                f"{path} says it is a {self.name} file, but an entry is missing or malformed ({error}). It was changed or cut off "
+                "after it was written; restore the original file."
+            ) from error
+
+    def check(self, data: Any, where: str = "This") -> None:
+        """Refuse what is another thing, or of another version, and say what reads it; `where` it was found begins the sentence."""
+        name = data.get("format") if isinstance(data, Mapping) else None
+        if name != self.name:
+            reader = READERS.get(str(name))
+            if reader is not None:
+                raise InvalidParameter(f"{where} is a {name} file, no {self.noun}. Read it with {reader}(path).")
+            raise InvalidParameter(f"{where} is JSON, but no {self.noun}; {self.writer} writes one. Check the path.")
+        if data.get("format_version") != self.version:
+            wrote = data.get("library_version")
+            raise InvalidParameter(
+                f"{where} has format version {data.get('format_version')!r}, and this library reads version {self.version}. Use the "
+                f"library version that wrote it{'' if wrote is None else f' ({wrote})'}, or a newer one."
+            )
