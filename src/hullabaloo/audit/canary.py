@@ -7,7 +7,7 @@ is not that of the audit (`audit.py`).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, final
 
@@ -20,6 +20,9 @@ from hullabaloo.data.targets import ClassTarget
 from hullabaloo.privacy import Neighbours
 
 Cells = npt.NDArray[np.object_]
+CROWD, EXPECTED = 1000, 16
+"""Records beside a canary that may be absent, and the nominal number of them: as many as a sum holds, which drive the model far from it in a
+few steps."""
 
 
 @final
@@ -55,6 +58,7 @@ class Canary:
         own = f"{self.first.words} " + (f"replaced by {self.second.words}" if self.second else "present or absent")
         copies = "" if self.domain.unit is None else f", {self._copies} records of one {self.domain.unit}"
         others = f", beside {len(self.around)} of {self.around[0].words}" if self.around else ""
+        others += f", where {self.domain.records} records are expected" if len(self.around) >= CROWD else ""
         return own + copies + others
 
     @property
@@ -81,15 +85,17 @@ class Canary:
             made["unit"] = names
         return made
 
-    def around_by(self, records: Sequence[Record]) -> "Canary":
+    def around_by(self, records: Sequence[Record], nominal: int | None = None) -> "Canary":
         """The same canary in other surroundings."""
-        return made(self.domain, self.first, self.second, records)
+        return made(self.domain, self.first, self.second, records, nominal)
 
 
-def made(domain: Domain, first: Record, second: Record | None, around: Sequence[Record] = ()) -> Canary:
-    """A canary, with the nominal number of records that the domain must declare."""
+def made(
+    domain: Domain, first: Record, second: Record | None, around: Sequence[Record] = (), nominal: int | None = None
+) -> Canary:
+    """A canary, with the nominal number of records that the domain must declare: how many there are, or another that is said."""
     kept = domain.records_per_unit + len(around)
-    declared = Domain.from_dict({**domain.to_dict(), "records": max(1, kept)})
+    declared = Domain.from_dict({**domain.to_dict(), "records": nominal or max(1, kept)})
     return Canary(declared, first, second, tuple(around))
 
 
@@ -106,12 +112,14 @@ def pairs(domain: Domain, neighbours: Neighbours, width: int) -> Iterator[Canary
 
 
 def surroundings(canary: Canary, width: int) -> Iterator[Canary]:
-    """The canary among others: like it, its opposite, or in the middle of the ranges."""
+    """The canary among others: like it, its opposite, or in the middle of the ranges; last, a crowd that is against it."""
     opposite = canary.second or _opposite(canary, width)
     middle = Record(_middle(canary.domain, width), canary.first.targets, "the middle")
     for other in (canary.first, opposite, middle):
         for count in (1, 8, 64):
-            yield canary.around_by([replace(other, words=f"{other.words}")] * count)
+            yield canary.around_by([other] * count)
+    if canary.second is None:
+        yield canary.around_by([opposite] * CROWD, EXPECTED * canary.domain.records_per_unit)
 
 
 def _opposite(canary: Canary, width: int) -> Record:

@@ -1,8 +1,8 @@
 """The transcript of a fit: every question that a solver asks, and what its answer tells about which of two tables was asked.
 
 Nothing here knows a solver. A curator is wrapped: what the solver asks is asked of the real one, and of curators of *both* tables
-that answer the same quote almost without noise (the library's own code and rounding, at as little noise as the lattice holds,
-below 1e-6 of the real). An answer is a public linear map of independent Gaussian coordinates, one line for each method of
+that answer the same quote without noise, or almost (the library's own code and rounding, at as little noise as the lattice holds,
+below 1e-6 of the real: `quiet.py`). An answer is a public linear map of independent Gaussian coordinates, one line for each method of
 the curator below; so the likelihood of the whole transcript is known under either table, however questions depend on answers.
 """
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hullabaloo.audit import heard
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.laws import PerturbedLaw
+from hullabaloo.audit.quiet import quiet
 from hullabaloo.curator import Curator
 from hullabaloo.curator.choice import Choice, exact_scores
 from hullabaloo.curator.columns import chosen_columns
@@ -39,33 +40,15 @@ from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data import Rows
-from hullabaloo.errors import CalibrationError
 from hullabaloo.geometry.separable import SeparableForm
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
 
 QUIET = TestKey(bytes(32)).derive("near-noiseless")
-MARGIN = 4
 FAR = 20.0
 """Two near-noiseless answers are never further from the difference of the exact ones, in units of their noise (p < 1e-40)."""
-_ALWAYS = 1 << 60
 View = tuple[str, Any]
 R = TypeVar("R")
-
-
-def quiet(query: Any) -> Any:
-    """The same question, for as many answers as are asked, at as little noise as its lattice can hold, and `MARGIN` octaves more.
-
-    A library whose noise is smaller than it states, which is to be caught, must still be able to answer.
-    """
-    price = "mu" if hasattr(query, "mu") else "epsilon"
-    for octaves in range(34, MARGIN, -1):
-        try:
-            replace(query, **{price: math.ldexp(getattr(query, price), octaves)}).event  # noqa: B018  # refuses a coarse lattice
-        except CalibrationError:
-            continue
-        return replace(query, count=_ALWAYS, **{price: math.ldexp(getattr(query, price), octaves - MARGIN)})
-    return replace(query, count=_ALWAYS)
 
 
 @final
@@ -104,14 +87,11 @@ class Stage:
             found = [getattr(one, name)(argument) for one in found]
         return found
 
-    def exact(self, query: Query, ask: Callable[..., R], views: Sequence[View], given: Any, view: Any) -> list[R]:
-        """What both tables answer, almost exactly; once for all where nothing was said of where to look."""
-        if id(query) in self._known and not (given or view or views):
-            return self._known[id(query)]
-        found = [ask(one, *given, **view) for one in self.curators(query, views)]
-        if not (given or view or views):
-            self._known[id(query)] = found
-        return found
+    def known(self, query: Query, ask: Callable[..., R]) -> list[R]:
+        """What both tables answer, almost exactly, to a question that does not say where to look: once for all."""
+        if id(query) not in self._known:
+            self._known[id(query)] = [ask(one) for one in self.curators(query, ())]
+        return self._known[id(query)]
 
     def noise(self, query: Any) -> tuple[float, float]:
         """The stated size of one coordinate's noise; and what the event allows one answer, and what near-noiseless answers may add."""
@@ -132,6 +112,7 @@ class Listener:
     ) -> None:
         self._stage, self._truth, self._curator, self._views = stage, truth, curator, views
         self._asked, self.log = asked, log
+        self._both: dict[int, list[Any]] = {}
 
     # ---- views -------------------------------------------------------------------------------------------------------
 
@@ -211,7 +192,7 @@ class Listener:
         about: dict[str, Any] = {"clips": clips, "steps": steps, "form": form}
         query = self._quote(PartialQuery, len(order))
         found = self._curator.descend(theta, order=order, **about)
-        curators, point, exact = self._stage.curators(query, self._views), theta.copy(), np.empty((2, len(order)))
+        curators, point, exact = self._curators(query), theta.copy(), np.empty((2, len(order)))
         for k, j in enumerate(order.tolist()):
             for which in (0, 1):
                 exact[which, k] = curators[which].descend(point, order=order[k : k + 1], **about).partials[0]
@@ -291,11 +272,17 @@ class Listener:
         def coordinates(one: Any) -> Array:
             return np.asarray(white(query, one), dtype=np.float64).ravel() / size
 
-        pair = self._stage.exact(query, ask, self._views, given, view)
+        nowhere = not (given or view or self._views)
+        pair = self._stage.known(query, ask) if nowhere else [ask(one, *given, **view) for one in self._curators(query)]
         exact = coordinates(pair[0]), coordinates(pair[1])
         about = (query.name, allowed, coordinates(answer), exact, self._truth)
         self.log.append(law(*about) if law else heard.gaussian(*about, each=False))
         return answer
+
+    def _curators(self, query: Query) -> list[Any]:
+        if id(query) not in self._both:
+            self._both[id(query)] = self._stage.curators(query, self._views)
+        return self._both[id(query)]
 
     def _chosen(self, query: Choice, found: int, theta: Array, excluded: Any = None, within: Any = None) -> int:
         scores = [exact_scores(self._rows(rows), query, theta, within) for rows in self._stage.tables]
