@@ -45,6 +45,11 @@ class Terms:
             )
 
     @property
+    def _asked(self) -> str:
+        """Who asks, in a sentence: an estimator's name alone is a fit of it."""
+        return f"a fit of {self.what}" if self.what[:1].isupper() else self.what.replace("_", " ")
+
+    @property
     def unit(self) -> str:
         """What a table may differ in: "record", or the name of the column whose records belong together."""
         return self.domain.unit or "record"
@@ -63,7 +68,9 @@ class Terms:
         if self.count_is_public:
             count = rows if rows is not None else self.domain.records
             if count is None:
-                raise InvalidParameter("The number of records is needed to plan a fit; pass n=… or declare records=….")
+                raise InvalidParameter(
+                    f"The number of records is needed for {self._asked}; pass n=… or declare records=…."
+                )
         else:
             count = self.domain.records
             if count is None:
@@ -78,7 +85,9 @@ class Terms:
                     f"for the {count} that the domain declares. Leave n out, or declare records={rows}."
                 )
         if count < 1:
-            raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")
+            raise InvalidParameter(
+                f"At least one record is needed for {self._asked}: found 0 sample(s). Pass a table that has rows."
+            )
         return int(count)
 
     def allowance(self, calibration: Calibration = Calibration.EXACT) -> Allowance:

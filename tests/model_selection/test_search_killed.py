@@ -1,6 +1,7 @@
 """Killed at random instants a search is paid for once, and never draws a second answer where a first one counts."""
 
 import json
+import math
 import os
 import random
 import signal
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.errors import BudgetExhausted, StateError
+from hullabaloo.curator.lottery import Lottery
+from hullabaloo.errors import BudgetExhausted, InvalidParameter, StateError
 from hullabaloo.model_selection.searching import Progress
 from hullabaloo.noise import TestKey
 from hullabaloo.streaming import new_key_file
@@ -72,7 +74,7 @@ def child(folder: Path, kill_after: float | None, **more: Any) -> int:
 
 
 def saved(folder: Path, key_file: Path | None = None) -> Progress | None:
-    file = StateFile(folder / "search.state", key_file)
+    file = StateFile(folder / "search.state", key_file, "search")
     try:
         found = file.open()
         return None if found is None or found.snapshot is None else Progress.restored(found.snapshot)
@@ -168,7 +170,8 @@ def test_the_state_is_private_and_belongs_to_one_search(tmp_path):
     assert not ledger.charges("clinic")
 
 
-def test_a_run_that_fails_leaves_the_charge_and_the_state(tmp_path, monkeypatch):
+@pytest.mark.parametrize("failure", [MemoryError("Unable to allocate 2000 rows"), KeyboardInterrupt()], ids=repr)
+def test_a_run_that_the_machine_cuts_short_is_drawn_again_under_the_same_charge(tmp_path, monkeypatch, failure):
     from hullabaloo.model_selection import searching
 
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
@@ -178,17 +181,119 @@ def test_a_run_that_fails_leaves_the_charge_and_the_state(tmp_path, monkeypatch)
     def failing(*given: Any) -> float:
         calls.append(1)
         if len(calls) == 1:
-            raise MemoryError("Unable to allocate 2000 rows")
+            raise failure
         return real(*given)
 
     monkeypatch.setattr(searching, "score_of", failing)
     terms = {"ledger": ledger, "dataset": "clinic"}
-    with pytest.raises(MemoryError, match="A charge that was made stays") as error:
+    with pytest.raises(type(failure)) as error:
         search(tmp_path, **terms).fit(X, Y)
     assert "2000" not in str(error.value)
+    assert isinstance(failure, KeyboardInterrupt) or "A charge that was made stays" in str(error.value)
     now = saved(tmp_path)
     assert now is not None
+    assert now.secret
     assert (now.done, now.best) == (0, None)
     monkeypatch.undo()
     assert child(tmp_path, 0.0, **terms) in {0, -9}
     assert len(ledger.charges("clinic")) == 1
+    # Under a test key the draws of the run that was cut short are the same again.
+    key = TestKey(bytes(32))
+    keyed = {"state": tmp_path / "keyed.state", "test_key": key}
+    whole = search(tmp_path, state=None, test_key=key).fit(X, Y)
+    calls.clear()
+    monkeypatch.setattr(searching, "score_of", failing)
+    with pytest.raises(type(failure)):
+        search(tmp_path, **keyed).fit(X, Y)
+    assert told(search(tmp_path, **keyed).fit(X, Y)) == told(whole)
+
+
+@pytest.mark.parametrize(
+    "failure", [ZeroDivisionError(), InvalidParameter("a callable"), OSError("its file")], ids=repr
+)
+def test_a_run_that_fails_ends_the_search(tmp_path, monkeypatch, failure):
+    """Run again it would be drawn again after its failure was seen, which is more than the best of K runs."""
+    from hullabaloo.model_selection import searching
+
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("clinic", BUDGET)
+    terms = {"ledger": ledger, "dataset": "clinic"}
+    real, calls = searching.score_of, []
+
+    def failing(*given: Any) -> float:
+        calls.append(1)
+        if len(calls) == 3:
+            raise failure
+        return real(*given)
+
+    monkeypatch.setattr(searching, "score_of", failing)
+    monkeypatch.setattr(Lottery, "runs", lambda *_: 9)
+    with pytest.raises(type(failure)) as error:
+        search(tmp_path, **terms).fit(X, Y)
+    assert isinstance(failure, OSError) or "The search has ended with this" in error.value.__notes__[0]
+    ended = saved(tmp_path)
+    assert ended is not None
+    assert (ended.runs, ended.secret, ended.done, ended.best) == (
+        0,
+        b"",
+        0,
+        None,
+    )  # not even the runs that did not fail
+    monkeypatch.undo()
+    for _ in range(2):
+        with pytest.raises(StateError, match="has ended without a release"):
+            search(tmp_path, **terms).fit(X, Y)
+    assert (len(calls), len(ledger.charges("clinic"))) == (3, 1)
+
+
+def test_a_set_function_that_fails_ends_the_search(tmp_path, monkeypatch):
+    from hullabaloo.model_selection import searching
+
+    broken = False
+
+    def root(columns: frozenset[int]) -> float:
+        return math.nan if broken else len(columns) ** 0.5
+
+    model = hb.StructuredSparseRegression(
+        domain=hb.Domain(features={name: hb.Numeric(-1, 1, indicator=False) for name in NAMES}, target=(-1, 1)),
+        structure=hb.CustomSetFunction(root, 3), solver="gradient", fit_intercept=False,
+    )  # fmt: skip
+    made = hb.PrivateSearchCV(model, {"radius": [0.5, 1.0]}, budget=BUDGET, state=tmp_path / "search.state")
+    real = searching.held_out
+
+    def read(*given: Any) -> np.ndarray:
+        nonlocal broken
+        broken = True  # once everything is planned
+        return real(*given)
+
+    monkeypatch.setattr(searching, "held_out", read)
+    with pytest.raises(InvalidParameter, match=r"The set function gave nan.*a charge that was made stays"):
+        made.fit(X[:300], Y[:300])
+    broken = False
+    with pytest.raises(StateError, match="callable of yours"):
+        made.fit(X[:300], Y[:300])
+
+
+def test_a_search_is_refused_in_words_of_its_own(tmp_path):
+    small: dict[str, Any] = {"expected_candidates": 2}
+    search(tmp_path, **small).fit(X, Y)
+    path = tmp_path / "search.state"
+    assert path.read_bytes().startswith(b"Hullabaloo search state - PRIVATE DATA: the best run so far")
+    with pytest.raises(StateError, match=r"belongs to another search: .*to begin a new search"):
+        search(tmp_path, **{**small, "holdout": 0.5}).fit(X, Y)
+    file = StateFile(path, kind="search")
+    file.open()
+    try:
+        with pytest.raises(StateError, match="in use by another search"):
+            search(tmp_path, **small).fit(X, Y)
+    finally:
+        file.close()
+    domain = hb.Domain(features=dict.fromkeys(NAMES, (-1, 1)), target=(-1, 1))
+    stream = hb.streaming.IncrementalRegression(budget=BUDGET, domain=domain, horizon=10, every=5, state=path)
+    with pytest.raises(StateError, match="not the state of a stream"):
+        stream.partial_fit(X[:5], Y[:5])
+    path.write_bytes(b"something else\n")
+    with pytest.raises(StateError, match=r"not the state of a search.*begin a new search"):
+        search(tmp_path, **small).fit(X, Y)
+    with pytest.raises(InvalidParameter, match="At least one record is needed for search of Ridge"):
+        search(tmp_path, **small).fit(X[:0], Y[:0])

@@ -22,7 +22,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.streaming.journal import Journal
-from hullabaloo.terms import Terms
+from hullabaloo.terms import Terms, machine_failures
 
 SHAPES = ("geometric", "logarithmic", "poisson")
 
@@ -58,7 +58,8 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         ledger, dataset: where the one charge is made.
         state: a private file in which a search survives being killed, and goes on under the same charge. It holds K and the best run so far:
             guard it like the records. Once the search has ended only the release is left in it; fitted again with such a file, the search
-            gives the same release again, at no cost.
+            gives the same release again, at no cost. A run in which a callable of yours fails (a set function, a solver) ends the search without
+            a release, and its charge is spent: tried again, it would tell more than was paid for.
         key_file: 32 bytes that seal the state file.
         test_key: deterministic noise for tests; the release is marked *not private*.
 
@@ -113,7 +114,7 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         Raises:
             InvalidParameter: an argument, a candidate or the table's declared schema does not fit; nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
-            StateError: the state file is in use, damaged, or another search's.
+            StateError: the state file is in use, damaged, another search's, or that of a search in which a run failed.
         """
         source = open_table(X)
         models, terms = self._opened()
@@ -129,11 +130,8 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         journal, charge, found = self._begin(plan)
         try:
             keep = (lambda _: None) if journal is None else (lambda now: journal.commit(now.snapshot, 0))
-            number, score, release = search(plan, source, y, sample_weight, found, keep)
-        except MemoryError:  # NumPy's own words hold the number of rows
-            raise MemoryError(
-                "The machine has not enough memory for this search. A charge that was made stays."
-            ) from None
+            with machine_failures():
+                number, score, release = search(plan, source, y, sample_weight, found, keep)
         finally:
             if journal is not None:
                 journal.close()
@@ -312,5 +310,6 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
             ledger=terms.ledger,
             dataset=terms.dataset,
             charge=charge,
+            kind="search",
         )
         return journal, journal.charge, None if snapshot is None else Progress.restored(snapshot)

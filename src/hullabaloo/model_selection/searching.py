@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from hullabaloo.data import Domain, Encoding, Rows
-from hullabaloo.errors import BudgetError, CalibrationError, HullabalooError, InvalidParameter
+from hullabaloo.errors import BudgetError, CalibrationError, HullabalooError, InvalidParameter, StateError
 from hullabaloo.fit import Prepared, answer, prepare
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.model_selection.hinge import lottery, score_noise, score_of, score_quote
@@ -105,6 +105,15 @@ class SearchPlan:
         return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
 
 
+ENDED = (
+    "The search has ended with this: that a run failed is what its charge has paid for, so that it gives no release, and is not gone on with from "
+    "its state file."
+)
+FAILED = (
+    "This search has ended without a release: a run of it failed, in a callable of yours or in a solver. That it failed is what its charge has "
+    "paid for; run again it would show more than was paid for. Nothing was read. Correct the callable, and search again with a new state file: "
+    "that is another charge."
+)
 GAUSSIAN = " Every run of a search has a budget in Gaussian differential privacy, however that of the whole is stated: take this candidate out."
 
 
@@ -190,7 +199,7 @@ class Progress:
         runs: K; 0 once it has ended.
         secret: decides who is held out; empty once it has ended.
         done: runs that have ended.
-        best: candidate, score (larger is better) and release of the best of them.
+        best: candidate, score (larger is better) and release of the best of them; None of a search that a failed run has ended.
     """
 
     runs: int
@@ -227,9 +236,19 @@ def search(
 ) -> tuple[int, float, Release]:
     """Run a search that has been charged, from where it stands, to its end: number, score and release of the best.
 
-    `keep` makes a state durable before anything goes on from it: K and the parts before the first run, then every run that has ended. A run
-    whose end was kept is never run again; one that was not has shown nothing.
+    `keep` makes a state durable before anything goes on from it: K and the parts before the first run, then every run that has ended.
+
+    **Guarantee.** Claim: what leaves, an error and its words included, is at most the best of K runs, whichever runs are cut short or raise.
+    Proof: a run whose end was kept is never run again. One that the machine cuts short (killed, interrupted, out of memory, a state file
+    that cannot be written) has shown nothing, and whether a machine fails is no function of its draws: drawn again it has the same law.
+    One that raises anything else (a callable of the user's that fails, where is a function of noisy answers) is not drawn again: the search
+    has ended. That is the best of K runs when a failure counts as the best score, with its words as that run's release; of several the first.
+
+    Raises:
+        StateError: the search has ended in such a failure before.
     """
+    if found is not None and not found.runs and found.best is None:
+        raise StateError(FAILED)
     key = plan.terms.key
     lots = lottery(key)
     count, alone = len(plan.contenders), math.isinf(plan.mu)
@@ -251,8 +270,14 @@ def search(
             records[reads] = part(rows, ~held), part(rows, held)
         train, rest = records[reads]
         keyed = [None if key is None else key.derive(f"{what}/{run}") for what in ("fit", "score")]
-        release = answer(replace(one.fit, task=replace(one.fit.task, key=keyed[0])), train, None)
-        score = score_of(one.yardstick, one.quote, release.theta, rest, keyed[1])
+        try:
+            release = answer(replace(one.fit, task=replace(one.fit.task, key=keyed[0])), train, None)
+            score = score_of(one.yardstick, one.quote, release.theta, rest, keyed[1])
+        except Exception as error:
+            if not isinstance(error, MemoryError):
+                keep(Progress(0, b""))
+                error.add_note(ENDED)
+            raise
         if math.isnan(score):  # the order of outputs is total, whatever a metric makes of its noise
             score = -math.inf
         best = found.best

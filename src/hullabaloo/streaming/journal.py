@@ -56,6 +56,7 @@ class Journal:
         ledger: Ledger | None,
         dataset: str | None,
         charge: Callable[[str], Charge],
+        kind: str = "stream",
     ) -> tuple[Self, Snapshot | None]:
         """Begin a stream, or go on from its last save; the snapshot is None when there is none yet.
 
@@ -64,6 +65,7 @@ class Journal:
             fingerprint, public: of the public configuration, and the JSON-ready facts that say what differs from another one.
             ledger, dataset: where the stream is charged; None charges nothing (`charge` is not called).
             charge: makes the charge under a stream name through `Ledger.open_stream`.
+            kind: what begins, in words: "stream" or "search".
 
         Raises:
             StateError: the file is in use, damaged, foreign, outdated, or cannot be used.
@@ -71,7 +73,7 @@ class Journal:
         """
         if state is None:
             return cls(None, None, ledger, None if ledger is None else charge(_fresh())), None
-        file = StateFile(state, key_file)
+        file = StateFile(state, key_file, kind)
         try:
             found = file.open()
             fresh = found is None
@@ -164,16 +166,16 @@ def _outdated(file: StateFile, found: State, row: Stream, ledger: Ledger) -> str
     else:
         what = "it does not continue the save that the ledger knows, so another process went on, or the ledger was put back to an older backup"
     return (
-        f"The state file {file.path} stands at position {found.position} of stream {found.stream}, and the ledger {ledger.address} at "
+        f"The state file {file.path} stands at position {found.position} of {file.kind} {found.stream}, and the ledger {ledger.address} at "
         f"position {row.position}, at another save: {what}. Going on from it would release records a second time with other noise, which "
-        "nobody has paid for. Nothing was read or released. Use the newest state file; where it is lost, the stream has ended."
+        f"nobody has paid for. Nothing was read or released. Use the newest state file; where it is lost, the {file.kind} has ended."
     )
 
 
 def _require_own(
     file: StateFile, found: State, fingerprint: str, public: Mapping[str, Any], dataset: str | None
 ) -> None:
-    """Refuse the state of another stream, saying what differs."""
+    """Refuse the state of another stream or search, saying what differs."""
     if found.fingerprint == fingerprint and found.dataset == dataset:
         return
     here, there = (dict(json.loads(json.dumps(dict(one)))) for one in (public, found.public))
@@ -182,8 +184,8 @@ def _require_own(
     names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     what = "; ".join(f"{name} is {there.get(name)!r} there and {here.get(name)!r} here" for name in names)
     raise StateError(
-        f"The state file {file.path} belongs to another stream: "
-        f"{what or f'it was begun with hullabaloo {found.library}, under settings that this version names differently'}. Its sums and its "
-        "guarantee hold for the settings with which it was begun. Nothing was read or charged. Use those, or name a file that does "
-        "not exist to begin a new stream."
+        f"The state file {file.path} belongs to another {file.kind}: "
+        f"{what or f'it was begun with hullabaloo {found.library}, under settings that this version names differently'}. What it holds and its "
+        "guarantee are those of the settings with which it was begun. Nothing was read or charged. Use those, or name a file that does "
+        f"not exist to begin a new {file.kind}."
     )

@@ -75,15 +75,15 @@ def unusable(path: Path, verb: str, error: OSError) -> StateError:
         "Check that the disk is not full, and that this user may read and write the file and its folder.",
     )
     return StateError(
-        f"{path} cannot be {verb} ({error.strerror or type(error).__name__}). Without it a stream could not go on from where it "
-        f"stands, so nothing is released. {remedy}"
+        f"{path} cannot be {verb} ({error.strerror or type(error).__name__}). Without it nothing could go on from where it stands, "
+        f"so nothing is released. {remedy}"
     )
 
 
 def new_key_file(path: str | os.PathLike[str]) -> Path:
-    """Write a new key of 32 random bytes to a new file of mode 0600, for `key_file=` of a stream.
+    """Write a new key of 32 random bytes to a new file of mode 0600, for `key_file=` of a stream or a search.
 
-    Whoever has the key can read the state; without it the stream cannot go on. Keep it apart from the state file.
+    Whoever has the key can read the state; without it nothing goes on from there. Keep it apart from the state file.
 
     Raises:
         InvalidParameter: the file exists (a key that is overwritten is lost, and with it every state that it sealed).
@@ -120,7 +120,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
     except FileNotFoundError:
         raise StateError(
             f"The key file {where} does not exist, and without the key the state can be neither read nor written. Check the path, "
-            "or make a key for a new stream with hb.streaming.new_key_file(path), on the command line with --new-key."
+            "or make a new one with hb.streaming.new_key_file(path), on the command line with --new-key."
         ) from None
     except OSError as error:
         raise unusable(where, "read", error) from None

@@ -29,10 +29,9 @@ from hullabaloo.streaming.process import Snapshot
 FORMAT = 1
 """Version of the layout and of what the arrays mean. Raise it with every change of either."""
 
-_NAME = b"Hullabaloo stream state"
-WORDS = _NAME + (
-    b" - PRIVATE DATA: exact sums of records. Guard it like the records themselves; only releases may leave.\n"
-)
+HOLDS = {"stream": "exact sums of records", "search": "the best run so far and who was held out"}
+"""What a state file may be of, and what makes it private."""
+
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
 
@@ -66,29 +65,36 @@ class State:
         return f"State(stream={self.stream!r}, position={self.position}, <private>)"
 
 
-def to_bytes(state: State, key: bytes | None) -> bytes:
+def first_line(kind: str) -> bytes:
+    """What such a file is, in words."""
+    words = f"Hullabaloo {kind} state - PRIVATE DATA: {HOLDS[kind]}. Guard it like the records themselves; only releases may leave.\n"
+    return words.encode()
+
+
+def to_bytes(state: State, key: bytes | None, kind: str = "stream") -> bytes:
     """Everything that is written."""
     body = _body(state)
     facts: dict[str, Any] = {"format": FORMAT, "library": __version__, "sealed": None}
     if key is None:
-        head = _head(facts)
+        head = first_line(kind) + _line(facts)
     else:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         salt = AESGCM.generate_key(256)
         own, check = _derive(key, salt)
-        head = _head(facts | {"sealed": {"salt": salt.hex(), "key": check.hex()}})
+        head = first_line(kind) + _line(facts | {"sealed": {"salt": salt.hex(), "key": check.hex()}})
         body = AESGCM(own).encrypt(bytes(12), body, head)
     return head + body + hashlib.sha256(head + body).digest()
 
 
-def from_bytes(data: bytes, key: bytes | None, path: Path) -> State:
+def from_bytes(data: bytes, key: bytes | None, path: Path, kind: str = "stream") -> State:
     """Read what `to_bytes` wrote, or refuse; `path` is for the sentences only."""
-    end = data.find(b"\n", len(WORDS)) + 1
-    if not data.startswith(_NAME):
+    words = first_line(kind)
+    end = data.find(b"\n", len(words)) + 1
+    if not data.startswith(words.partition(b" - ")[0]):
         raise StateError(
-            f"{path} is not the state of a stream: it does not begin with the words of one. Nothing was read from it or written to "
-            "it. Name a state file, or a file that does not exist to begin a new stream."
+            f"{path} is not the state of a {kind}: it does not begin with the words of one. Nothing was read from it or written to "
+            f"it. Name a state file, or a file that does not exist to begin a new {kind}."
         )
     facts = _facts(data, end, path)
     if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
@@ -105,7 +111,7 @@ def from_bytes(data: bytes, key: bytes | None, path: Path) -> State:
 def damaged(path: Path, why: str) -> StateError:
     """The sentence for a file that cannot be believed."""
     return StateError(
-        f"The state file {path} is damaged ({why}): bytes were changed or are missing, and sums that may be wrong are not gone on "
+        f"The state file {path} is damaged ({why}): bytes were changed or are missing, and numbers that may be wrong are not gone on "
         "from. Nothing was released. Repair the disk or use the newest good copy; a copy that is behind the ledger will be refused."
     )
 
@@ -147,10 +153,6 @@ def _state(body: bytes, facts: Mapping[str, Any]) -> State:
     return State(**header, snapshot=None if numbers is None else Snapshot(numbers, arrays), library=facts["library"])
 
 
-def _head(facts: Mapping[str, Any]) -> bytes:
-    return WORDS + _line(facts)
-
-
 def _line(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
@@ -186,12 +188,12 @@ def _unseal(body: bytes, head: bytes, sealed: Any, key: bytes | None, path: Path
     if key is None:
         raise StateError(
             f"The state file {path} is sealed with a key, and no key was given, so it cannot be read. Pass the key file with which "
-            "the stream was begun as key_file."
+            "it was begun as key_file."
         )
     if sealed is None:
         raise StateError(
             f"A key file was given, but the state file {path} is not sealed: anybody could have written it. Nothing was read. Leave out "
-            "key_file if the stream was begun without one; otherwise this is another file than the stream's."
+            "key_file if it was begun without one; otherwise this is another file."
         )
     try:
         own, check = _derive(key, bytes.fromhex(sealed["salt"]))
@@ -201,7 +203,7 @@ def _unseal(body: bytes, head: bytes, sealed: Any, key: bytes | None, path: Path
     if check != expected:
         raise StateError(
             f"The state file {path} was sealed with another key than the one given (or its second line was changed), so it cannot be "
-            "read. Pass the key file with which the stream was begun."
+            "read. Pass the key file with which it was begun."
         )
     try:
         return AESGCM(own).decrypt(bytes(12), body, head)

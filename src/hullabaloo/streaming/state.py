@@ -1,4 +1,4 @@
-"""`StateFile`: the one file in which a stream survives anything. It holds exact sums of records: private data."""
+"""`StateFile`: the one file in which a stream or a search survives anything. It holds private data."""
 
 import errno
 import fcntl
@@ -34,6 +34,7 @@ class StateFile:
     Parameters:
         path: the file. Its folder must exist.
         key_file: 32 bytes that seal the content; None keeps it readable to the file's owner.
+        kind: what it is the state of, one of `sealed.HOLDS`; that of another kind is refused.
 
     **Guarantee.** Claims: (1) at any instant, also after a kill or a power failure, the file holds one complete save: the one before or
     the one after; when `write` returns it holds the new one. (2) No other user can read any of it at any time. (3) At most one object
@@ -45,8 +46,11 @@ class StateFile:
     every byte, and AES-GCM under a key. What it is not: a defence against the file's owner, or against older copies (the ledger is).
     """
 
-    def __init__(self, path: str | os.PathLike[str], key_file: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], key_file: str | os.PathLike[str] | None = None, kind: str = "stream"
+    ) -> None:
         self.path = Path(os.path.abspath(path))
+        self.kind = kind
         self._key_file = key_file
         self._key: bytes | None = None
         self._folder: int | None = None
@@ -76,7 +80,7 @@ class StateFile:
             if not self._lock():
                 return None
             self._clear()
-            return sealed.from_bytes(read_all(self._file), self._key, self.path)  # type: ignore[arg-type]  # locked: it is open
+            return sealed.from_bytes(read_all(self._file), self._key, self.path, self.kind)  # type: ignore[arg-type]  # locked: it is open
         except OSError as error:
             self.close()
             raise unusable(self.path, "opened", error) from None
@@ -89,9 +93,9 @@ class StateFile:
         if self._folder is None:
             raise StateError(
                 f"The state file {self.path} is not open in this process: it was closed, or a forked child tried to go on with what "
-                "its parent holds. Nothing was released. Begin the stream again from the file."
+                "its parent holds. Nothing was released. Begin again from the file."
             )
-        data = sealed.to_bytes(state, self._key)
+        data = sealed.to_bytes(state, self._key, self.kind)
         part = f".{self.path.name}.{uuid4().hex}.part"
         try:
             self._publish(part, data)
@@ -132,8 +136,8 @@ class StateFile:
         if self._file is not None:
             if not self._mine():
                 raise StateError(
-                    f"The state file {self.path} was removed or replaced by another while its stream ran. What stands there now is not "
-                    "overwritten, and nothing was released. Put this stream's file back, or begin again from it."
+                    f"The state file {self.path} was removed or replaced by another while it was in use. What stands there now is not "
+                    "overwritten, and nothing was released. Put the file back that was there, or begin again from it."
                 )
             os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
             return
@@ -180,6 +184,6 @@ class StateFile:
 
     def _in_use(self) -> StateError:
         return StateError(
-            f"The state file {self.path} is in use by another stream, in this process or in another. Two that go on from one state would "
+            f"The state file {self.path} is in use by another {self.kind}, in this process or in another. Two that go on from one state would "
             "release the same records twice. Nothing was read. Wait until the other one has ended or is closed, or name another file."
         )
