@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.cli.options import Calibration, Estimator, MultiClass, Relation, Solver
+from hullabaloo.cli.options import Calibration, Estimator, Fit, MultiClass, Relation, Solver
 from hullabaloo.cli.structure import structure_from_text
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 
@@ -88,6 +88,15 @@ def ledger(url: str | None, dataset: str | None) -> "Ledger | None":
             "the dataset whose budget they use up; give both, or neither, and then nothing counts repeated fits."
         )
     return Ledger(url)
+
+
+def described(
+    model: Fit, domain: "Domain", budget: "Budget", ledger: "Ledger | None", dataset: str | None
+) -> "PrivateLinearModel":
+    """The unfitted model of the options that `fit` and `price` share."""
+    given = model._asdict()
+    own_settings = own(**{name: given.pop(name) for name in OWN})
+    return estimator(**given, domain=domain, budget=budget, ledger=ledger, dataset=dataset, own=own_settings)
 
 
 def estimator(

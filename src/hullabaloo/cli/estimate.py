@@ -1,20 +1,18 @@
 """`hullabaloo domain estimate`: buy bounds of columns privately, and write the domain that they make."""
 
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.panel import Panel
-from rich.text import Text
 
-from hullabaloo.cli import build, options
-from hullabaloo.cli.boundary import NotSaved
+from hullabaloo.cli import build, options, paid
 from hullabaloo.cli.voice import Voice, table
 from hullabaloo.errors import InvalidParameter
 
+PAID = ("The bounds were bought", "buying bounds")
 
+
+@options.grouped
 def estimate(
     *,
     source: options.Table,
@@ -26,10 +24,7 @@ def estimate(
         ),
     ],
     target: options.Target = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    mu: options.Mu = None,
-    rho: options.Rho = None,
+    spend: options.Spend,
     neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
     column: Annotated[
         list[str] | None,
@@ -43,8 +38,7 @@ def estimate(
         typer.Option(metavar="LOW,HIGH", help="Aim at these exactly, such as 0.005,0.995; 0 or 1 keeps that end."),
     ] = None,
     grid: Annotated[str, typer.Option(metavar="KIND", help="Where candidates lie: auto, linear or log.")] = "auto",
-    ledger: options.LedgerUrl = None,
-    dataset: options.Dataset = None,
+    book: options.Book,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the domain there, as TOML.")] = None,
     entry: Annotated[
         Path | None,
@@ -64,7 +58,7 @@ def estimate(
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidParameter(f"A domain is written as .toml, and {out.name!r} is not. Rename it.")
     declared, ends = build.read_domain(outer), _ends(quantiles)
-    spent = build.budget(epsilon, delta, mu, rho)
+    spent = build.budget(*spend)
     path = str(build.existing(source, "table"))
     voice = Voice("domain estimate", as_json)
     from hullabaloo.bounds import private_bounds
@@ -80,14 +74,14 @@ def estimate(
             quantiles=ends,
             neighbours=neighbours.value,
             grid=grid,
-            ledger=build.ledger(ledger, dataset),
-            dataset=dataset,
+            ledger=build.ledger(*book),
+            dataset=book.dataset,
         )
     text = found.to_toml()
     if entry is not None:
-        _saved(entry, found.save)
+        paid.save(entry, found.save, *PAID)
     if out is not None:
-        _saved(out, lambda place: place.write_text(text, encoding="utf-8"))
+        paid.save(out, lambda place: place.write_text(text, encoding="utf-8"), *PAID)
     head, body = found.card_entry()["table"].values()
     wrote = [str(place) for place in (out, entry) if place is not None]
     voice.result(
@@ -100,7 +94,7 @@ def estimate(
         },
         table(head, body),
         *(f"{line}." for line in found.lines()),
-        _guarantee(found.statement),
+        paid.guarantee(found.statement, "these bounds guarantee"),
         *([f"Wrote {' and '.join(wrote)}."] if wrote else []),
         *([f"Next: hullabaloo fit {source} --domain {out}"] if out is not None else [text.rstrip()]),
     )
@@ -114,22 +108,3 @@ def _ends(text: str | None) -> tuple[float, float] | None:
     except ValueError:
         raise InvalidParameter(f"--quantiles {text!r} is no pair of numbers. Write --quantiles 0.005,0.995.") from None
     return low, high
-
-
-def _saved(place: Path, write: Callable[[Path], Any]) -> None:
-    """Write what was paid for; where that fails, rescue it."""
-    try:
-        write(place)
-    except OSError as error:
-        rescue = Path(tempfile.mkdtemp(prefix="hullabaloo-")) / place.name
-        write(rescue)
-        raise NotSaved(
-            f"The bounds were bought, but {place} could not be written ({error.strerror}). They were saved as {rescue} instead; move "
-            "the file from there rather than buying bounds again, which would cost the budget a second time."
-        ) from None
-
-
-def _guarantee(statement: Any) -> Panel:
-    colour = "red" if not statement.private else "yellow" if statement.ledger is None else "green"
-    text = Text("\n").join(Text(f"{line[:1].upper()}{line[1:]}.") for line in statement.lines())
-    return Panel(text, title="What these bounds guarantee", title_align="left", border_style=colour)

@@ -17,14 +17,12 @@ Name = Annotated[str, typer.Argument(metavar="DATASET", help="The dataset's name
 
 
 @app.command("create")
+@options.grouped
 def create(
     *,
     url: Url,
     dataset: Name,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    mu: options.Mu = None,
-    rho: options.Rho = None,
+    spend: options.Spend,
     neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
     unit: Annotated[
         str, typer.Option(help="Whose records a table may differ in: `record`, or the domain's unit column.")
@@ -43,7 +41,7 @@ def create(
 
     made = Ledger(url).create(
         dataset,
-        build.budget(epsilon, delta, mu, rho),
+        build.budget(*spend),
         neighbours=neighbours.value,
         unit=unit,
         records_per_unit=records_per_unit,

@@ -1,8 +1,11 @@
 """Options that several commands share, each described once."""
 
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -233,3 +236,63 @@ Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model saved by `hullabaloo fit` or `hullabaloo stream`.")
 ]
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A Parquet or CSV file.")]
+
+
+class Spend(NamedTuple):
+    """The budget, stated in one of its ways; read by `build.budget`."""
+
+    epsilon: Epsilon = None
+    delta: Delta = None
+    mu: Mu = None
+    rho: Rho = None
+
+
+class Book(NamedTuple):
+    """Where a charge is made; read by `build.ledger`."""
+
+    ledger: LedgerUrl = None
+    dataset: Dataset = None
+
+
+class Fit(NamedTuple):
+    """What is to be fitted; read by `build.described`."""
+
+    neighbours: Neighbours = Relation.REPLACE_ONE
+    kind: Kind = Estimator.LINEAR
+    multi_class: Classes = None
+    quantile: Quantile = None
+    threshold: Threshold = None
+    smoothing: Smoothing = None
+    exposure: Exposure = None
+    groups: Groups = None
+    radius: Radius = None
+    strength: Strength = None
+    structure: Structure = None
+    constraint: Set = None
+    penalty: Penalty = None
+    solver: SolverName = Solver.AUTO
+    intercept: Intercept = True
+    calibration: NoiseOf = Calibration.EXACT
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with a keyword for every option of `Spend`, `Book` or `Fit` in place of the parameter that takes them together."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if hint in (Spend, Book, Fit)}
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        made = {name: kind(**{one: given.pop(one) for one in kind._fields}) for name, kind in groups.items()}
+        command(**given, **made)
+
+    parameters = []
+    for one in inspect.signature(command).parameters.values():
+        if one.name not in groups:
+            parameters.append(one.replace(annotation=hints[one.name]))
+            continue
+        kind = groups[one.name]
+        for name, hint in get_type_hints(kind, include_extras=True).items():
+            parameters.append(inspect.Parameter(name, one.kind, default=kind._field_defaults[name], annotation=hint))
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

@@ -26,6 +26,7 @@ LOSSES = {
 }
 
 
+@options.grouped
 def plan(
     *,
     records: Annotated[int, typer.Option("--records", metavar="N", help="Number of records; a rough number will do.")],
@@ -47,10 +48,7 @@ def plan(
         ),
     ] = "squared",
     exposure: options.Exposure = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    mu: options.Mu = None,
-    rho: options.Rho = None,
+    spend: options.Spend,
     neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
     constraint: options.Set = None,
     penalty: options.Penalty = None,
@@ -91,7 +89,7 @@ def plan(
         loss=loss_from_text(loss),
         set=body,
         penalty=cost,
-        budget=build.budget(epsilon, delta, mu, rho),
+        budget=build.budget(*spend),
         neighbours=neighbours.value,
         fit_intercept=intercept,
         exposure=exposure,

@@ -10,6 +10,7 @@ from hullabaloo.cli.voice import Voice, facts, table
 from hullabaloo.errors import InvalidParameter
 
 
+@options.grouped
 def price(
     *,
     domain: options.DomainFile,
@@ -20,28 +21,9 @@ def price(
         int | None,
         typer.Option("--columns", metavar="P", help="Number of columns, where the domain is a row norm only."),
     ] = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    mu: options.Mu = None,
-    rho: options.Rho = None,
-    neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
-    kind: options.Kind = options.Estimator.LINEAR,
-    multi_class: options.Classes = None,
-    quantile: options.Quantile = None,
-    threshold: options.Threshold = None,
-    smoothing: options.Smoothing = None,
-    exposure: options.Exposure = None,
-    groups: options.Groups = None,
-    radius: options.Radius = None,
-    strength: options.Strength = None,
-    structure: options.Structure = None,
-    constraint: options.Set = None,
-    penalty: options.Penalty = None,
-    solver: options.SolverName = options.Solver.AUTO,
-    intercept: options.Intercept = True,
-    calibration: options.NoiseOf = options.Calibration.EXACT,
-    ledger: options.LedgerUrl = None,
-    dataset: options.Dataset = None,
+    spend: options.Spend,
+    model: options.Fit,
+    book: options.Book,
     as_json: options.Json = False,
 ) -> None:
     """Say what a fit would cost and gain, from public facts: reads no table and spends nothing."""
@@ -55,29 +37,16 @@ def price(
         raise InvalidParameter(
             f"The domain {domain} declares a row norm and no features, so it fits tables of any width. Pass --columns P."
         )
-    model = build.estimator(
-        kind,
-        domain=declared,
-        budget=build.budget(epsilon, delta, mu, rho),
-        constraint=constraint,
-        penalty=penalty,
-        solver=solver,
-        neighbours=neighbours,
-        intercept=intercept,
-        ledger=build.ledger(ledger, dataset),
-        dataset=dataset,
-        calibration=calibration,
-        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius, strength, structure),
-    )
-    found = model.price(n=records, n_features=columns)
+    made = build.described(model, declared, build.budget(*spend), build.ledger(*book), book.dataset)
+    found = made.price(n=records, n_features=columns)
     lines = [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]
     private = math.isfinite(found.epsilon)
-    spend = f"epsilon {found.epsilon:.4g} at delta {found.delta:.3g}" if private else "no privacy: epsilon is infinite"
+    cost = f"epsilon {found.epsilon:.4g} at delta {found.delta:.3g}" if private else "no privacy: epsilon is infinite"
     Voice("price", as_json).result(
         {"price": found.to_dict()},
         facts(
             [
-                ("spend", spend),
+                ("spend", cost),
                 ("records", f"{found.records:,}"),
                 ("solver", f"{found.solver} ({found.reason})" if found.reason else found.solver),
                 ("gain", found.expectation),

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hullabaloo.cli import build, options, stream_build, stream_price
+from hullabaloo.cli import build, options, paid, stream_build, stream_price
 from hullabaloo.cli.boundary import Stopped
-from hullabaloo.cli.fit import guarantee
 from hullabaloo.cli.stream_build import Format, Method, Rule
 from hullabaloo.cli.voice import Voice
 from hullabaloo.errors import InvalidParameter
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 _STREAM, _FILES = "Stream", "Files"
 
 
+@options.grouped
 def stream(
     *,
     source: Annotated[
@@ -104,10 +104,7 @@ def stream(
             help="csv: every line is one record, so that a quote left open spoils no other; else quoted cells may hold line breaks.",
         ),
     ] = False,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    mu: options.Mu = None,
-    rho: options.Rho = None,
+    spend: options.Spend,
     neighbours: Annotated[
         options.Relation,
         typer.Option(
@@ -166,8 +163,7 @@ def stream(
             metavar="N", rich_help_panel=_STREAM, help="A record counts half after N later ones; else for ever."
         ),
     ] = None,
-    ledger: options.LedgerUrl = None,
-    dataset: options.Dataset = None,
+    book: options.Book,
     price: Annotated[
         bool,
         typer.Option("--price", "--dry-run", help="Say what the stream would cost and gain; reads and spends nothing."),
@@ -205,8 +201,8 @@ def stream(
         kind=kind,
         constraint=constraint,
         penalty=penalty,
-        ledger=build.ledger(ledger, dataset),
-        dataset=dataset,
+        ledger=build.ledger(*book),
+        dataset=book.dataset,
         own={
             "mechanism": mechanism,
             "window": window,
@@ -215,7 +211,7 @@ def stream(
             "max_nonzeros": max_nonzeros,
             "rule": None if rule is None else rule.value.replace("-", "_"),
         },
-        budget=build.budget(epsilon, delta, mu, rho),
+        budget=build.budget(*spend),
         domain=declared,
         horizon=horizon,
         every=stream_build.every(every),
@@ -326,7 +322,7 @@ def _end(voice: Voice, stream: Any, schedule: "Schedule", before: int, *, stoppe
             "statement": statement and statement.to_dict(),
             "guarantee": statement and statement.lines(),
         },
-        *([guarantee(stream)] if released else ["Nothing was released yet."]),
+        *([paid.guarantee(stream.statement_)] if released else ["Nothing was released yet."]),
         f"The horizon of {position:,} records is reached: the stream takes no more."
         if full
         else f"The source ends after record {position:,}. {kept}",

@@ -59,7 +59,8 @@ def _data(files: Files, outcome: "Outcome") -> dict[str, Any]:
 
 def _shown(files: Files, outcome: "Outcome") -> list[Any]:
     from hullabaloo.cli.demo.curve import DRAWS, WARNING
-    from hullabaloo.cli.fit import coefficients, guarantee
+    from hullabaloo.cli.fit import coefficients
+    from hullabaloo.cli.paid import guarantee
     from hullabaloo.privacy import Budget
 
     curve = outcome.curve
@@ -102,7 +103,7 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         facts(did),
         _title("What came out (change of the probability of an affair, per unit of each answer)"),
         coefficients(outcome.model, 0.95),
-        guarantee(outcome.model),
+        guarantee(outcome.model.statement_),
         _title("What is left"),
         f"{outcome.remaining.describe()}",
         f"A second fit was tried, and refused before the table was read: {outcome.refusal}",
