@@ -6,13 +6,14 @@ centres and at lengths that shorten every record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, final
 
 import numpy as np
 
 from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit.quiet import Questions
 from hullabaloo.audit.streams import longest_rows
 from hullabaloo.audit.transcript import Stage
 from hullabaloo.curator import Curator
@@ -42,12 +43,14 @@ class Probe:
         ask: the call of a curator's method.
         tables: the encoded rows of both.
         budget: where ε is quoted.
+        questions: what the audit knows of the query.
     """
 
     query: Any
     ask: Ask
     tables: tuple[Rows, Rows]
     budget: Budget = field(default_factory=lambda: Budget(1.0, 1e-6))
+    questions: Questions = field(default_factory=Questions)
 
     solver = "no solver"
     opaque = False
@@ -83,7 +86,7 @@ class Probe:
 
     def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
         """What the answer tells."""
-        listener = Stage((self.query,), self.tables).listener(truth, key)
+        listener = Stage((self.query,), self.tables, self.questions).listener(truth, key)
         self.ask(listener)
         return listener.log
 
@@ -96,7 +99,8 @@ def worst(query: Query) -> Probe:
     """The query where it realises most: among pairs of rows at the declared bounds, then among places to ask it."""
     places = asks(query)
     best = _best(Probe(query, places[0], tables) for tables in pairs(query))
-    return _best(Probe(query, ask, best.tables) for ask in places)
+    found = _best(Probe(query, ask, best.tables) for ask in places)
+    return replace(found, questions=Questions())  # an audit begins with nothing
 
 
 def _best(tried: Iterator[Probe]) -> Probe:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hullabaloo.audit import heard
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.laws import PerturbedLaw
-from hullabaloo.audit.quiet import quiet
+from hullabaloo.audit.quiet import Questions
 from hullabaloo.curator import Curator
 from hullabaloo.curator.choice import Choice, exact_scores
 from hullabaloo.curator.columns import chosen_columns
@@ -45,8 +45,6 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
 
 QUIET = TestKey(bytes(32)).derive("near-noiseless")
-FAR = 20.0
-"""Two near-noiseless answers are never further from the difference of the exact ones, in units of their noise (p < 1e-40)."""
 View = tuple[str, Any]
 R = TypeVar("R")
 
@@ -59,13 +57,14 @@ class Stage:
     Attributes:
         quotes: what was planned, and how much noise it states.
         tables: the encoded rows of both.
+        questions: what the audit knows of the quotes.
     """
 
     quotes: Sequence[Any]
     tables: tuple[Rows, Rows]
+    questions: Questions = field(default_factory=Questions)
     _quiet: dict[int, tuple[Curator, Curator]] = field(default_factory=dict)
-    _known: dict[int, list[Any]] = field(default_factory=dict)
-    _noise: dict[int, tuple[float, float]] = field(default_factory=dict)
+    _known: dict[int, tuple[Array, Array]] = field(default_factory=dict)
 
     def listener(self, truth: int, key: TestKey | None) -> "Listener":
         """A curator of table number `truth` that is listened to."""
@@ -79,7 +78,7 @@ class Stage:
     def curators(self, query: Query, views: Sequence[View]) -> list[Any]:
         """Near-noiseless curators of both tables for one quote, seen as the solver sees its own."""
         if id(query) not in self._quiet:
-            made = quiet(query)
+            made = self.questions.quiet(query)
             first, second = (Curator(rows, [made], key=QUIET) for rows in self.tables)
             self._quiet[id(query)] = first, second
         found: list[Any] = list(self._quiet[id(query)])
@@ -87,20 +86,12 @@ class Stage:
             found = [getattr(one, name)(argument) for one in found]
         return found
 
-    def known(self, query: Query, ask: Callable[..., R]) -> list[R]:
+    def known(self, query: Query, answer: Callable[[Any], Array]) -> tuple[Array, Array]:
         """What both tables answer, almost exactly, to a question that does not say where to look: once for all."""
         if id(query) not in self._known:
-            self._known[id(query)] = [ask(one) for one in self.curators(query, ())]
+            first, second = map(answer, self.curators(query, ()))
+            self._known[id(query)] = first, second
         return self._known[id(query)]
-
-    def noise(self, query: Any) -> tuple[float, float]:
-        """The stated size of one coordinate's noise; and what the event allows one answer, and what near-noiseless answers may add."""
-        if id(query) not in self._noise:
-            gaussian, almost = hasattr(query, "mu"), quiet(query)
-            allowed = query.event.gdp_mu() if gaussian else query.event.pure_epsilon()
-            size, left = (query.sigma, almost.sigma) if gaussian else (query.scale, almost.scale)
-            self._noise[id(query)] = size, float(allowed or 0.0) + FAR * left / size
-        return self._noise[id(query)]
 
 
 @final
@@ -197,7 +188,7 @@ class Listener:
             for which in (0, 1):
                 exact[which, k] = curators[which].descend(point, order=order[k : k + 1], **about).partials[0]
             point[j] = form.prox_at(j, float(point[j] - steps[j] * found.partials[k]), float(steps[j]))
-        sigma, allowed = self._stage.noise(query)
+        sigma, allowed = self._stage.questions.noise(query)
         unit = query.records / clips[order] / sigma
         pair = (exact[0] * unit, exact[1] * unit)
         self.log.append(heard.gaussian("partial", allowed, found.partials * unit, pair, self._truth, each=True))
@@ -217,7 +208,7 @@ class Listener:
     def vertex(self, theta: Array) -> int:
         """A vertex's number."""
         query = self._quote(VertexQuery)
-        return self._chosen(query, self._curator.vertex(theta), theta)
+        return self._chosen(self._stage.questions.kept(query), self._curator.vertex(theta), theta)
 
     def select(
         self,
@@ -237,7 +228,7 @@ class Listener:
 
     def quantiles(self) -> list[tuple[float, float]]:
         """A pair of candidates for each column."""
-        query, found = self._quote(QuantilesQuery), self._curator.quantiles()
+        query, found = self._stage.questions.kept(self._quote(QuantilesQuery)), self._curator.quantiles()
         for column, pair in enumerate(found):
             points = query.grids[column].points
             low, high = (int(np.searchsorted(points, end)) for end in pair)
@@ -267,14 +258,19 @@ class Listener:
     ) -> R:
         query = self._quote(kind)
         answer = ask(self._curator, *given, **view)
-        size, allowed = self._stage.noise(query)
+        size, allowed = self._stage.questions.noise(query)
 
         def coordinates(one: Any) -> Array:
             return np.asarray(white(query, one), dtype=np.float64).ravel() / size
 
-        nowhere = not (given or view or self._views)
-        pair = self._stage.known(query, ask) if nowhere else [ask(one, *given, **view) for one in self._curators(query)]
-        exact = coordinates(pair[0]), coordinates(pair[1])
+        def told(curator: Any) -> Array:
+            return coordinates(ask(curator, *given, **view))
+
+        if given or view or self._views:
+            first, second = map(told, self._curators(query))
+        else:
+            first, second = self._stage.known(query, told)
+        exact = first, second
         about = (query.name, allowed, coordinates(answer), exact, self._truth)
         self.log.append(law(*about) if law else heard.gaussian(*about, each=False))
         return answer
