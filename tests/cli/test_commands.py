@@ -14,7 +14,7 @@ from tests.cli.conftest import BUDGET, DOMAIN, URL, Run, masked, rows
 def test_help_says_what_there_is(shell: Run) -> None:
     done = shell("--help")
     assert done.code == 0
-    for command in ("demo", "domain", "price", "fit", "stream", "predict", "card", "ledger"):
+    for command in ("demo", "domain", "price", "fit", "search", "stream", "predict", "card", "ledger"):
         assert command in done.out
     assert "Exit codes" in done.out
 
@@ -33,7 +33,7 @@ def test_help_imports_no_heavy_library(shell: Run) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["demo", "price", "fit", "stream", "predict", "card", "domain", "ledger"]
+    ["demo", "price", "fit", "search", "stream", "predict", "card", "domain", "ledger"]
     + [f"domain {name}" for name in ("template", "describe", "check", "estimate")]
     + [f"ledger {name}" for name in ("create", "show", "log", "upgrade", "verify")],
 )

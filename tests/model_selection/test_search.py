@@ -268,14 +268,30 @@ def test_a_price_compares_the_search_with_the_grid():
     assert many.expected_runs == 30.0
 
 
-def test_scikit_learn_can_clone_it():
-    from sklearn.base import clone
+def test_scikit_learn_can_clone_set_and_show_it(tmp_path):
+    from sklearn.base import clone, is_classifier, is_regressor
 
-    search = ridge(state="nowhere", metric="r2")
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    search = ridge(state="nowhere", metric="r2", ledger=ledger, dataset="clinic", test_key=bytes(32))
     again = clone(search)
     assert {name: str(value) for name, value in again.get_params().items()} == {
         name: str(value) for name, value in search.get_params().items()
     }
+    assert repr(again) == repr(search)
+    for word in ("metric='r2'", "SquaredL2Penalty(strength=30.0)", "solver='moments'"):
+        assert word in repr(search)
+    assert "PrivateSearchCV" in search._repr_html_()
+    more = {"ledger": None, "dataset": None, "state": None, "estimator__solver": "gradient", "holdout": 0.5}
+    assert again.set_params(**more) is again
+    assert (again.estimator.solver, search.estimator.solver) == ("gradient", "moments")
+    with pytest.raises(ValueError, match="Invalid parameter 'nosuch'"):
+        again.set_params(nosuch=1)
+    fitted = again.fit(*data(300))
+    assert not hasattr(clone(fitted), "best_estimator_")
+    assert fitted.best_estimator_.solver == "gradient"
+    assert is_regressor(search)
+    assert is_classifier(hb.PrivateSearchCV(hb.LinearSVC(), []))
+    assert not is_regressor(clone(hb.PrivateSearchCV()))
 
 
 def test_a_score_that_is_no_number_is_the_worst(monkeypatch):

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hullabaloo._version import __version__
-from hullabaloo.cli import audit, card, demo, domain, evaluate, fit, ledger, plan, predict, price, stream
+from hullabaloo.cli import audit, card, demo, domain, evaluate, fit, ledger, plan, predict, price, search, stream
 from hullabaloo.cli.boundary import Boundary
 
 HELP = """Linear models learned from sensitive records, under differential privacy.
@@ -57,6 +57,7 @@ app.add_typer(domain.app, name="domain")
 app.command("price")(price.price)
 app.command("plan")(plan.plan)
 app.command("fit")(fit.fit)
+app.command("search")(search.search)
 app.command("stream")(stream.stream)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)

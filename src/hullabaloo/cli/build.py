@@ -91,9 +91,9 @@ def ledger(url: str | None, dataset: str | None) -> "Ledger | None":
 
 
 def described(
-    model: Fit, domain: "Domain", budget: "Budget", ledger: "Ledger | None", dataset: str | None
+    model: Fit, domain: "Domain", budget: "Budget | None", ledger: "Ledger | None", dataset: str | None
 ) -> "PrivateLinearModel":
-    """The unfitted model of the options that `fit` and `price` share."""
+    """The unfitted model of the options that `fit`, `price` and `search` share."""
     given = model._asdict()
     own_settings = own(**{name: given.pop(name) for name in OWN})
     return estimator(**given, domain=domain, budget=budget, ledger=ledger, dataset=dataset, own=own_settings)
@@ -103,7 +103,7 @@ def estimator(
     kind: Estimator,
     *,
     domain: "Domain",
-    budget: "Budget",
+    budget: "Budget | None",
     constraint: str | None,
     penalty: str | None,
     solver: Solver,
@@ -172,6 +172,14 @@ def own(
         "strength": strength,
         "structure": structure,
     }
+
+
+def level(confidence: float) -> None:
+    """Refuse what is no level of an interval."""
+    if not 0.0 < confidence < 1.0:
+        raise InvalidParameter(
+            f"A confidence level lies strictly between 0 and 1, and {confidence:g} was asked; try 0.95."
+        )
 
 
 def target(domain: "Domain", asked: str | None) -> str | None:

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from hullabaloo.cli import build, options, paid
 from hullabaloo.cli.voice import Voice, table
-from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -35,10 +34,7 @@ def fit(
     A refusal comes before the charge and spends nothing; what was charged stays charged.
     """
     build.output(out, overwrite, lost="a release that was paid for")
-    if not 0.0 < confidence < 1.0:
-        raise InvalidParameter(
-            f"A confidence level lies strictly between 0 and 1, and {confidence:g} was asked; try 0.95."
-        )
+    build.level(confidence)
     declared = build.read_domain(domain)
     budget, ledger = build.budget(*spend), build.ledger(*book)
     made = build.described(model, declared, budget, ledger, book.dataset)

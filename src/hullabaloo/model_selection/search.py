@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -160,6 +161,11 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         models, terms = self._opened()
         plan = self._plan(models, [model._encoding(feature_names, n_features) for model in models], terms, n)
         return price_search(plan, sizes(plan.records, plan.holdout))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Those of the estimator: a search of classifiers is a classifier."""
+        known = isinstance(self.estimator, PrivateLinearModel)
+        return get_tags(self.estimator) if known else super().__sklearn_tags__()
 
     def predict(self, X: Any) -> Any:
         """Predictions of the best estimator."""
