@@ -80,6 +80,19 @@ class Noise:
                 together = np.sum(found, axis=0)
                 self._count("sum of answers alike", float(together @ together) / len(found), together.size)
 
+    def merge(self, later: "Noise") -> None:
+        """Runs that come after these."""
+        self._squares.update(later._squares)
+        self._counts.update(later._counts)
+        for size, (total, runs) in later._places.items():
+            before, earlier = self._places.get(size, (np.zeros(size), 0))
+            self._places[size] = before + total, earlier + runs
+        self._asked = later._asked if self._asked is None else self._asked
+        self._same &= later._same and later._asked in (None, self._asked)
+        self._runs += later._runs
+        self._luck += later._luck
+        self._variance += later._variance
+
     def _count(self, name: str, square: float, number: int) -> None:
         self._squares[name] += square  # type: ignore[assignment]  # a sum of floats
         self._counts[name] += number

@@ -8,8 +8,7 @@ from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.probes import Probe
 from hullabaloo.audit.report import AuditReport
-from hullabaloo.audit.scene import hardest, solver_of, staged
-from hullabaloo.audit.subject import Subject
+from hullabaloo.audit.runs import Asked, tallies
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.noise import TestKey
@@ -27,6 +26,7 @@ def audit(
     canary: Canary | None = None,
     n: int | None = None,
     n_features: int | None = None,
+    processes: int = 1,
     test_key: TestKey | bytes | None = None,
     progress: Callable[[], None] | None = None,
 ) -> AuditReport:
@@ -48,6 +48,8 @@ def audit(
         n: how many records the fit is meant for, by which solver="auto" chooses (else the domain's `records`, or 1000); the canary tables
             hold a few.
         n_features: number of columns where the domain is a row norm only (else 2).
+        processes: in how many processes the runs are made, with the same result; each plans for itself. Where there are more than one, a
+            script must keep what it does behind `if __name__ == "__main__":`, as new processes import it.
         test_key: fixes the noise, for tests.
         progress: called after every run.
 
@@ -61,16 +63,15 @@ def audit(
         >>> hb.audit(model, runs=200).passed
         True
     """
-    _check(estimator, runs, confidence, method)
+    _check(estimator, runs, confidence, method, processes)
     key = TestKey(test_key) if isinstance(test_key, bytes) else test_key
     begun = time.perf_counter()
-    subject = _subject(estimator, canary, n_features or 2, n)
+    asked = Asked(estimator, canary, n_features or 2, n, key)
+    subject = asked.subject()
     evidence = Evidence(subject, "released" if subject.opaque else method)
     count = runs + runs % 2
-    for run in range(count):
-        evidence.add(run % 2, None if key is None else key.derive(run))
-        if progress is not None:
-            progress()
+    for block in tallies(asked, subject, evidence.method, count, processes, progress):
+        evidence.runs.merge(block)
     bounds = evidence.bounds(1.0 - confidence)
     return AuditReport(
         estimator=subject.name,
@@ -96,29 +97,20 @@ def audit(
     )
 
 
-def _subject(estimator: Any, canary: Canary | None, width: int, records: int | None) -> Subject:
-    from hullabaloo.streaming.base import PrivateStream
-
-    if isinstance(estimator, Probe):
-        return estimator
-    if isinstance(estimator, PrivateStream):
-        from hullabaloo.audit.stream_subject import of_stream
-
-        if canary is not None:
-            raise InvalidParameter(
-                "A canary was passed to the audit of a stream, which makes two streams of its own: leave canary out."
-            )
-        return of_stream(estimator, width)
-    solver = solver_of(estimator, width, records)
-    return staged(estimator, canary, solver) if canary else hardest(estimator, width, solver)
-
-
-def _check(estimator: Any, runs: int, confidence: float, method: str) -> None:
+def _check(estimator: Any, runs: int, confidence: float, method: str, processes: int) -> None:
     """Refuse what cannot be audited."""
     from hullabaloo.linear_model import PrivateLinearModel
     from hullabaloo.streaming.base import PrivateStream
 
+    if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
+        raise InvalidParameter(
+            f"processes={processes!r} was given. Pass a whole number from 1 on, such as processes=2."
+        )
     if isinstance(estimator, Probe):
+        if processes > 1:
+            raise InvalidParameter(
+                f"The audit of one query was asked in {processes} processes. A query cannot be sent to another process: leave processes out."
+            )
         return
     if not isinstance(estimator, PrivateLinearModel | PrivateStream) or isinstance(estimator, type):
         raise InvalidParameter(

@@ -29,6 +29,41 @@ class Bounds:
     epsilon: float
 
 
+class Tally:
+    """What runs add up to."""
+
+    def __init__(self) -> None:
+        self.scores: tuple[list[Array], list[Array]] = ([], [])
+        self.noise = Noise()
+        self.rho: list[float] = []
+        self.beyond: dict[str, tuple[float, float]] = {}
+
+    def take(self, subject: Subject, method: str, truth: int, key: TestKey | None) -> None:
+        """One run of table number `truth`."""
+        if method == "released":
+            self.scores[truth].append(subject.released(truth, key))
+            return
+        log = subject.log(truth, key)
+        self.noise.add(log)
+        self.scores[truth].append(np.array([math.fsum(answer.loss for answer in log)]))
+        self.rho.append(math.fsum(answer.rho for answer in log))
+        for answer in log:
+            if answer.realised > answer.allowed * (1.0 + SLACK):
+                self._worse(answer.name, (answer.realised, answer.allowed))
+
+    def merge(self, later: "Tally") -> None:
+        """Runs that come after these."""
+        for which in (0, 1):
+            self.scores[which].extend(later.scores[which])
+        self.noise.merge(later.noise)
+        self.rho += later.rho
+        for name, found in later.beyond.items():
+            self._worse(name, found)
+
+    def _worse(self, name: str, found: tuple[float, float]) -> None:
+        self.beyond[name] = max(self.beyond.get(name, (0.0, 0.0)), found)
+
+
 class Evidence:
     """The runs of one audit."""
 
@@ -38,32 +73,19 @@ class Evidence:
         self.delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
         self.epsilon = epsilon_of(self.claim, self.delta)
         self.mu = self.claim.gdp_mu()
-        self._scores: tuple[list[Array], list[Array]] = ([], [])
-        self._noise = Noise()
-        self._rho: list[float] = []
-        self._beyond: dict[str, tuple[float, float]] = {}
+        self.runs = Tally()
 
     def add(self, truth: int, key: TestKey | None) -> None:
         """Take one run of table number `truth`."""
-        if self.method == "released":
-            self._scores[truth].append(self.subject.released(truth, key))
-            return
-        log = self.subject.log(truth, key)
-        self._noise.add(log)
-        self._scores[truth].append(np.array([math.fsum(answer.loss for answer in log)]))
-        self._rho.append(math.fsum(answer.rho for answer in log))
-        for answer in log:
-            if answer.realised > answer.allowed * (1.0 + SLACK):
-                most = self._beyond.get(answer.name, (0.0, 0.0))
-                self._beyond[answer.name] = max(most, (answer.realised, answer.allowed))
+        self.runs.take(self.subject, self.method, truth, key)
 
     @property
     def realised(self) -> float:
         """What the canary realises of μ, in the mean over the runs: the share of the claimed ρ, as a share of μ; NaN where unknown."""
         rho = self.claim.zcdp_rho()
-        if not self._rho or not rho or self.mu is None:
+        if not self.runs.rho or not rho or self.mu is None:
             return math.nan
-        return self.mu * math.sqrt(float(np.mean(self._rho)) / rho)
+        return self.mu * math.sqrt(float(np.mean(self.runs.rho)) / rho)
 
     def bounds(self, alarm: float) -> Bounds:
         """The attack's, each at confidence `1 − alarm`.
@@ -71,7 +93,7 @@ class Evidence:
         Where every event is Gaussian the score is the exact log-likelihood ratio and its threshold 0, and ε follows from μ. Else a half of the
         runs chooses the threshold (for released coefficients the linear score, too) and the other half is judged.
         """
-        first, second = (np.array(one) for one in self._scores)
+        first, second = (np.array(one) for one in self.runs.scores)
         if self.method == "transcript" and _gaussian(self.claim):
             errors = Errors.of(first[:, 0], second[:, 0])
             mu = errors.mu(alarm)
@@ -88,17 +110,17 @@ class Evidence:
 
     def checks(self) -> tuple[Check, ...]:
         """The laws of the noise."""
-        return self._noise.checks()
+        return self.runs.noise.checks()
 
     def faults(self) -> tuple[str, ...]:
         """What contradicts the claim, surest first."""
         found = [
             f"the answers {name!r} about the two tables are {realised:.4g} apart, and their event allows {allowed:.4g}"
-            for name, (realised, allowed) in self._beyond.items()
+            for name, (realised, allowed) in self.runs.beyond.items()
         ]
         rho = self.claim.zcdp_rho()
-        if self._rho and rho is not None and max(self._rho) > rho * (1.0 + SUMMED):
-            much = math.sqrt(2.0 * max(self._rho))
+        if self.runs.rho and rho is not None and max(self.runs.rho) > rho * (1.0 + SUMMED):
+            much = math.sqrt(2.0 * max(self.runs.rho))
             found.append(
                 f"all answers together are {much:.4g} apart, and the plan's event allows {math.sqrt(2.0 * rho):.4g}"
             )

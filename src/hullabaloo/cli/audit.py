@@ -36,6 +36,9 @@ def audit(
         int | None,
         typer.Option("--columns", metavar="P", help="Number of columns, where the domain is a row norm only; else 2."),
     ] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="In how many processes; the result is the same.")
+    ] = 1,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the report is saved (JSON).")] = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
@@ -86,7 +89,7 @@ def audit(
     voice = Voice("audit", as_json)
     with voice.steps("Fitting worst-case tables", runs) as step:
         asked = {"method": method.value, "n": records, "n_features": columns, "progress": step}
-        found = run_audit(model, runs=runs, confidence=confidence, **asked)  # type: ignore[arg-type]
+        found = run_audit(model, runs=runs, confidence=confidence, processes=processes, **asked)  # type: ignore[arg-type]
     if out is not None:
         found.save(out)
     colour = "green" if found.passed else "red" if found.caught else "yellow"
