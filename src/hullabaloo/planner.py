@@ -74,6 +74,11 @@ def plan(
         raise InvalidParameter(
             "hb.plan got both a set and a penalty, which describe the same trade-off; pass exactly one."
         )
+    if not isinstance(domain, Domain | None):
+        raise InvalidParameter(
+            f"hb.plan needs a domain such as hb.Domain(features={{'age': (18, 90)}}, target=(0, 1)), and was given an object of "
+            f"{type(domain).__name__}. Pass one, or p=… columns instead."
+        )
     chosen_loss = _loss(loss, domain)
     _check_shapes(set, penalty, p)
     counts = chosen_loss.kernel_code == KernelCode.POISSON

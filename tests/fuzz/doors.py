@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -125,12 +125,13 @@ USUAL: dict[str, Door] = {
 """The kind of value that each parameter takes, by its name."""
 
 
-def arguments(g: Garbage, maker: Callable[..., Any]) -> dict[str, Any]:
-    """A value for each parameter that must be given and for some of the others."""
+def arguments(g: Garbage, maker: Callable[..., Any], more: Mapping[str, Door] | None = None) -> dict[str, Any]:
+    """A value for each parameter that must be given and for some of the others, of the kinds in `more` or else the usual ones."""
+    kinds = USUAL if more is None else {**USUAL, **more}
     found = {}
     for name, one in _parameters(maker):
         if one.default is inspect.Parameter.empty or g.chance(0.4):
-            usual = USUAL.get(name, Garbage.anything)
+            usual = kinds.get(name, Garbage.anything)
             found[name] = g.mostly(lambda usual=usual: usual(g))
     return found
 
@@ -277,7 +278,7 @@ NOT_MADE = ("SetFunction", "PrivateBounds", "Evaluation", "AuditReport")
 CLASSES = [name for name in hb.__all__ if inspect.isclass(getattr(hb, name)) and name not in NOT_MADE]
 CHEAP: dict[str, Door] = {
     **{f"hb.{name}": made(getattr(hb, name)) for name in CLASSES if name not in ESTIMATORS},
-    **{f"streaming.{name}": made(getattr(streaming, name)) for name in ("Sketch",)},
+    "streaming.Sketch": made(streaming.Sketch),
     **{f"from_dict: {kind}": _written(kind) for kind in WRITTEN},
     "set_from_text": lambda g: set_from_text(phrase(g, SETS)),
     "penalty_from_text": lambda g: penalty_from_text(phrase(g, PENALTIES)),

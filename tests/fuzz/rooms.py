@@ -183,11 +183,13 @@ def _saved() -> dict[str, bytes]:
     }
 
 
-def damaged(kind: str, read: Callable[[Path], Any]) -> Door:
+def damaged(
+    kind: str, read: Callable[[Path], Any], saved: Callable[[str], bytes] = lambda kind: _saved()[kind]
+) -> Door:
     """Read a file that was damaged, in its bytes or in its meaning; what is accepted is asked what it says."""
 
     def open_it(g: Garbage) -> None:
-        found = _saved()[kind]
+        found = saved(kind)
         path = folder() / f"damaged-{kind}.json"
         if g.chance(0.5):
             path.write_bytes(g.torn(found))
@@ -215,7 +217,7 @@ def table_file(suffix: str) -> Door:
 
     def fit(g: Garbage) -> None:
         path = folder() / f"table{suffix}"
-        path.write_bytes(g.torn(_table(suffix)))
+        path.write_bytes(g.torn(table_bytes(suffix)))
         model = hb.LinearRegression(
             budget=BUDGET,
             domain=examples.domain_for("LinearRegression"),
@@ -229,7 +231,8 @@ def table_file(suffix: str) -> Door:
 
 
 @cache
-def _table(suffix: str) -> bytes:
+def table_bytes(suffix: str) -> bytes:
+    """A table with secrets, as a file of its kind holds it."""
     frame, out = examples.table(30), io.BytesIO()
     frame["job"] = SECRET
     if suffix == ".csv":
@@ -247,6 +250,7 @@ WORDS = (
     "stream", "evaluate", "audit", "t.csv", "d.toml", "m.json", "torn.json", "--domain", "d.toml", "--epsilon", "1", "--delta", "1e-6", "--out", "o.json",
     "--json", "--records", "30", "--set", "l1:1", "--penalty", "l2:0.1", "--solver", "gradient", "moments", "--ledger", "sqlite:///c.db", "--dataset",
     "people", "--overwrite", "--horizon", "--every", "10", "--target", "cost", "--estimator", "lasso", "--outer", "--mu", "nan", "-1", "inf",
+    "--runs", "6", "--confidence", "0.9", "--metric", "r2", "--quantiles", "0.1,0.9", "--columns", "age", "--bins", "--method", "released",
 )  # fmt: skip
 LINES = (
     "fit t.csv --domain d.toml --epsilon 1 --delta 1e-6 --out o.json --overwrite --solver moments",
@@ -258,6 +262,9 @@ LINES = (
     "domain describe d.toml",
     "domain estimate t.csv --outer d.toml --epsilon 1 --delta 1e-6 --quantiles 0.1,0.9",
     "evaluate m.json t.csv --epsilon 1 --delta 1e-6",
+    "evaluate m.json t.csv --epsilon 1 --delta 1e-6 --metric r2 --out e.json --overwrite",
+    "audit --domain d.toml --epsilon 1 --delta 1e-6 --runs 6 --records 30 --solver moments --out a.json --overwrite",
+    "plan --domain d.toml --records 30 --epsilon 1 --delta 1e-6",
     "ledger create sqlite:///c.db people --epsilon 1 --delta 1e-6",
     "ledger verify sqlite:///c.db",
 )
@@ -272,7 +279,7 @@ def command(g: Garbage) -> None:
         work.mkdir()
         (work / "m.json").write_bytes(_saved()["model"])
         (work / "d.toml").write_text(DOMAIN, encoding="utf-8")
-        (work / "t.csv").write_bytes(_table(".csv"))
+        (work / "t.csv").write_bytes(table_bytes(".csv"))
     (work / "torn.json").write_bytes(g.torn(_saved()["model"]))
     words = g.one(LINES).split()
     for _ in range(g.random.randrange(4)):
@@ -316,7 +323,7 @@ def _read_model(path: Path) -> None:
     str(hb.load(path).statement_.budget)
 
 
-DEAR: dict[str, Door] = {
+ROOMS: dict[str, Door] = {
     **{
         f"fit: {name}": fitted(name) for name in ("LinearRegression", "LogisticRegression", "PoissonRegressor", "Lasso")
     },

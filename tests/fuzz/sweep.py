@@ -2,9 +2,9 @@
 
 from random import Random
 
+from tests.fuzz.dear import DEAR, DEAREST
 from tests.fuzz.doors import CHEAP
 from tests.fuzz.garbage import Garbage
-from tests.fuzz.rooms import DEAR
 from tests.fuzz.verdict import Tally
 
 COSTLY = ("hb.PrivateSearchCV", "hb.Polytope", "gaussian_mu", "accountant", "hb.CustomSetFunction", "from_dict: domain")
@@ -14,7 +14,7 @@ COSTLY = ("hb.PrivateSearchCV", "hb.Polytope", "gaussian_mu", "accountant", "hb.
 def share(name: str, total: int) -> int:
     """How many of so many inputs a door gets."""
     if name in DEAR:
-        return max(2, total // 60 // len(DEAR))
+        return max(2, total // 60 // len(DEAR) // (10 if name in DEAREST else 1))
     costly = len([one for one in CHEAP if one in COSTLY])
     unit = total / (len(CHEAP) - 0.9 * costly)
     return max(2, round(unit * (0.1 if name in COSTLY else 1.0)) + 1)

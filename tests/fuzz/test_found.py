@@ -1,26 +1,63 @@
 """What garbage once brought to light: each is a sentence now."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import Normalizer
 
 import hullabaloo as hb
 from hullabaloo.data import Domain, open_table
 from hullabaloo.geometry import penalty_from_dict, set_from_dict
 from hullabaloo.linear_model.parameters import positive
 from hullabaloo.losses.serialise import loss_from_dict
+from hullabaloo.model_selection import price_evaluation
 from hullabaloo.planning.named import solver_from_dict
 from hullabaloo.privacy import GaussianEvent
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.report import card, card_from_json
+from hullabaloo.report import (
+    budget_plot,
+    card,
+    card_from_json,
+    coefficient_plot,
+    error_against_epsilon_plot,
+    privacy_profile_plot,
+    trade_off_plot,
+)
 from tests.fuzz.verdict import judged
 from tests.linear_model import examples
 
 HUGE = 10**400
+ONE = hb.Budget(1.0, 1e-6)
+
+
+def model() -> hb.LinearRegression:
+    """A fitted model."""
+    return hb.LinearRegression(budget=ONE, domain=examples.domain_for("LinearRegression")).fit(examples.table(50))
+
+
+def bounds(**more: Any) -> Any:
+    return hb.private_bounds(examples.table(50), outer={"age": (0, 130)}, budget=ONE, **more)
+
+
+def metrics(**more: Any) -> Any:
+    return hb.evaluate(model(), examples.table(50), budget=ONE, **more)
+
+
+def descend(**more: Any) -> Any:
+    given = {"oracle": lambda theta: theta, "constraint": hb.L1Ball(1.0), "steps": 3, "lipschitz": 1.0, "dimension": 2}
+    return hb.mirror_descent(**{**given, **more})
+
+
+def piped(step: Any) -> Any:
+    last = hb.LinearRegression(budget=ONE, domain=Domain(row_norm=1.0, target=(-1, 1)))
+    return hb.private_pipeline(step, last).fit(np.ones((20, 2)), np.ones(20))
+
+
 FOUND: dict[str, Callable[[], Any]] = {
     "a radius beyond doubles": lambda: hb.L1Ball(HUGE),
     "a strength beyond doubles": lambda: hb.L1Penalty(HUGE),
@@ -50,6 +87,38 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a smoothing beyond doubles": lambda: positive("smoothing", HUGE, "a width"),
     "a solver without a name": lambda: solver_from_dict({}),
     "a solver whose name is none": lambda: solver_from_dict({"name": {}}),
+    "a domain of a plan that is none": lambda: hb.plan(n=10, budget=ONE, domain=1.5),  # type: ignore[arg-type]
+    "a domain of a stream's plan that is none": lambda: hb.streaming.plan(horizon=9, budget=ONE, domain=[]),  # type: ignore[arg-type]
+    "numbers to compare": lambda: hb.compare([1.5]),  # type: ignore[list-item]
+    "nothing to compare": lambda: hb.compare(1.5),  # type: ignore[arg-type]
+    "columns of bounds that are no names": lambda: bounds(columns=np.ones(2)),
+    "a coverage that is an array": lambda: bounds(coverage=np.ones(2)),
+    "a quantile that is a text": lambda: bounds(quantiles=("a", 0.9)),
+    "metrics without a length": lambda: metrics(metrics=np.array(1.0)),
+    "a largest error beyond doubles": lambda: metrics(largest_error=HUGE),
+    "a table to be priced beyond any": lambda: price_evaluation(model(), HUGE, budget=ONE),
+    "a path that is a number": lambda: hb.load(1.5),  # type: ignore[arg-type]
+    "a path with a zero": lambda: hb.Evaluation.load("a\0b"),
+    "a path without a name": lambda: model().save(""),
+    "a folder's path to a card": lambda: card(model()).to_json(""),
+    "a name longer than any file's": lambda: hb.streaming.CsvSource("a" * 5000),
+    "a key's path that is none": lambda: hb.streaming.new_key_file([]),  # type: ignore[arg-type]
+    "a picture of no model": lambda: coefficient_plot("x"),  # type: ignore[arg-type]
+    "a picture of no statement": lambda: trade_off_plot("x"),  # type: ignore[arg-type]
+    "a picture for nobody": lambda: privacy_profile_plot(model().statement_, records=(0,)),
+    "a picture of no ledger": lambda: budget_plot(1.5, "people"),  # type: ignore[arg-type]
+    "points that are none": lambda: error_against_epsilon_plot(1.5, non_private=0.5),  # type: ignore[arg-type]
+    "points too large to draw": lambda: error_against_epsilon_plot({1.0: 1.7e308}, non_private=0.5),
+    "a separator of two letters": lambda: hb.streaming.CsvSource(__file__, separator=";;"),
+    "keys that are no names": lambda: hb.streaming.JsonLinesSource(__file__, 1.5),  # type: ignore[arg-type]
+    "a position that is none": lambda: list(hb.streaming.CsvSource(__file__).batches(np.ones(2))),  # type: ignore[arg-type]
+    "an address that is none": lambda: hb.streaming.RedisSource(7, "a", ["b"]),  # type: ignore[arg-type]
+    "steps without an end": lambda: descend(steps=math.inf),
+    "more dimensions than any memory": lambda: descend(dimension=2**40),
+    "dimensions that are no number": lambda: descend(dimension="a"),
+    "an oracle that tells a word": lambda: descend(oracle=lambda theta: "exact"),
+    "an oracle that tells no number": lambda: descend(oracle=lambda theta: 1.7e308 * theta + 1.7e308),
+    "a step that cannot be taken": lambda: piped(Normalizer("x")),
 }
 
 
@@ -75,3 +144,32 @@ def test_files_that_were_changed_are_refused_whatever_was_changed(tmp_path: Path
     written = json.loads(card(model).to_json())
     (tmp_path / "card.json").write_text(json.dumps({**written, "also": {"text": ""}}), encoding="utf-8")
     assert judged(lambda: card_from_json(tmp_path / "card.json")) == "refused"
+
+
+@pytest.mark.parametrize(
+    "first", ["47.5,SECRET7316548209,yes", "47.5;SECRET7316548209;yes", "age,hours,jo47.5,48.5,SECRET7316548209"]
+)
+def test_a_record_in_place_of_the_names_is_not_shown(tmp_path: Path, first: str) -> None:
+    """A table's columns are listed to who misses one; a file without a line of names, or with a torn one, has a record there."""
+    (tmp_path / "people.csv").write_text(f"{first}\n48.5,a,no\n", encoding="utf-8")
+    fresh = hb.LinearRegression(budget=ONE, domain=examples.domain_for("LinearRegression"))
+    assert judged(lambda: fresh.fit(tmp_path / "people.csv")) == "refused"
+
+
+def test_a_dataset_of_no_text_is_unknown(tmp_path: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create("people", ONE)
+    assert judged(lambda: budget_plot(ledger, "\ud800")) == "refused"
+
+
+@pytest.mark.parametrize(
+    "place", [("values", "squared_error", "low"), ("statement", "delta"), ("notes",), ("calibration",)]
+)
+def test_evaluations_that_were_changed_are_refused_or_shown(tmp_path: Path, place: tuple[str, ...]) -> None:
+    found = metrics().to_dict()
+    inner = found
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = {"a": []}
+    (tmp_path / "found.json").write_text(json.dumps(found), encoding="utf-8")
+    assert judged(lambda: str(hb.Evaluation.load(tmp_path / "found.json"))) in {"refused", "accepted"}

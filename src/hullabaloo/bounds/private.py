@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.ask import ask
 from hullabaloo.bounds.record import PrivateBounds
 from hullabaloo.data import BoundedTarget, Domain, Numeric, open_table, schema
 from hullabaloo.data.chosen import ChosenColumns
+from hullabaloo.data.given import names_of
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
@@ -214,20 +216,20 @@ def outer_ranges(domain: Domain) -> dict[str, tuple[float, float]]:
 def shares(coverage: float, quantiles: tuple[float, float] | None) -> tuple[float, float]:
     """The shares of values to cut off below and above."""
     if quantiles is None:
-        if not 0.5 < coverage < 1.0:
+        if not _number(coverage) or not 0.5 < coverage < 1.0:
             raise InvalidParameter(
                 f"The coverage is the share of values to keep, between 0.5 and 1, and {coverage!r} was asked. Bounds that keep every "
                 "value are the smallest and the largest, which belong to single records; try 0.99."
             )
         return (1.0 - coverage) / 2.0, (1.0 - coverage) / 2.0
-    if coverage != COVERAGE:
+    if not _number(coverage) or coverage != COVERAGE:
         raise InvalidParameter(
             f"coverage={coverage!r} and quantiles={quantiles!r} were both given, and each says how much to cut off. Pass one of them."
         )
     if not isinstance(quantiles, list | tuple) or len(quantiles) != 2:
         raise InvalidParameter(f"Quantiles are a low and a high one, (0.005, 0.995), and {quantiles!r} was given.")
     low, high = quantiles
-    if not (0.0 <= low < 0.5 < high <= 1.0 and (low, high) != (0.0, 1.0)):
+    if not _number(low) or not _number(high) or not (0.0 <= low < 0.5 < high <= 1.0 and (low, high) != (0.0, 1.0)):
         raise InvalidParameter(
             f"Quantiles lie on both sides of the middle, 0 ≤ low < 0.5 < high ≤ 1, not both at the ends, and {quantiles!r} was given. The "
             "smallest and the largest value belong to single records and cannot be released: try (0.005, 0.995)."
@@ -235,11 +237,14 @@ def shares(coverage: float, quantiles: tuple[float, float] | None) -> tuple[floa
     return float(low), float(1.0 - high)
 
 
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def chosen_names(domain: Domain, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns to buy bounds of, in the domain's order."""
     known = tuple(outer_ranges(domain))
-    if isinstance(columns, str):
-        columns = [columns]
+    columns = None if columns is None else names_of(columns, "columns")
     unknown = [str(name) for name in columns or () if name not in known]
     if unknown:
         raise InvalidParameter(

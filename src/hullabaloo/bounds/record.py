@@ -176,7 +176,7 @@ class PrivateBounds:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote."""
         cls.FORMAT.check(data)
-        return cls(
+        made = cls(
             outer=Domain.from_dict(data["outer"]),
             found=tuple((str(name), float(low), float(high)) for name, (low, high) in data["bounds"].items()),
             asked=(float(data["asked"][0]), float(data["asked"][1])),
@@ -187,6 +187,8 @@ class PrivateBounds:
             largest_error=float(data["largest_error"]),
             statement=PrivacyStatement.from_dict(data["statement"]),
         )
+        str(made)  # what cannot be shown was changed
+        return made
 
     def save(self, path: str | Path) -> None:
         """Write them as JSON; a reader sees the old file or the new one."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, final
 
+from hullabaloo.data.given import path_of
 from hullabaloo.errors import HullabalooError, InvalidParameter
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Format:
 
     def write(self, data: Mapping[str, Any], path: str | Path) -> None:
         """Write atomically: a reader sees the old file or the new one. An OSError names the file that was asked for."""
-        place = Path(path)
+        place = path_of(path)
         temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
         try:
             temporary.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -61,11 +62,13 @@ class Format:
             InvalidParameter: there is no such file, or it is no such document, of another version, or damaged.
         """
         try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
+            found = json.loads(path_of(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InvalidParameter(
                 f"There is no {self.noun} at {path}. Check the path; {self.writer} writes one."
             ) from None
+        except HullabalooError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             why = error.strerror if isinstance(error, OSError) else f"it is not JSON: {error}"
             raise InvalidParameter(

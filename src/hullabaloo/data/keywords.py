@@ -96,7 +96,7 @@ def count(value: object, what: str, default: int | None = None) -> int | None:
         return default
     if isinstance(value, str) and value.startswith(PLACEHOLDER):
         raise DomainError(unfilled(what))
-    if not is_number(value) or not 1 <= float(value) < 2**53 or value != int(value):  # type: ignore[arg-type, call-overload]
+    if not is_number(value) or not 1 <= value < 2**53 or value != int(value):  # type: ignore[operator, call-overload]
         raise DomainError(f"`{what}` is a whole number of at least 1, and {value!r} was found.")
     return int(value)  # type: ignore[call-overload, no-any-return]
 

@@ -1,8 +1,11 @@
 """Matching a table's declared schema to a domain; all faults here are visible without reading a value."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hullabaloo.data.numbers import number_of
 from hullabaloo.data.readers import open_column, open_table
 from hullabaloo.data.table import REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
@@ -56,6 +59,9 @@ def check_type(schema: TableSchema, position: int, what: str) -> None:
 
 
 def _listed(names: Sequence[str], most: int = 20) -> str:
+    """Names, unless they may be a record: what was read as a line of names holds a number where names are missing or their line is torn."""
+    if any(math.isfinite(number_of(part)) for name in names for part in re.split(r"[;\t|]", str(name))):
+        return "not shown, as some are numbers: the line of names may be missing or damaged, and hold a record"
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 

@@ -135,6 +135,10 @@ def remaining(connection: Connection, address: Address, name: str) -> Remaining:
 def read_dataset(connection: Connection, address: Address, name: str, *, lock: bool = False) -> Dataset:
     """Read a dataset's terms, and with `lock` keep other charges away from it until the transaction ends."""
     schema.require_current(connection)
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise UnknownDataset(
+            f"The ledger {address.shown} was asked for the dataset {name!r}, which is no text that a database can hold. Nothing was read. Check the name."
+        )
     query = select(schema.datasets).where(schema.datasets.c.name == name)
     row = connection.execute(query.with_for_update() if lock else query).mappings().first()
     if row is None:

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Domain, Encoding, TargetScale, open_table
+from hullabaloo.data.given import path_of
 from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
@@ -229,12 +230,12 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
     def save(self, path: str | Path) -> None:
         """Write the fitted model as versioned JSON: parameters, release and statement, no records."""
         check_is_fitted(self, "release_")
-        saved.save(self, Path(path))
+        saved.save(self, path_of(path))
 
     @classmethod
     def load(cls, path: str | Path) -> "PrivateLinearModel":
         """Read a saved model; gives the estimator class that wrote it."""
-        return saved.load(Path(path), expected=cls)
+        return saved.load(path_of(path), expected=cls)
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
         """The domain and how it is to be read, every parameter's type checked first."""

@@ -71,11 +71,24 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
         raise InvalidParameter(
             "One model alone was given to compare. Pass a list of fitted models: hb.compare([first, second])."
         )
-    named = dict(models) if isinstance(models, Mapping) else {_name(i, m): m for i, m in enumerate(models)}
+    if not isinstance(models, list | tuple | Mapping):
+        raise InvalidParameter(
+            f"An object of {type(models).__name__} was given to compare. Pass a list of fitted models: hb.compare([first, second])."
+        )
+    named = (
+        {str(name): model for name, model in models.items()}
+        if isinstance(models, Mapping)
+        else {_name(i, m): m for i, m in enumerate(models)}
+    )
     if not named:
         raise InvalidParameter("No models were given to compare. Pass a list of fitted models, or a mapping of names.")
     rows = []
     for name, model in named.items():
+        if not isinstance(model, PrivateLinearModel):
+            raise InvalidParameter(
+                f"What was given to compare as {name!r} is an object of {type(model).__name__}, and no private linear model. Pass fitted ones, of "
+                "a pipeline or search the one inside."
+            )
         if not hasattr(model, "release_"):
             raise InvalidParameter(
                 f"The model {name!r} is not fitted, so it has no R². Fit it first, with solver='moments'."

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Table, TableSchema, open_table
 from hullabaloo.data.table import NUMBER
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
@@ -177,7 +177,15 @@ class RowWise(Table):
         self._source = source
         self._steps = steps
         self._values: Array | None = None
-        width = self._apply(np.zeros((1, source.schema.width))).shape[1]
+        try:
+            width = self._apply(np.zeros((1, source.schema.width))).shape[1]
+        except HullabalooError:
+            raise
+        except Exception as error:  # reason: whatever a step says of a blank row, it says of no record
+            raise InvalidParameter(
+                f"The steps of a private pipeline were tried on a blank row of {source.schema.width} columns and failed ({type(error).__name__}: "
+                f"{str(error).rstrip('.')}). Nothing was read or charged. Correct their parameters."
+            ) from error
         self._schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
 
     @property

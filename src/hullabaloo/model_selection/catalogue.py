@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, final
 
+from hullabaloo.data.given import names_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, Pinball
 from hullabaloo.losses.readings import Reading, Reads
@@ -71,7 +72,7 @@ def choose(
     known = available(reading, loss)
     if names is None:
         names = default_of(reading, loss)
-    asked = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    asked = list(names_of(names, "metrics")) if isinstance(names, Iterable) else [names]
     if not asked or len(set(map(str, asked))) != len(asked):
         raise InvalidParameter(
             f"metrics={asked!r} was asked. Name each metric once, and at least one: {_listed(known)}; or leave metrics out."
@@ -163,13 +164,13 @@ def _reaches(reading: Reading, largest: object) -> list[float]:
     return [float(given.get(name, span)) / span for name, span in spans.items()]
 
 
-def _within(value: object, span: float) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) <= span
+def _within(value: Any, span: float) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < value <= span  # type: ignore[operator]
 
 
 def _check(floor: float, bins: int) -> None:
     number = isinstance(floor, Real) and not isinstance(floor, bool)
-    if not number or not 1e-6 <= float(floor) <= 0.25:
+    if not number or not 1e-6 <= floor <= 0.25:
         raise InvalidParameter(
             f"probability_floor={floor!r} was asked. It is the least chance that a loss takes a class to have been given, and bounds what "
             "one record can say: pass a number between 1e-6 and 0.25, such as 0.01."

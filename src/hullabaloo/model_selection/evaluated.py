@@ -127,14 +127,16 @@ class Evaluation:
             InvalidParameter: it is no evaluation, or of another version.
         """
         FORMAT.check(data)
-        return cls(
+        made = cls(
             model=str(data["model"]),
             values={name: Measured.from_dict(one) for name, one in data["values"].items()},
             calibration=tuple(Bin.from_dict(row) for row in data["calibration"]),
             confidence=float(data["confidence"]),
             statement=PrivacyStatement.from_dict(data["statement"]),
-            notes=tuple(data["notes"]),
+            notes=tuple(map(str, data["notes"])),
         )
+        str(made), made.card_entry()  # what cannot be shown was changed
+        return made
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON, atomically: numbers, intervals and the statement, no records."""

@@ -130,6 +130,10 @@ def price_evaluation(
     chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, **more)
     terms = _terms(public, budget, neighbours, n, ledger, dataset, None, priced=True)
     terms.check()
+    if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) < 2**53:
+        raise InvalidParameter(
+            f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
+        )
     count = terms.records(n)
     quotes = quoted(
         terms,
@@ -189,7 +193,7 @@ def _terms(
                 f"records={records!r} was given, but the number of records is public here and is that of the table. Leave records out."
             )
         return terms
-    if isinstance(records, bool) or not isinstance(records, Integral) or int(records) < 1:
+    if isinstance(records, bool) or not isinstance(records, Integral) or not 1 <= int(records) < 2**53:
         raise DomainError(
             f"The number of records to evaluate on is private here (neighbours {str(relation)!r}, unit {terms.unit!r}), and "
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final
 
+from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report.checking import problems
 from hullabaloo.report.numbers import percent, up
@@ -118,15 +119,16 @@ def card(
     """
     from hullabaloo.report.document import document
 
-    return Card(document(_estimator(model), ledger, title, entries))
+    return Card(document(estimator_of(model), ledger, title, entries))
 
 
 def card_from_json(path: str | Path) -> Card:
     """Read a card that `Card.to_json` wrote; `check()` then recomputes its numbers."""
     from hullabaloo.report.document import FORMAT, FORMAT_VERSION
 
+    place = path_of(path)
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InvalidParameter(
             f"There is no card at {path}. Check the path, or write one with card.to_json(path)."
@@ -164,7 +166,7 @@ def schema() -> dict[str, Any]:
     return read
 
 
-def _estimator(model: Any) -> "PrivateLinearModel":
+def estimator_of(model: Any) -> "PrivateLinearModel":
     """The estimator inside a pipeline, or the estimator itself."""
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.linear_model.parameters import found as named
@@ -173,7 +175,7 @@ def _estimator(model: Any) -> "PrivateLinearModel":
     from hullabaloo.streaming.periodic_erm import PeriodicModel
 
     if isinstance(model, PrivateStream):
-        return _estimator(model.model_at())
+        return estimator_of(model.model_at())
     if isinstance(model, StreamModel):
         return cast("PrivateLinearModel", model)
     if isinstance(model, PeriodicModel):
@@ -191,7 +193,7 @@ def _estimator(model: Any) -> "PrivateLinearModel":
 def _written(text: str, path: str | Path | None) -> str:
     """Write atomically: a reader sees the old file or the new one."""
     if path is not None:
-        place = Path(path)
+        place = path_of(path)
         temporary = place.with_name(place.name + f".{os.getpid()}.tmp")
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(place)

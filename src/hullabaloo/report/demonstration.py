@@ -1,18 +1,21 @@
 """What privacy costs, on public data: a score against ε beside the fit without privacy."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, SIZE, SMALL, heading, new_figure
 from hullabaloo.report.numbers import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SMALLEST, LARGEST = 1e-100, 1e100
+"""What can be drawn."""
 PUBLIC_DATA = "public demonstration data: never do this with real records"
 
 
@@ -39,6 +42,7 @@ def error_against_epsilon_plot(
         title: the picture's heading; by default "`metric` against ε".
     """
     draws = _draws(points)
+    _check(non_private, mean_only, chosen, metric, title)
     figure, axes = new_figure(3.6)
     epsilons = sorted(draws)
     means = [float(np.mean(draws[e])) for e in epsilons]
@@ -77,16 +81,43 @@ def _level(axes: Any, value: float, text: str, colour: str, style: Any, *, above
     )  # fmt: skip
 
 
+def _finite(value: Any) -> bool:
+    return isinstance(value, Real) and bool(abs(value) <= LARGEST)  # type: ignore[operator]
+
+
+def _pairs(points: Any) -> list[tuple[Any, Any]]:
+    pairs = points.items() if isinstance(points, Mapping) else points
+    try:
+        return [(epsilon, value) for epsilon, value in pairs]
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"A curve of error against epsilon was given {named(points)}. Pass a mapping from epsilon to score, {{1.0: 0.52}}, or pairs of both."
+        ) from None
+
+
+def _check(non_private: object, mean_only: object, chosen: object, metric: object, title: object) -> None:
+    numbers = {"non_private": non_private, "mean_only": mean_only, "chosen": chosen}
+    for name, value in numbers.items():
+        if not _finite(value) and (value is not None or name == "non_private"):
+            raise InvalidParameter(
+                f"{name}={value!r} was given to a curve of error against epsilon. Pass a finite number."
+            )
+    if not isinstance(metric, str) or not isinstance(title, str | None):
+        raise InvalidParameter(
+            f"The metric and the title of a picture are texts, and {named(metric)} and {named(title)} were given. Pass metric='R²', say."
+        )
+
+
 def _draws(points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]]) -> dict[float, list[float]]:
     found: dict[float, list[float]] = {}
-    for epsilon, value in points.items() if isinstance(points, Mapping) else points:
-        scores = [float(value)] if isinstance(value, int | float) else [float(one) for one in value]
-        if not (epsilon > 0.0 and math.isfinite(epsilon)) or not scores or not all(map(math.isfinite, scores)):
+    for epsilon, value in _pairs(points):
+        scores = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+        if not _finite(epsilon) or not epsilon >= SMALLEST or not scores or not all(map(_finite, scores)):
             raise InvalidParameter(
                 f"A curve of error against epsilon was given {epsilon!r}: {value!r}. Each epsilon must be positive and finite and have "
                 "at least one finite score; the fit without privacy is passed as non_private=…."
             )
-        found.setdefault(float(epsilon), []).extend(scores)
+        found.setdefault(float(epsilon), []).extend(map(float, scores))
     if not found:
         raise InvalidParameter("A curve of error against epsilon needs at least one point, and none was given.")
     return found

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.privacy import compose, epsilon_of, event_from_dict
@@ -35,8 +36,9 @@ def entry_from_json(path: str | Path) -> Any:
     from hullabaloo.model_selection.evaluated import FORMAT, Evaluation
 
     kinds: dict[str, Any] = {PrivateBounds.FORMAT.name: PrivateBounds, FORMAT.name: Evaluation}
+    place = path_of(path)
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidParameter(f"{path} cannot be read as JSON ({type(error).__name__}). Check the path.") from error
     kind = kinds.get(str(found.get("format"))) if isinstance(found, dict) else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.parameters import found
 from hullabaloo.privacy import Event, delta_of, epsilon_of
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, PAPER, SIZE, SMALL, heading, new_figure
 from hullabaloo.report.guarantee import trade_off
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hullabaloo.release import PrivacyStatement
 
 MOST_ROWS = 30
+MOST_RECORDS = 1_000
 _NAME = 24
 
 
@@ -32,9 +34,11 @@ def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, 
     An effect is the coefficient times the length of the feature's declared range (1 for a level), so that features in
     different units can be compared; it is in the target's units, or in those of a prediction's logarithm or odds. The intercept is left out.
     """
+    from hullabaloo.report.cards import estimator_of
     from hullabaloo.report.declared import spans
     from hullabaloo.report.released import INTERCEPT
 
+    model = estimator_of(model)
     summary, lengths = model.summary(confidence=confidence), {} if model.domain is None else spans(model.domain)
     rows = [
         {
@@ -111,7 +115,7 @@ def privacy_profile_plot(statement: "PrivacyStatement", *, records: Sequence[int
 
     One curve for a person with each number of `records`; the quoted (ε, δ) is marked.
     """
-    _require_private(statement)
+    _require_private(statement, records)
     return draw_profile(statement.event, statement.epsilon(), statement.delta, records)
 
 
@@ -153,7 +157,7 @@ def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[i
 
 def trade_off_plot(statement: "PrivacyStatement", *, records: Sequence[int] = (1, 5)) -> "Figure":
     """The best attack on a person with so many records: hits against false alarms. On the diagonal it is a guess."""
-    _require_private(statement)
+    _require_private(statement, records)
     return draw_trade_off(statement.event, records)
 
 
@@ -209,8 +213,11 @@ def budget_plot(ledger: "Ledger | str", dataset: str, *, charge: int | None = No
     from hullabaloo.report.spending import shares
 
     book = LedgerClass(ledger) if isinstance(ledger, str) else ledger
-    found = shares(book.remaining(dataset), book.charges(dataset), charge)
-    return draw_budget(found)
+    if not isinstance(book, LedgerClass) or not isinstance(dataset, str):
+        raise InvalidParameter(
+            f"A picture of a budget was asked of {found(ledger)} and {found(dataset)}. Pass an hb.Ledger or its URL, and the dataset's name."
+        )
+    return draw_budget(shares(book.remaining(dataset), book.charges(dataset), charge))
 
 
 def draw_budget(shares: Mapping[str, float]) -> "Figure":
@@ -241,7 +248,19 @@ def draw_budget(shares: Mapping[str, float]) -> "Figure":
     return figure
 
 
-def _require_private(statement: "PrivacyStatement") -> None:
+def _require_private(statement: "PrivacyStatement", records: object) -> None:
+    from hullabaloo.release import PrivacyStatement as Statement
+
+    if not isinstance(statement, Statement):
+        raise InvalidParameter(
+            f"A picture of a guarantee was asked of {found(statement)}. Pass a statement, such as model.statement_."
+        )
+    sound = isinstance(records, list | tuple) and records
+    if not sound or not all(isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= MOST_RECORDS for k in records):  # type: ignore[attr-defined]
+        raise InvalidParameter(
+            f"records={records!r} was given. It lists for how many records of a person curves are drawn, whole numbers from 1 to "
+            f"{MOST_RECORDS:,}. Pass records=(1, 5), say."
+        )
     if not statement.private:
         raise InvalidParameter(
             "A picture of the guarantee was asked for, but this release is NOT PRIVATE: it has no guarantee to draw. Fit with a "

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +16,8 @@ from hullabaloo.solvers.mirror_rule import Block
 from hullabaloo.solvers.mirror_rule import lipschitz as lipschitz_rule
 
 Array = npt.NDArray[np.float64]
+MOST, LARGEST = 10**7, 1e100
+"""Coordinates that a point may have, and what they are counted up to."""
 
 
 def mirror_descent(
@@ -54,36 +58,64 @@ def mirror_descent(
     >>> bool(np.abs(theta - aim).max() < 0.1)
     True
     """
-    _check(constraint, steps, lipschitz, noise)
+    _check(oracle, constraint, steps, lipschitz, noise)
     size = dimension if dimension is not None else constraint.dimension
     if size is None:
         raise InvalidParameter(
             f"Mirror descent over {constraint!r} needs the number of coordinates, because the set serves every number of them. "
-            "Pass dimension=…"
+            "Pass dimension=3, say."
+        )
+    if not is_whole(size) or not 1 <= size <= MOST or (constraint.dimension or size) != size:
+        raise InvalidParameter(
+            f"Mirror descent over {constraint!r} was asked in {size!r} dimensions, and their number is a whole one of at most {MOST:,}, that of "
+            "the set where it is made for one. Pass dimension=3, say."
         )
     mirror = potential(constraint, size, euclidean=False)
     block = Block(0, size, mirror, lipschitz * mirror.unit_radius, math.inf)
 
     def asked(theta: Array) -> Array:
-        gradient = np.asarray(oracle(theta.copy()), dtype=np.float64)
-        if gradient.shape != (size,) or not np.isfinite(gradient).all():
+        told = oracle(theta.copy())
+        try:
+            gradient = np.asarray(told, dtype=None if np.iscomplexobj(told) else np.float64)
+            if np.iscomplexobj(gradient):
+                raise TypeError("complex numbers")
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidParameter(
-                f"The oracle was asked for a gradient of shape ({size},) with finite entries and gave one of shape "
-                f"{gradient.shape}{'' if gradient.shape != (size,) else ' that is not finite'}. Return one number per coordinate."
+                f"The oracle was asked for a gradient of shape ({size},), and what it gave is no array of numbers ({error}). Return one "
+                "number per coordinate."
+            ) from error
+        if gradient.shape != (size,) or not (np.abs(gradient) <= LARGEST).all():
+            raise InvalidParameter(
+                f"The oracle was asked for a gradient of shape ({size},) with finite entries, none beyond {LARGEST:g}, and gave one of shape "
+                f"{gradient.shape}{'' if gradient.shape != (size,) else ' that is not finite or too large'}. Return one number per coordinate."
             )
         return gradient
 
     return descend([block], asked, lipschitz_rule([block], steps, noise).steps, count=steps, with_start=True)
 
 
-def _check(constraint: ConvexSet, steps: int, lipschitz: float, noise: float) -> None:
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(-LARGEST <= value <= LARGEST)  # type: ignore[operator]
+
+
+def _check(oracle: object, constraint: object, steps: object, lipschitz: Any, noise: Any) -> None:
+    if not callable(oracle):
+        raise InvalidParameter(
+            f"Mirror descent asks its oracle for gradients, and an object of {type(oracle).__name__} cannot be called. Pass a function of a point."
+        )
     if not isinstance(constraint, HasMirrorMap | Projectable):
         raise CapabilityError(
             f"Mirror descent was given {constraint!r}, which has neither a mirror map nor a projection, and a step needs one "
             "of them. Use an L2Ball or an L1Ball."
         )
-    if steps < 1 or not (lipschitz > 0.0 and math.isfinite(lipschitz)) or not (noise >= 0.0 and math.isfinite(noise)):
+    fine = is_whole(steps) and steps >= 1 and _number(lipschitz) and lipschitz > 0.0 and _number(noise) and noise >= 0.0  # type: ignore[operator]
+    if not fine:
         raise InvalidParameter(
-            f"Mirror descent was asked with steps={steps}, lipschitz={lipschitz} and noise={noise}, which its step size is "
+            f"Mirror descent was asked with steps={steps!r}, lipschitz={lipschitz!r} and noise={noise!r}, which its step size is "
             "made of. Pass at least one step, a positive finite lipschitz and a finite noise of at least 0."
         )

@@ -12,6 +12,7 @@ from hullabaloo.privacy import Budget
 def check_types(**given: object) -> None:
     """Refuse a budget, loss, set or penalty that is none, with a sentence that shows one."""
     kinds = {"budget": (Budget, "Budget(1.0, 1e-8)"), "loss": (Loss, "Logistic()")}
+    kinds |= {"domain": (Domain, "Domain(features={'age': (18, 90)}, target=(0, 1))")}
     kinds |= {"set": (ConvexSet, "L1Ball(1.0)"), "penalty": (Penalty, "L1Penalty(0.01)")}
     for name, value in given.items():
         kind, example = kinds[name]

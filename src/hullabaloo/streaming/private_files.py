@@ -5,6 +5,7 @@ import os
 import stat
 from pathlib import Path
 
+from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter, StateError
 
 KEY_BYTES = 32
@@ -91,7 +92,7 @@ def new_key_file(path: str | os.PathLike[str]) -> Path:
     """
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    where = Path(path)
+    where = path_of(path)
     try:
         file = create_private(where)
         try:

@@ -8,7 +8,7 @@ from threading import Event
 from typing import Any, Self, final
 
 from hullabaloo.data.table import Table, TableSchema
-from hullabaloo.errors import HullabalooError
+from hullabaloo.errors import HullabalooError, InvalidParameter
 
 BATCH = 4096  # records of a batch at most
 PAUSE = 0.05  # seconds between two looks at a source that has nothing new
@@ -123,6 +123,10 @@ class StreamSource(ABC):
         Raises:
             SourceChanged: the source holds fewer records than were taken, or was replaced or cut off meanwhile.
         """
+        if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < 2**63:
+            raise InvalidParameter(
+                f"Records were asked from the position {start!r} on, and a position is a whole number from 0 on. Pass start=0, say."
+            )
         stop = Event() if stop is None else stop
         if mark is not None and mark.position <= start and self._find(mark):
             position = mark.position

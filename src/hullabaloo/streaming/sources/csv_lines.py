@@ -15,8 +15,9 @@ from pathlib import Path
 from time import sleep
 
 from hullabaloo.data.arrow import ArrowTable
+from hullabaloo.data.given import names_of
 from hullabaloo.data.table import Table, TableSchema
-from hullabaloo.errors import SchemaError
+from hullabaloo.errors import InvalidParameter, SchemaError
 from hullabaloo.streaming.records import RecordTable, cells_schema
 from hullabaloo.streaming.sources.base import PAUSE, Gap, Mark, Portion
 from hullabaloo.streaming.sources.line_source import LineSource
@@ -49,11 +50,19 @@ class CsvSource(LineSource):
         one_line: bool = False,
         separator: str | None = None,
     ) -> None:
+        if separator is not None and (
+            not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\x00'
+        ):
+            raise InvalidParameter(
+                f"separator={separator!r} was given. Pass the one character between the cells of a line, such as ';'; no quote and no line's end."
+            )
+        if not isinstance(one_line, bool):
+            raise InvalidParameter(f"one_line={one_line!r} was given. Pass True or False.")
         super().__init__(path, follow=follow, universal=True)
         csv.field_size_limit(sys.maxsize)  # a long cell is a value, and values never raise
         self._separator = ("\t" if str(path).lower().endswith(".tsv") else ",") if separator is None else separator
-        self._columns = columns
-        self._numeric = frozenset(numeric)
+        self._columns = None if columns is None else names_of(columns, "columns")
+        self._numeric = frozenset(names_of(numeric, "columns"))
         self._one_line = one_line
         self._names: tuple[str, ...] | None = None
         self._stuck = -1  # lines in the queue when they were found to hold no complete record

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hullabaloo.data.arrow import ArrowTable
+from hullabaloo.data.given import names_of
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.streaming.records import RecordTable, cells_schema
 from hullabaloo.streaming.sources.base import Gap, Portion
@@ -34,8 +35,8 @@ class JsonLinesSource(LineSource):
         self, path: str | Path, columns: Sequence[str], *, follow: bool = False, numeric: Collection[str] = ()
     ) -> None:
         super().__init__(path, follow=follow, universal=False)
-        self._names = tuple(columns)
-        self._numeric = frozenset(numeric)
+        self._names = names_of(columns, "columns")
+        self._numeric = frozenset(names_of(numeric, "columns"))
 
     @property
     def schema(self) -> TableSchema:

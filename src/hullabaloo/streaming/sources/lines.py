@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.streaming.sources.base import Mark, SourceChanged
 
@@ -24,7 +25,7 @@ class Lines:
     """
 
     def __init__(self, path: str | Path, *, follow: bool, universal: bool) -> None:
-        self._path = None if str(path) == STANDARD_INPUT else Path(path)
+        self._path = None if isinstance(path, str) and path == STANDARD_INPUT else path_of(path)
         self._universal = universal
         self._fd = 0 if self._path is None else _open(self._path)
         self._seekable = self._path is not None and stat.S_ISREG(os.fstat(self._fd).st_mode)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hullabaloo.data.arrow import ArrowTable, parquet_dataset
+from hullabaloo.data.given import names_of, path_of
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.streaming.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, StreamSource
@@ -21,14 +22,15 @@ class ParquetSource(StreamSource):
     """
 
     def __init__(self, path: str | Path, *, columns: Collection[str] | None = None) -> None:
-        if not Path(path).exists():
+        self._path = path_of(path)
+        if not self._path.exists():
             raise InvalidParameter(
                 f"There is no file {path} to read records from. Check the path; nothing was read or spent."
             )
-        self._path = Path(path)
         self._dataset: Any = parquet_dataset(self._path)
         names = self._dataset.schema.names
-        chosen = [name for name in names if columns is None or name in columns]
+        kept = None if columns is None else names_of(columns, "columns")
+        chosen = [name for name in names if kept is None or name in kept]
         self._columns = None if len(set(names)) < len(names) else chosen
         self._groups = [group for file in self._dataset.get_fragments() for group in file.split_by_row_group()]
         self._sizes: list[int] = [group.row_groups[0].num_rows for group in self._groups]

@@ -7,6 +7,7 @@ from time import sleep
 from typing import Any
 from urllib.parse import urlsplit
 
+from hullabaloo.data.given import names_of
 from hullabaloo.data.table import TableSchema
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.streaming.records import RecordTable, cells_schema
@@ -35,12 +36,18 @@ class RedisSource(StreamSource):
             raise InvalidParameter(
                 'Reading a Redis stream needs the library redis. Install it with: pip install "hullabaloo[stream]"'
             ) from None
+        for what, one in (("address", url), ("stream's key", stream)):
+            if not isinstance(one, str):
+                raise InvalidParameter(
+                    f"The {what} of a Redis stream is a text, and an object of {type(one).__name__} was given. Pass redis://host:6379/0 and a key."
+                )
+        names = names_of(fields, "fields")
         self._broken = (redis.ConnectionError, redis.TimeoutError, OSError)
         self._refused = redis.RedisError
         self._shown = _shown(url)
         self._stream = stream
-        self._names = tuple(fields)
-        self._keys = [name.encode() for name in fields]
+        self._names = names
+        self._keys = [name.encode("utf-8", "surrogatepass") for name in names]
         self._follow = follow
         try:
             self._client: Any = redis.Redis.from_url(url, protocol=2)
