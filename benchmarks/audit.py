@@ -42,9 +42,9 @@ SOURCES = [
     "src/hullabaloo/streaming",
 ]
 RUNS = 100_000
-SECONDS, SECONDS_OF_THE_WEAK = 180.0, 25.0
+SECONDS, SECONDS_OF_THE_WEAK = 135.0, 20.0
 SLOWEST = {
-    "preconditioned": 420.0,
+    "preconditioned": 480.0,
     "adaptive": SECONDS,
     "stream of fits": SECONDS,
     "dual": SECONDS,

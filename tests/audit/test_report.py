@@ -9,7 +9,9 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit import AuditReport
-from hullabaloo.audit.canary import Record, made, pairs, surroundings
+from hullabaloo.audit.canary import CROWD, EXPECTED, Record, made, pairs, surroundings
+from hullabaloo.audit.evidence import Evidence
+from hullabaloo.audit.runs import Asked
 from hullabaloo.curator import MomentsQuery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
@@ -63,6 +65,34 @@ def test_runs_are_those_of_the_key() -> None:
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
 
 
+def test_blocks_of_runs_add_up_to_all_of_them() -> None:
+    asked = Asked(model(), None, 2, None, KEY)
+    subject = asked.subject()
+    whole, parts = Evidence(subject, "transcript"), Evidence(subject, "transcript")
+    for run_ in range(24):
+        whole.add(run_ % 2, KEY.derive(run_))
+    for start in (0, 10, 20):
+        parts.runs.merge(asked.tally(subject, "transcript", range(start, min(start + 10, 24))))
+    assert whole.runs.rho == parts.runs.rho
+    assert whole.bounds(0.05) == parts.bounds(0.05)
+    assert whole.faults() == parts.faults() == ()
+    for one, other in zip(whole.checks(), parts.checks(), strict=True):
+        assert (one.name, one.count, one.fine) == (other.name, other.count, other.fine)
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["moments", "output_perturbation"])
+def test_several_processes_find_what_one_does(solver: str, tmp_path: Path) -> None:
+    """Neither a ledger nor a key of the estimator goes with it."""
+    private = {"ledger": f"sqlite:///{tmp_path / 'ledger.db'}", "dataset": "d"}
+    one, two = (
+        hb.audit(model(solver=solver, **private), runs=301, processes=processes, test_key=KEY).to_dict()
+        for processes in (1, 2)
+    )
+    assert {**one, "seconds": 0.0} == {**two, "seconds": 0.0}
+
+
 def test_nothing_is_charged_and_no_file_is_touched(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/privacy.db"
     found = hb.audit(model(ledger=url, dataset="wards"), runs=4, test_key=KEY)
@@ -92,6 +122,7 @@ def test_what_a_paper_claims_is_not_what_is_audited() -> None:
         ({}, {"runs": True}, "whole number"),
         ({}, {"confidence": 1.0}, "confidence"),
         ({}, {"method": "guess"}, "method"),
+        ({}, {"processes": 0}, "processes"),
         ({"domain": None}, {}, "needs a domain"),
     ],
     ids=str,
@@ -154,3 +185,16 @@ def test_the_command_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert done.code == 5
     assert "NOT PRIVATE AS CLAIMED" in done.out
     assert run(*asked, "--json").json["report"]["passed"] is False
+
+
+def test_a_crowd_drives_slopes_to_their_bound() -> None:
+    """A classifier's slope at the start is half of its bound, and few records do not move it far in a few steps of so much noise."""
+    domain = hb.Domain(features={"x": hb.Numeric(-1, 1, indicator=False)}, classes=["no", "yes"], records=500)
+    about: dict[str, Any] = {"budget": hb.Budget(1.0, 1e-5), "domain": domain, "fit_intercept": False}
+    asked = hb.LogisticRegression(neighbours="add-or-remove", solver="gradient", **about)
+    found = hb.audit(asked, runs=20, test_key=KEY)
+    assert found.mu is not None
+    assert found.mu_realised > 0.93 * found.mu
+    assert not found.faults
+    assert f"beside {CROWD} of" in found.canary
+    assert found.records == EXPECTED
