@@ -71,6 +71,17 @@ def _shares(g: Garbage) -> Any:
     return g.one(((0.1, 0.9), (0.0, 1.0), (g.random.random(), g.random.random()), g.sequence(g.real)))
 
 
+def mostly_sound(
+    g: Garbage, maker: Callable[..., Any], usual: Mapping[str, Door], needed: tuple[str, ...]
+) -> dict[str, Any]:
+    """Arguments, among them as a rule those that are needed although they have a default; often the usual budget."""
+    given = arguments(g, maker, usual)
+    for name in needed:
+        if g.chance(0.9):
+            given.setdefault(name, usual[name](g))
+    return {**given, "budget": BUDGET} if g.chance(0.6) else given
+
+
 def calmer(g: Garbage) -> Garbage:
     """Garbage, of which often less is wild: of many arguments one would be otherwise."""
     return Garbage(g.random, g.one((0.2, 0.03, 0.0)))
@@ -102,7 +113,7 @@ def paid(ask: Callable[..., Any], given: Mapping[str, Any], g: Garbage) -> Any:
 def evaluated(g: Garbage) -> None:
     """Evaluate a model."""
     g = calmer(g)
-    found = paid(hb.evaluate, arguments(g, hb.evaluate, QUESTION), g)
+    found = paid(hb.evaluate, mostly_sound(g, hb.evaluate, QUESTION, ()), g)
     again = hb.Evaluation.from_dict(found.to_dict())
     assert str(again) == str(found)
     assert found._repr_html_()
@@ -120,7 +131,7 @@ def evaluation_priced(g: Garbage) -> None:
 def bounded(g: Garbage) -> None:
     """Buy bounds."""
     g = calmer(g)
-    found = paid(hb.private_bounds, arguments(g, hb.private_bounds, BOUNDS), g)
+    found = paid(hb.private_bounds, mostly_sound(g, hb.private_bounds, BOUNDS, ("outer", "budget")), g)
     assert all(low < high for low, high in found.bounds.values())
     assert str(hb.PrivateBounds.from_dict(found.to_dict())) == str(found)
     assert found._repr_html_()
@@ -146,7 +157,7 @@ SEARCH: dict[str, Door] = {
 def searched(g: Garbage) -> None:
     """Search among candidates."""
     g = calmer(g)
-    given = arguments(g, hb.PrivateSearchCV, SEARCH)
+    given = mostly_sound(g, hb.PrivateSearchCV, SEARCH, ("estimator", "candidates", "budget"))
     search = hb.PrivateSearchCV(**{**given, "state": None, "key_file": None, "ledger": None, "dataset": None})
     str(search.price(g.mostly(lambda: 200)))
     search.set_params(ledger=ledger(), dataset="people")

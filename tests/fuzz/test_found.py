@@ -114,6 +114,9 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a position that is none": lambda: list(hb.streaming.CsvSource(__file__).batches(np.ones(2))),  # type: ignore[arg-type]
     "an address that is none": lambda: hb.streaming.RedisSource(7, "a", ["b"]),  # type: ignore[arg-type]
     "steps without an end": lambda: descend(steps=math.inf),
+    "more steps than doubles": lambda: descend(steps=HUGE),
+    "a bound of a float's own type": lambda: descend(lipschitz=np.float32(-1.0)),
+    "a bound that is hardly one": lambda: descend(lipschitz=5e-324),
     "more dimensions than any memory": lambda: descend(dimension=2**40),
     "dimensions that are no number": lambda: descend(dimension="a"),
     "an oracle that tells a word": lambda: descend(oracle=lambda theta: "exact"),

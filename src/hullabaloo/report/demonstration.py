@@ -82,7 +82,8 @@ def _level(axes: Any, value: float, text: str, colour: str, style: Any, *, above
 
 
 def _finite(value: Any) -> bool:
-    return isinstance(value, Real) and bool(abs(value) <= LARGEST)  # type: ignore[operator]
+    size: Any = value.item() if isinstance(value, np.generic) else value
+    return isinstance(size, Real) and bool(abs(size) <= LARGEST)  # type: ignore[operator]
 
 
 def _pairs(points: Any) -> list[tuple[Any, Any]]:
@@ -112,7 +113,7 @@ def _draws(points: Mapping[float, float | Sequence[float]] | Iterable[tuple[floa
     found: dict[float, list[float]] = {}
     for epsilon, value in _pairs(points):
         scores = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
-        if not _finite(epsilon) or not epsilon >= SMALLEST or not scores or not all(map(_finite, scores)):
+        if not _finite(epsilon) or not epsilon > SMALLEST or not scores or not all(map(_finite, scores)):
             raise InvalidParameter(
                 f"A curve of error against epsilon was given {epsilon!r}: {value!r}. Each epsilon must be positive and finite and have "
                 "at least one finite score; the fit without privacy is passed as non_private=…."

@@ -100,10 +100,13 @@ def is_whole(value: object) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(-LARGEST <= value <= LARGEST)  # type: ignore[operator]
+    size: Any = (
+        value.item() if isinstance(value, np.generic) else value
+    )  # a float32 cannot be compared with what it cannot hold
+    return isinstance(size, Real) and not isinstance(size, bool) and bool(-LARGEST <= size <= LARGEST)  # type: ignore[operator]
 
 
-def _check(oracle: object, constraint: object, steps: object, lipschitz: Any, noise: Any) -> None:
+def _check(oracle: object, constraint: object, steps: Any, lipschitz: Any, noise: Any) -> None:
     if not callable(oracle):
         raise InvalidParameter(
             f"Mirror descent asks its oracle for gradients, and an object of {type(oracle).__name__} cannot be called. Pass a function of a point."
@@ -113,7 +116,14 @@ def _check(oracle: object, constraint: object, steps: object, lipschitz: Any, no
             f"Mirror descent was given {constraint!r}, which has neither a mirror map nor a projection, and a step needs one "
             "of them. Use an L2Ball or an L1Ball."
         )
-    fine = is_whole(steps) and steps >= 1 and _number(lipschitz) and lipschitz > 0.0 and _number(noise) and noise >= 0.0  # type: ignore[operator]
+    fine = (
+        is_whole(steps)
+        and 1 <= steps < 2**53
+        and _number(lipschitz)
+        and lipschitz > 1.0 / LARGEST
+        and _number(noise)
+        and noise >= 0.0
+    )
     if not fine:
         raise InvalidParameter(
             f"Mirror descent was asked with steps={steps!r}, lipschitz={lipschitz!r} and noise={noise!r}, which its step size is "
