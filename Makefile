@@ -54,8 +54,7 @@ audit: $(STAMP)
 	$(BIN)/python docs/execute.py --tables
 
 soak: $(STAMP)
-	$(PYTEST) -n 2 --dist worksteal -m slow
-	$(BIN)/python -m benchmarks planted fuzz
+	$(BIN)/python -m benchmarks soak planted fuzz
 	$(BIN)/python docs/execute.py --tables
 
 peers:

@@ -5,7 +5,7 @@ from typing import Any
 
 SOURCES = ["src/hullabaloo", "tests/fuzz", "tests/linear_model/examples.py"]
 SEEDS = (0, 1)
-EACH = 100_000
+EACH = 500_000
 
 
 def half(seed: int) -> tuple[dict[str, dict[str, int]], list[str]]:

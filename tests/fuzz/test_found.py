@@ -16,8 +16,9 @@ from hullabaloo.geometry import penalty_from_dict, set_from_dict
 from hullabaloo.linear_model.parameters import positive
 from hullabaloo.losses.serialise import loss_from_dict
 from hullabaloo.model_selection import price_evaluation
+from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_from_dict
-from hullabaloo.privacy import GaussianEvent
+from hullabaloo.privacy import GaussianEvent, LaplaceEvent, SelectionEvent, compose, delta_of
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.report import (
     budget_plot,
@@ -38,6 +39,11 @@ ONE = hb.Budget(1.0, 1e-6)
 def model() -> hb.LinearRegression:
     """A fitted model."""
     return hb.LinearRegression(budget=ONE, domain=examples.domain_for("LinearRegression")).fit(examples.table(50))
+
+
+def huber(threshold: float, solver: str, budget: hb.Budget = ONE) -> hb.HuberRegressor:
+    domain = hb.Domain(features={"x": (0, 1)}, target=(-1, 1))
+    return hb.HuberRegressor(threshold=threshold, budget=budget, domain=domain, solver=solver)
 
 
 def bounds(**more: Any) -> Any:
@@ -87,6 +93,13 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a smoothing beyond doubles": lambda: positive("smoothing", HUGE, "a width"),
     "a solver without a name": lambda: solver_from_dict({}),
     "a solver whose name is none": lambda: solver_from_dict({"name": {}}),
+    "a corner that is none": lambda: hb.SmoothedHinge(1e-9),
+    "a corner of a planned loss": lambda: hb.Huber(1e-12),
+    "a confidence that is no number": lambda: hb.audit(model(), confidence={}),  # type: ignore[arg-type]
+    "a key that is no key": lambda: hb.audit(model(), test_key=1.5),  # type: ignore[arg-type]
+    "progress that is no function": lambda: hb.audit(model(), progress=np.True_),  # type: ignore[arg-type]
+    "a fraction of a record": lambda: hb.audit(model(), n=0.5),  # type: ignore[arg-type]
+    "a canary that is a text": lambda: hb.audit(model(), canary="far"),  # type: ignore[arg-type]
     "a domain of a plan that is none": lambda: hb.plan(n=10, budget=ONE, domain=1.5),  # type: ignore[arg-type]
     "a domain of a stream's plan that is none": lambda: hb.streaming.plan(horizon=9, budget=ONE, domain=[]),  # type: ignore[arg-type]
     "numbers to compare": lambda: hb.compare([1.5]),  # type: ignore[list-item]
@@ -128,6 +141,33 @@ FOUND: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_a_crash_is_a_sentence(name: str) -> None:
     assert judged(FOUND[name]) == "refused"
+
+
+ANSWERED: dict[str, Callable[[], Any]] = {
+    "a key derived by half a pair of surrogates": lambda: TestKey(bytes(32)).derive("\ud800"),
+    "a composition beyond doubles": lambda: delta_of(compose(LaplaceEvent(1.0), SelectionEvent(0.1), count=HUGE), 1.0),
+    "one record for objective perturbation": lambda: huber(0.1, "objective_perturbation").price(1),
+    "the sharpest corner": lambda: huber(1.1e-9, "objective_perturbation").price(10**6),
+    "a budget that hides nothing": lambda: huber(0.1, "adaptive_gradient", hb.Budget(1e9, 0.5)).price(10**15),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_what_was_a_crash_is_an_answer_or_a_sentence(name: str) -> None:
+    assert judged(ANSWERED[name]) in {"accepted", "refused"}
+
+
+@pytest.mark.parametrize("solver", ["frank_wolfe", "greedy_selection"])
+def test_scores_that_no_lattice_holds_are_refused_before_a_charge(tmp_path: Path, solver: str) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create("people", ONE)
+    domain = hb.Domain(features={"x": (-1, 1), "z": (-1, 1)}, target=(-1, 1), records=10**12)
+    about: dict[str, Any] = {"neighbours": "add-or-remove", "ledger": ledger, "dataset": "people"}
+    if solver == "frank_wolfe":
+        about["constraint"] = hb.L1Ball(1.0)
+    asked = hb.LinearRegression(budget=ONE, domain=domain, solver=solver, **about)
+    assert judged(lambda: asked.fit(np.zeros((5, 2)), np.zeros(5))) == "refused"
+    assert ledger.remaining("people").charges == 0
 
 
 def test_a_schedule_counts_its_steps_exactly() -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 from hullabaloo.audit.canary import Canary
@@ -64,6 +65,7 @@ def audit(
         True
     """
     _check(estimator, runs, confidence, method, processes)
+    _check_more(canary, n, n_features, test_key, progress)
     key = TestKey(test_key) if isinstance(test_key, bytes) else test_key
     begun = time.perf_counter()
     asked = Asked(estimator, canary, n_features or 2, n, key)
@@ -102,10 +104,7 @@ def _check(estimator: Any, runs: int, confidence: float, method: str, processes:
     from hullabaloo.linear_model import PrivateLinearModel
     from hullabaloo.streaming.base import PrivateStream
 
-    if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
-        raise InvalidParameter(
-            f"processes={processes!r} was given. Pass a whole number from 1 on, such as processes=2."
-        )
+    _whole("processes", processes, 1, 2)
     if isinstance(estimator, Probe):
         if processes > 1:
             raise InvalidParameter(
@@ -123,14 +122,42 @@ def _check(estimator: Any, runs: int, confidence: float, method: str, processes:
             "An audit was asked of an estimator with epsilon = inf. It draws no noise and claims nothing, so there is nothing "
             "that runs could contradict. Audit it at the finite budget that it is to be used with."
         )
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidParameter(
             f"The method was given as {method!r}, and there are {', '.join(map(repr, METHODS))}. Pass one of them."
         )
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 4:
-        raise InvalidParameter(f"runs={runs!r} was given. Pass a whole number from 4 on, such as runs=1000.")
-    if not 0.5 <= confidence < 1.0:
+    _whole("runs", runs, 4, 1000)
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.5 <= float(confidence) < 1.0:
         raise InvalidParameter(f"The confidence of lower bounds was given as {confidence!r}. Pass one such as 0.95.")
+
+
+def _check_more(canary: Any, n: Any, n_features: Any, test_key: Any, progress: Any) -> None:
+    """Refuse what is optional and of another type."""
+    if n is not None:
+        _whole("n", n, 1, 1000)
+    if n_features is not None:
+        _whole("n_features", n_features, 1, 2)
+    if canary is not None and not isinstance(canary, Canary):
+        raise InvalidParameter(
+            f"The canary was given as {named(canary)}. Pass a Canary (hullabaloo.audit.canary) of two tables, or leave it out."
+        )
+    if test_key is not None and not isinstance(test_key, TestKey | bytes):
+        raise InvalidParameter(
+            f"The test key of an audit was given as {named(test_key)}. Pass a TestKey or its 32 bytes, or None for fresh noise."
+        )
+    if progress is not None and not callable(progress):
+        raise InvalidParameter(
+            f"The progress of an audit was given as {named(progress)}. Pass a function without arguments, which is called after every "
+            "run, or None."
+        )
+
+
+def _whole(name: str, value: object, least: int, example: int) -> None:
+    """Refuse what is no whole number from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidParameter(
+            f"{name} was given as {value!r}. Pass a whole number from {least} on, such as {name}={example}."
+        )
 
 
 def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:

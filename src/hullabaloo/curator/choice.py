@@ -17,7 +17,7 @@ from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Query
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import TestKey, exponential_mechanism, permute_and_flip
+from hullabaloo.noise import TestKey, cells, exponential_mechanism, permute_and_flip
 from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
 
 Array = npt.NDArray[np.float64]
@@ -106,9 +106,10 @@ class Choice(Query):
 
     @property
     def event(self) -> Event:
-        """What one selection costs."""
+        """What one selection costs; refused, when it is quoted, where no lattice holds such scores."""
         if math.isinf(self.epsilon):
             return NotPrivateEvent()
+        cells(self.sensitivity, self.bound)
         return PermuteAndFlipEvent(self.epsilon) if self.once else SelectionEvent(self.epsilon)
 
     def resized(self, records: int) -> Self:

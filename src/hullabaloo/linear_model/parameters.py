@@ -88,10 +88,6 @@ def one_of(name: str, value: object, known: Sequence[str]) -> str:
     raise InvalidParameter(f"The parameter {name} was given as {value!r}, and there are {words}. Pass one of them.")
 
 
-SHARPEST = 1e-9
-"""Corners of losses are rounded over more than this: a sharper one cannot be told from a corner, and takes for ever to minimise."""
-
-
 def positive(name: str, value: object, what: str, highest: float = math.inf, lowest: float = 0.0) -> float:
     """A parameter that is a finite number above `lowest` and below `highest`.
 

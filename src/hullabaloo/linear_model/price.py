@@ -19,6 +19,8 @@ from hullabaloo.release import large_delta
 WIDEST = 2_048
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
+# Nor is a larger multiple of what there is.
+FARTHEST = 2.0**20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -166,12 +168,13 @@ def _expectation(prepared: Prepared) -> str:
     # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
     enough = min(best * formula / risk, formula) * (1.0 - 1e-9)
     records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
-    budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough)
     epsilon = task_epsilon(prepared)
+    most = 0.0 if epsilon is None else min(LARGEST_EPSILON / epsilon, FARTHEST)
+    budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
     remedies = []
     if records is not None:
         remedies.append(f"about {_round(problem.records * records):,} records")
-    if budget is not None and epsilon is not None and epsilon * budget <= LARGEST_EPSILON:
+    if budget is not None and epsilon is not None:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"
     return f"for {where}, NOT expected to beat {constant}; that would take {hope}"
@@ -190,14 +193,13 @@ def _risk(prepared: Prepared, records: int, budget: float) -> float:
         return math.inf
 
 
-def _first(enough: Any) -> float | None:
-    """The smallest factor up to 2^20, within a few per cent, for which `enough` holds; None when there is none."""
-    high = 1.0
-    while not enough(high):
-        high *= 2.0
-        if high > 2.0**20:
+def _first(enough: Any, most: float = FARTHEST) -> float | None:
+    """The smallest factor from 1 up to `most`, within a few per cent, for which `enough` holds; None when there is none."""
+    low, high = 0.5, 1.0
+    while high > most or not enough(high):
+        if high >= most:
             return None
-    low = high / 2.0
+        low, high = high, min(2.0 * high, most)
     for _ in range(5):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -25,10 +25,15 @@ def bounds(prediction_bound: float, target_bound: float, clip: float) -> tuple[f
     )
 
 
-def positive(value: float, what: str) -> float:
-    """Give `value` when it is a positive finite number."""
-    if not (isinstance(value, int | float) and 0.0 < value <= sys.float_info.max):
-        raise InvalidParameter(f"{what} must be a positive finite number, but it is {value!r}.")
+SHARPEST = 1e-9
+"""Corners are rounded over more than this: a sharper one cannot be told from a corner, and takes for ever to minimise."""
+
+
+def positive(value: float, what: str, lowest: float = 0.0) -> float:
+    """Give `value` when it is a finite number above `lowest`."""
+    if not (isinstance(value, int | float) and lowest < value <= sys.float_info.max):
+        least = f" above {lowest:g}" if lowest else ""
+        raise InvalidParameter(f"{what} must be a positive finite number{least}, but it is {value!r}.")
     return float(value)
 
 

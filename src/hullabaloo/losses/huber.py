@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants
-from hullabaloo.losses.checks import bounds, curvature_bound, positive
+from hullabaloo.losses.checks import SHARPEST, bounds, curvature_bound, positive
 
 
 @final
@@ -25,7 +25,7 @@ class Huber(Loss):
     h: float
 
     def __post_init__(self) -> None:
-        positive(self.h, "Huber's h")
+        positive(self.h, "Huber's h", SHARPEST)
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants
-from hullabaloo.losses.checks import bounds, curvature_bound, positive
+from hullabaloo.losses.checks import SHARPEST, bounds, curvature_bound, positive
 from hullabaloo.losses.margins import margin, range_above
 
 
@@ -28,7 +28,7 @@ class SmoothedHinge(Loss):
     h: float = 0.5
 
     def __post_init__(self) -> None:
-        positive(self.h, "The hinge's h")
+        positive(self.h, "The hinge's h", SHARPEST)
 
     @property
     def name(self) -> str:

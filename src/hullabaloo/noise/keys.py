@@ -62,7 +62,7 @@ class TestKey:
                 f"A test key was asked to derive another by an index of type {type(index).__name__}. Only an integer"
                 " or a string names a derived key unambiguously. Pass one of those."
             )
-        label = f"hullabaloo test key:{type(index).__name__}:{index}".encode()
+        label = f"hullabaloo test key:{type(index).__name__}:{index}".encode(errors="surrogatepass")
         return TestKey(hashlib.sha256(self.secret + label).digest())
 
 

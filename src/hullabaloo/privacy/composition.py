@@ -67,7 +67,7 @@ class ComposedEvent(Event):
     def renyi(self, alpha: float) -> float:
         """Give the sum of the parts' divergences."""
         checked_order(alpha)
-        return padded(math.fsum(event.renyi(alpha) * count for event, count in self.parts), 4.0)
+        return padded(math.fsum(_times(event.renyi(alpha), count) for event, count in self.parts), 4.0)
 
     def zcdp_rho(self) -> float | None:
         """Give the sum of the parts' ρ, None when a part has none."""
@@ -211,6 +211,11 @@ def _atoms(event: Event) -> tuple[tuple[Event, int], ...]:
             f"Something that is no event was composed: {event!r}. Only an Event states what it costs."
         )
     return ((event, 1),)
+
+
+def _times(divergence: float, count: int) -> float:
+    """Give the product, ∞ where a double cannot hold the count."""
+    return divergence * count if count < 2**1000 or divergence == 0.0 else math.inf
 
 
 def _count(count: int) -> int:

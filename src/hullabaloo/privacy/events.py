@@ -80,7 +80,9 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> f
 
     high = min(epsilon, -math.log(mass))  # beyond it the tail alone is above 1
     best, at_high = total(high), exact(high)
-    if (1.0 + math.exp(high)) * mass <= 1e-9 * at_high:
+    if (
+        math.expm1(high) * mass <= 1e-6 * at_high
+    ):  # no ε' gives less than δ(high) + 2 mass: a millionth at most is to be gained
         return best
     low, ratio = 0.0, (math.sqrt(5.0) - 1.0) / 2.0
     left, right = high - ratio * (high - low), low + ratio * (high - low)

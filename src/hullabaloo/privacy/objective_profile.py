@@ -99,8 +99,8 @@ def peak(m: "Array", epsilon: "Array", curvature: float) -> "Array":
             grown = np.expm1(z)
             slope = grown + (z + start) * (grown + 1.0)
             step = ((z + start) * grown - square) / slope
-            z = np.clip(z - np.where(slope > 0.0, step, 0.0), 0.0, end)
-            if not np.any(np.abs(step) > 1e-13 * z):
+            before, z = z, np.clip(z - np.where(slope > 0.0, step, 0.0), 0.0, end)
+            if not np.any(np.abs(z - before) > 1e-13 * z):
                 break
         z = np.maximum(z, 1e-300)
         x = np.maximum((z + start) / m, 0.0)

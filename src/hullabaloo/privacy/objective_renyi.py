@@ -92,7 +92,7 @@ class ObjectiveCurve:
         from scipy.special import log_ndtr
 
         records, tau, origin = self.records, self.shift, self._start
-        y = max(0.0, (start / records - origin) / tau - 1e-12)
+        y = max(0.0, (start / records - origin) / tau - 1e-12 - 4.0 * math.ulp(origin) / tau)
         rate = (k * records + records - 1) * tau
         front = 2.0 * math.log(records) + math.log(tau) + math.log1p(2.0 * tau / math.sqrt(2.0 * math.pi))
         moment = (k * records + records - 1) * origin + 0.5 * math.log(2.0 * math.pi)
@@ -111,7 +111,7 @@ def objective_curve(
     loss = math.log1p(curvature)
     first = np.linspace(0.0, loss, min(160, 2 + math.ceil(loss / (0.15 * shift))))
     second = loss + shift * np.linspace(0.0, 39.0 + shift / 2.0, 261)
-    nodes = np.concatenate([first, second[1:]])
+    nodes = np.unique(np.concatenate([first, second]))
     with np.errstate(divide="ignore"):
         table = np.minimum.accumulate(objective_deltas(noise_multiplier, curvature, neighbours, nodes))
         log_delta = np.log(np.maximum(table, 1e-320))
@@ -119,7 +119,8 @@ def objective_curve(
     if records > 1:
         log_delta = np.minimum(0.0, log_delta + log_group_factor(epsilon, records))
     pitch = np.diff(epsilon)
-    fall = -np.expm1(np.minimum(log_delta[1:] - log_delta[:-1], 0.0)) * pitch / np.expm1(pitch)
+    with np.errstate(over="ignore"):
+        fall = -np.expm1(np.minimum(log_delta[1:] - log_delta[:-1], 0.0)) * pitch / np.expm1(pitch)
     drop = np.maximum(1.0 - fall, 2.0**-52)
     base = log_delta[:-1] + np.log(pitch / 6.0)
     return ObjectiveCurve(

@@ -23,7 +23,7 @@ from typing import ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.errors import CapabilityError
+from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.geometry import HasElasticForm, Projectable
 from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
 from hullabaloo.privacy import (
@@ -171,6 +171,12 @@ def _best_ridge(problem: Problem, allowance: Allowance, clip: float, smoothness:
         noise, bias = _risk(problem, ridge, gaussian * float(np.interp(ratio, RATIOS, DEARER)))
         if noise + bias < least:
             best, least = ridge, noise + bias
+    if not best > 0.0:
+        raise CalibrationError(
+            f"Objective perturbation was planned at {allowance.budget!r} for {problem.records} records, and whatever the ridge, its risk "
+            "or the ridge itself is beyond what a double can hold. State a larger budget, or a loss and bounds of a usual size, or use "
+            "another solver."
+        )
     return float(best)
 
 

@@ -47,6 +47,8 @@ skewed losses, and of residuals, which are then cut."""
 FEWEST, MOST = 10, 300
 SMALL, LARGE = 0.05, 0.35
 """Lengths of gradients that steps are counted for, over `slope` times a record's typical length: residuals', and of classes."""
+TINY = 1e-300
+"""Noise and ridges below it count as it."""
 USUAL = 0.03
 """Noise s√p at which the constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
 QUIET, LOUD = 0.25, 0.5
@@ -132,7 +134,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     smoothness, slope = smooth_and_steep(loss)
     to_means, to_lengths, to_steps = split(mu, looks(loss))
     noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
-    level = noise * math.sqrt(max(slopes, 1))
+    level = max(noise * math.sqrt(max(slopes, 1)), TINY)
     usual = symmetric(loss)
     reach = (REACH if usual else REACH_SKEWED) * min(
         max((USUAL / level) ** (LOUD if level > USUAL else QUIET), 0.2), 5.0
@@ -141,7 +143,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     room = ROOM * load
     typical = TYPICAL * bound
     ridge = RIDGE * math.sqrt(smoothness) * noise * (SMALL if usual else LARGE) * slope * typical**2
-    second = math.sqrt(SPAN * reach / ridge * smoothness * room) * typical
+    second = math.sqrt(SPAN * reach / max(ridge, TINY) * smoothness * room) * typical
     steps = int(min(max(second, FEWEST), MOST))
     closed = centred(problem) and noise * slope < (AUDIBLE_RESIDUALS if usual else AUDIBLE)
     return Route(
