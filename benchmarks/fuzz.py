@@ -30,4 +30,5 @@ def run() -> dict[str, Any]:
         what: sum(counted[what] for counted in doors.values()) for what in ("inputs", "refused", "accepted", "crashes")
     }
     crashes = sorted({one for _, found in halves for one in found})
-    return {"seeds": list(SEEDS), "total": total, "crashes": crashes, "doors": doors}
+    rows = [{"door": name, **counted} for name, counted in sorted(doors.items())]
+    return {"seeds": list(SEEDS), "total": total, "crashes": crashes, "doors": rows}

@@ -247,7 +247,7 @@ DOMAIN = (
 )
 WORDS = (
     "fit", "price", "plan", "predict", "card", "domain", "template", "describe", "check", "estimate", "ledger", "create", "show", "log", "verify",
-    "stream", "evaluate", "audit", "t.csv", "d.toml", "m.json", "torn.json", "--domain", "d.toml", "--epsilon", "1", "--delta", "1e-6", "--out", "o.json",
+    "stream", "search", "--grid", "g.toml", "--price", "evaluate", "audit", "t.csv", "d.toml", "m.json", "torn.json", "--domain", "d.toml", "--epsilon", "1", "--delta", "1e-6", "--out", "o.json",
     "--json", "--records", "30", "--set", "l1:1", "--penalty", "l2:0.1", "--solver", "gradient", "moments", "--ledger", "sqlite:///c.db", "--dataset",
     "people", "--overwrite", "--horizon", "--every", "10", "--target", "cost", "--estimator", "lasso", "--outer", "--mu", "nan", "-1", "inf",
     "--runs", "6", "--confidence", "0.9", "--metric", "r2", "--quantiles", "0.1,0.9", "--columns", "age", "--bins", "--method", "released",
@@ -261,6 +261,7 @@ LINES = (
     "domain check d.toml t.csv",
     "domain describe d.toml",
     "domain estimate t.csv --outer d.toml --epsilon 1 --delta 1e-6 --quantiles 0.1,0.9",
+    "search t.csv --domain d.toml --grid g.toml --epsilon 1 --delta 1e-6 --solver moments --expected-runs 2 --out o.json --overwrite",
     "evaluate m.json t.csv --epsilon 1 --delta 1e-6",
     "evaluate m.json t.csv --epsilon 1 --delta 1e-6 --metric r2 --out e.json --overwrite",
     "audit --domain d.toml --epsilon 1 --delta 1e-6 --runs 6 --records 30 --solver moments --out a.json --overwrite",
@@ -280,6 +281,7 @@ def command(g: Garbage) -> None:
         (work / "m.json").write_bytes(_saved()["model"])
         (work / "d.toml").write_text(DOMAIN, encoding="utf-8")
         (work / "t.csv").write_bytes(table_bytes(".csv"))
+        (work / "g.toml").write_text("penalty = ['l2:0.01', 'l2:1']\nintercept = [true]\n", encoding="utf-8")
     (work / "torn.json").write_bytes(g.torn(_saved()["model"]))
     words = g.one(LINES).split()
     for _ in range(g.random.randrange(4)):
