@@ -20,6 +20,7 @@ class Method(StrEnum):
     RELEASED = "released"
 
 
+@options.grouped
 def audit(
     *,
     domain: options.DomainFile,
@@ -40,26 +41,8 @@ def audit(
         int, typer.Option(min=1, metavar="N", help="In how many processes; the result is the same.")
     ] = 1,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the report is saved (JSON).")] = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    mu: options.Mu = None,
-    rho: options.Rho = None,
-    neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
-    kind: options.Kind = options.Estimator.LINEAR,
-    multi_class: options.Classes = None,
-    quantile: options.Quantile = None,
-    threshold: options.Threshold = None,
-    smoothing: options.Smoothing = None,
-    exposure: options.Exposure = None,
-    groups: options.Groups = None,
-    radius: options.Radius = None,
-    strength: options.Strength = None,
-    structure: options.Structure = None,
-    constraint: options.Set = None,
-    penalty: options.Penalty = None,
-    solver: options.SolverName = options.Solver.AUTO,
-    intercept: options.Intercept = True,
-    calibration: options.NoiseOf = options.Calibration.EXACT,
+    spend: options.Spend,
+    model: options.Fit,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
@@ -72,24 +55,11 @@ def audit(
     from hullabaloo.audit import audit as run_audit
 
     build.output(out, overwrite)
-    model = build.estimator(
-        kind,
-        domain=build.read_domain(domain),
-        budget=build.budget(epsilon, delta, mu, rho),
-        constraint=constraint,
-        penalty=penalty,
-        solver=solver,
-        neighbours=neighbours,
-        intercept=intercept,
-        ledger=None,
-        dataset=None,
-        calibration=calibration,
-        own=build.own(multi_class, quantile, threshold, smoothing, exposure, groups, radius, strength, structure),
-    )
+    made = build.described(model, build.read_domain(domain), build.budget(*spend), None, None)
     voice = Voice("audit", as_json)
     with voice.steps("Fitting worst-case tables", runs) as step:
         asked = {"method": method.value, "n": records, "n_features": columns, "progress": step}
-        found = run_audit(model, runs=runs, confidence=confidence, processes=processes, **asked)  # type: ignore[arg-type]
+        found = run_audit(made, runs=runs, confidence=confidence, processes=processes, **asked)  # type: ignore[arg-type]
     if out is not None:
         found.save(out)
     colour = "green" if found.passed else "red" if found.caught else "yellow"

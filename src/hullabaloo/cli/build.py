@@ -93,7 +93,7 @@ def ledger(url: str | None, dataset: str | None) -> "Ledger | None":
 def described(
     model: Fit, domain: "Domain", budget: "Budget | None", ledger: "Ledger | None", dataset: str | None
 ) -> "PrivateLinearModel":
-    """The unfitted model of the options that `fit`, `price` and `search` share."""
+    """The unfitted model of the options that `fit`, `price`, `search` and `audit` share."""
     given = model._asdict()
     own_settings = own(**{name: given.pop(name) for name in OWN})
     return estimator(**given, domain=domain, budget=budget, ledger=ledger, dataset=dataset, own=own_settings)
