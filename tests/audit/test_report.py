@@ -1,5 +1,6 @@
 """`hb.audit` as people meet it: what it says, what it refuses, what it leaves alone; and the command line."""
 
+import inspect
 import json
 import math
 from pathlib import Path
@@ -198,3 +199,8 @@ def test_a_crowd_drives_slopes_to_their_bound() -> None:
     assert not found.faults
     assert f"beside {CROWD} of" in found.canary
     assert found.records == EXPECTED
+
+
+def test_its_signature_is_that_of_the_function() -> None:
+    assert list(inspect.signature(hb.audit).parameters) == list(inspect.signature(hb.audit.audit).parameters)  # type: ignore[attr-defined]
+    assert "estimator" in inspect.signature(hb.audit).parameters

@@ -1,5 +1,6 @@
 """Audits: what runs of an estimator on worst-case neighbouring tables prove about its privacy."""
 
+import inspect
 import sys
 from types import ModuleType
 
@@ -16,3 +17,4 @@ class _Room(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Room
+__signature__ = inspect.signature(audit)  # else that of a method, without its first parameter
