@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hullabaloo.data import Domain, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
@@ -70,6 +72,10 @@ def plan(
         )
     if not isinstance(budget, Budget):
         raise InvalidParameter("hb.plan needs a budget: pass budget=hb.Budget(1.0, 1e-8), for example.")
+    if not isinstance(fit_intercept, bool | np.bool_):
+        raise InvalidParameter(
+            f"hb.plan was given fit_intercept as an object of {type(fit_intercept).__name__}. Pass True or False."
+        )
     if set is not None and penalty is not None:
         raise InvalidParameter(
             "hb.plan got both a set and a penalty, which describe the same trade-off; pass exactly one."

@@ -14,6 +14,11 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours
 from hullabaloo.release import PrivacyStatement
 
+TORN = (
+    "The table could not be read to its end: its file is damaged, or its disk failed. Nothing is released, and a charge that was "
+    "made stays. Repair the file, and see that it can be read, before paying again."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -153,7 +158,8 @@ def machine_failures() -> Iterator[None]:
     except MemoryError:
         raise MemoryError("The machine has not enough memory for this. A charge that was made stays.") from None
     except OSError:
-        raise OSError(
-            "The table could not be read to its end: its file is damaged, or its disk failed. Nothing is released, and a charge that was "
-            "made stays. Repair the file, and see that it can be read, before paying again."
-        ) from None
+        raise OSError(TORN) from None
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] == "pyarrow":  # its readers' errors are of a kind of their own
+            raise OSError(TORN) from None
+        raise

@@ -3,11 +3,13 @@
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pyarrow import ArrowInvalid
 from sklearn.preprocessing import Normalizer
 
 import hullabaloo as hb
@@ -29,6 +31,8 @@ from hullabaloo.report import (
     privacy_profile_plot,
     trade_off_plot,
 )
+from hullabaloo.terms import machine_failures
+from tests.fuzz.garbage import SECRET
 from tests.fuzz.verdict import judged
 from tests.linear_model import examples
 
@@ -93,6 +97,9 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a smoothing beyond doubles": lambda: positive("smoothing", HUGE, "a width"),
     "a solver without a name": lambda: solver_from_dict({}),
     "a solver whose name is none": lambda: solver_from_dict({"name": {}}),
+    "a threshold that is none": lambda: huber(1e300, "auto").price(50),
+    "an intercept that is none": lambda: hb.plan(n=50, p=2, budget=ONE, fit_intercept={}),  # type: ignore[arg-type]
+    "a target that is none": lambda: coefficient_plot(model().fit(examples.table(50)), target=np.ones(2)),  # type: ignore[arg-type]
     "a corner that is none": lambda: hb.SmoothedHinge(1e-9),
     "a corner of a planned loss": lambda: hb.Huber(1e-12),
     "a confidence that is no number": lambda: hb.audit(model(), confidence={}),  # type: ignore[arg-type]
@@ -147,6 +154,9 @@ ANSWERED: dict[str, Callable[[], Any]] = {
     "a key derived by half a pair of surrogates": lambda: TestKey(bytes(32)).derive("\ud800"),
     "a composition beyond doubles": lambda: delta_of(compose(LaplaceEvent(1.0), SelectionEvent(0.1), count=HUGE), 1.0),
     "one record for objective perturbation": lambda: huber(0.1, "objective_perturbation").price(1),
+    "an epsilon that is a fraction": lambda: error_against_epsilon_plot(
+        {1.0: 0.5}, non_private=0.9, chosen=Fraction(1)
+    ),
     "the sharpest corner": lambda: huber(1.1e-9, "objective_perturbation").price(10**6),
     "a budget that hides nothing": lambda: huber(0.1, "adaptive_gradient", hb.Budget(1e9, 0.5)).price(10**15),
 }
@@ -216,3 +226,12 @@ def test_evaluations_that_were_changed_are_refused_or_shown(tmp_path: Path, plac
     inner[place[-1]] = {"a": []}
     (tmp_path / "found.json").write_text(json.dumps(found), encoding="utf-8")
     assert judged(lambda: str(hb.Evaluation.load(tmp_path / "found.json"))) in {"refused", "accepted"}
+
+
+@pytest.mark.parametrize(
+    "damage", [ArrowInvalid("SECRET7316548209 at byte 9"), OSError("SECRET7316548209")], ids=["arrow", "disk"]
+)
+def test_a_reader_that_fails_after_the_charge_says_nothing_of_the_file(damage: Exception) -> None:
+    with pytest.raises(OSError, match="a charge that was made stays") as said, machine_failures():
+        raise damage
+    assert SECRET not in str(said.value)

@@ -62,9 +62,8 @@ class HuberRegressor(LinearPredictor):
         self.threshold = threshold
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
-        return Huber(
-            positive("threshold", self.threshold, "the residual beyond which the loss is linear", lowest=SHARPEST)
-        )
+        what = "the residual beyond which the loss is linear, in units of half the target's range"
+        return Huber(positive("threshold", self.threshold, what, highest=1e6, lowest=SHARPEST))
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, NoPenalty()

@@ -43,6 +43,8 @@ def error_against_epsilon_plot(
     """
     draws = _draws(points)
     _check(non_private, mean_only, chosen, metric, title)
+    non_private = float(non_private)
+    mean_only, chosen = (None if value is None else float(value) for value in (mean_only, chosen))
     figure, axes = new_figure(3.6)
     epsilons = sorted(draws)
     means = [float(np.mean(draws[e])) for e in epsilons]

@@ -4,7 +4,7 @@ All need `pip install "hullabaloo[report]"`.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, 
         for row in summary.rows
     ]  # fmt: skip
     chosen = target if target is not None else rows[0]["target"]
-    if chosen not in {row["target"] for row in rows}:
+    if not isinstance(chosen, Hashable) or chosen not in {row["target"] for row in rows}:
         raise InvalidParameter(
             f"The model has no target {chosen!r}; it has {sorted({str(row['target']) for row in rows})}."
         )
