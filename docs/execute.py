@@ -74,7 +74,7 @@ def surface() -> dict[str, str]:
                 for method, value in inspect.getmembers(thing, inspect.isroutine)
                 if not method.startswith("_") and (getattr(value, "__module__", "") or "").startswith("hullabaloo")
             }
-        elif inspect.isroutine(thing):
+        elif callable(thing):  # a function, or a room that is called as its function once it is imported
             found[name] = _signature(thing)
     return found | _commands()
 
