@@ -9,7 +9,7 @@ TORCH := torch>=2.13,<2.14
 NO_PEERS := Opacus and PyTorch ($(TORCH)) could not be installed in $(PEERS), so nothing was compared and the record is as it was.
 OLD_PYTHON := Hullabaloo needs Python 3.11 or later. Name one that is: make PYTHON=python3.12
 
-.PHONY: help demo test lint docs bench audit soak peers clean
+.PHONY: help demo test lint docs bench audit soak peers release clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo 'make bench   measure, record, and fill in the tables of the documentation'
 	@echo 'make peers   measure Opacus beside our DP-SGD, in a virtual environment of its own'
 	@echo 'make docs    run what the documentation shows'
+	@echo 'make release   every test, and no recorded number of older code'
 	@echo 'make clean   remove what was made here'
 
 $(STAMP): pyproject.toml
@@ -33,6 +34,9 @@ demo: $(STAMP)
 
 test: $(STAMP) lint
 	$(PYTEST) -n 2 --dist worksteal -m "not slow"
+
+release: test
+	$(BIN)/python -m benchmarks --stale
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME…]`: run the named benchmarks, or all of them, and record what they found."""
+"""`python -m benchmarks [NAME…]`: run the named benchmarks, or all of them, and record what they found; `--stale` lists what is stale."""
 
 import json
 import sys
@@ -8,6 +8,11 @@ from benchmarks import record
 
 def main(asked: list[str]) -> int:
     known = record.names()
+    if asked == ["--stale"]:
+        found = {name: why for name in known if (why := record.stale(name))}
+        for name, why in found.items():
+            print(f"{name}: {why}; record it again: {record.command(name)}")
+        return 1 if found else 0
     unknown = [name for name in asked if name not in known]
     if unknown:
         print(f"There is no benchmark {unknown[0]!r}; the benchmarks are {', '.join(known)}.", file=sys.stderr)

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import platform
+import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,6 +83,7 @@ def record(name: str) -> dict[str, Any]:
         "benchmark": name,
         "command": command(name),
         "date": datetime.now(UTC).date().isoformat(),
+        "commit": _commit(),
         "seconds": round(seconds, 1),
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -106,6 +108,16 @@ def stale(name: str) -> str:
     if changed:
         return f"{', '.join(changed[:5])}{' and others' if len(changed) > 5 else ''} changed since it was recorded"
     return "" if recorded.get("source_hash") == source_hash(name) else "its hash is not the one of its sources"
+
+
+def _commit() -> str | None:
+    """The commit that was measured, with a plus where the working tree differs from it; None outside a checkout."""
+    git = ["git", "-C", str(ROOT)]
+    found = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    if found.returncode:
+        return None
+    changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False).stdout
+    return found.stdout.strip() + ("+" if changed else "")
 
 
 def _declared_sources(module: Path) -> list[str]:

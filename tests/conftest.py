@@ -1,6 +1,7 @@
 """Shared fixtures: where the benchmark tables are, and a skip that says so when they are not."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,3 +22,17 @@ def shared_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the recorded numbers of older code, once and in a line: a warning, which only `make release` turns into a refusal."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    from benchmarks import record
+
+    stale = [name for name in record.names() if record.stale(name)]
+    if stale:
+        terminalreporter.write_line(
+            f"{len(stale)} recorded results are of older code ({', '.join(stale)}); "
+            "python -m benchmarks --stale says why, make release refuses them"
+        )

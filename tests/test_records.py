@@ -1,4 +1,4 @@
-"""Recorded numbers belong to today's code: every benchmark has a result whose hash is that of its sources."""
+"""Every benchmark has a result that says of which code it is; `make test` lists the stale ones, and `make release` refuses them."""
 
 import json
 import sys
@@ -11,12 +11,25 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from benchmarks import record  # noqa: E402
+from benchmarks.__main__ import main  # noqa: E402
 
 
 @pytest.mark.parametrize("name", record.names())
-def test_a_benchmark_has_results_of_todays_code(name: str) -> None:
-    why = record.stale(name)
-    assert not why, f"The numbers of benchmark {name} are stale: {why}. Record them again: {record.command(name)}"
+def test_a_benchmark_has_results(name: str) -> None:
+    kept = json.loads(record.result_path(name).read_text(encoding="utf-8"))
+    assert kept["benchmark"] == name
+    assert kept["date"], f"the numbers of {name} do not say when they were recorded: {record.command(name)}"
+
+
+def test_a_release_is_refused_while_numbers_are_stale(
+    small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record.record("tiny")
+    assert main(["--stale"]) == 0
+    (small / "src" / "a.py").write_text("A = 2\n")
+    capsys.readouterr()
+    assert main(["--stale"]) == 1
+    assert "tiny: src/a.py changed" in capsys.readouterr().out
 
 
 def test_every_result_has_its_benchmark() -> None:
