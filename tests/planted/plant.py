@@ -1,8 +1,8 @@
 """Planting: a finder, asked before all others, that loads one module from its source with the bug in it.
 
-That source lies in a folder of its own, so that what Numba keeps of its kernels (beside the source) is never taken for the real
+That source lies in a folder of its own, so that what is kept of its kernels (beside the source) never takes the place of the real
 module's. Kernels which others compile in are different: whoever calls them would be kept with the bug in it, beside *its* real
-source. Then Numba keeps everything in the folder.
+source, in the place of the good one. Then everything is kept in the folder.
 """
 
 import importlib.util

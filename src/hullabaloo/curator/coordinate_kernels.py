@@ -7,8 +7,8 @@ no calls, so that the compiler makes them work on several records at a time; no 
 """
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.curator.bits import MAGIC, MAGIC_BITS, bits_of, double_of
 from hullabaloo.curator.kernels import HUBER, LOGISTIC, PINBALL, POISSON, SMOOTHED_HINGE, SQUARED, derivative
 

@@ -1,8 +1,8 @@
 """Kernels of coordinate descent: sums released with noise that was drawn beforehand, proximal steps, and moved predictions."""
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.curator.coordinate_kernels import BLOCK, dense_sum, sparse_sum
 from hullabaloo.noise.kernels import release
 

@@ -9,8 +9,8 @@ Nothing here may be compiled with reassociation or contraction.
 import math
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.curator.kernels import HUBER, LOGISTIC, POISSON, SMOOTHED_HINGE, SQUARED
 
 _SPLITTER = 134217729.0  # 2^27 + 1

@@ -8,8 +8,8 @@ table, on blocks or on threads. `magic` rounds a contribution to the lattice (ex
 import math
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.curator.kernels import MULTINOMIAL, SQUARED_TARGETS, add_cells, clipped
 from hullabaloo.curator.prefetch import prefetch
 

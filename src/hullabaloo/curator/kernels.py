@@ -7,7 +7,8 @@ neighbours in the table, on blocking or on the number of cores.
 import math
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 # losses.KernelCode, as plain numbers: kernels know nothing of classes.
 SQUARED, LOGISTIC, HUBER, SMOOTHED_HINGE, POISSON, PINBALL, MULTINOMIAL, SQUARED_TARGETS = range(8)

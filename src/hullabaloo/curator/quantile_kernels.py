@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 Array = npt.NDArray[np.float64]
 

@@ -1,7 +1,6 @@
 """Kernels of the score query: predictions, each from its own record and the coefficients alone."""
 
-from numba import njit
-
+from hullabaloo.compiled import njit
 from hullabaloo.curator.gradient_kernels import product
 
 

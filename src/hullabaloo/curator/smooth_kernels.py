@@ -1,7 +1,6 @@
 """Kernels of the inner minimisation, in plain doubles: derivatives of all records from their predictions."""
 
-from numba import njit
-
+from hullabaloo.compiled import njit
 from hullabaloo.curator.kernels import HUBER, LOGISTIC, POISSON, SMOOTHED_HINGE, SQUARED, clipped
 
 

@@ -6,8 +6,8 @@ In both, a record is `u = D(x − m)` with a public centre m and public weights 
 import math
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.curator.gradient_kernels import ROWS, product
 from hullabaloo.curator.kernels import add_cells, derivative
 

@@ -1,7 +1,8 @@
 """Kernels of streams: the sums of `bbᵀ` over the records of each step, in one pass over a batch of many steps."""
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 _LOW = 0xFFFFFFFF
 

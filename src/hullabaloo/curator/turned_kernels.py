@@ -1,6 +1,6 @@
 """Kernels of rows seen through a matrix: a record's new coordinates, from that record and the matrix alone."""
 
-from numba import njit
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,8 +7,9 @@ position, and a record's encoding must not depend on where it stands.
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hullabaloo.compiled import njit
 
 L1, L2, LINF = 1, 2, 3
 

@@ -6,7 +6,8 @@ Array arithmetic of IEEE operations gives a record the same bits in every place;
 import math
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -6,8 +6,10 @@ Signatures are explicit, so that the first release of a process never waits for 
 import math
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types, uint16, uint64
+from numba import boolean, float64, int64, types, uint16, uint64
 from numpy.typing import NDArray
+
+from hullabaloo.compiled import njit
 
 WORDS_PER_DRAW = 3  # a draw reads one word, a tied threshold a second, a wedge a third
 

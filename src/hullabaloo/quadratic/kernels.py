@@ -1,8 +1,9 @@
 """Compiled kernels of quadratics: pure functions of arrays."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 import math
 
-from numba import njit
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,8 @@
 """Compiled values and gains of covers."""
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)

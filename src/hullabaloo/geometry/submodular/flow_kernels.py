@@ -1,8 +1,8 @@
 """Compiled prox of covers whose groups overlap in any way: divide and conquer over minimum cuts in whole numbers."""
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.geometry.submodular.water_kernels import added, water_level
 
 

@@ -1,7 +1,8 @@
 """Compiled greedy points: where each gain of a set function goes, for sizes given in their own places."""
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)

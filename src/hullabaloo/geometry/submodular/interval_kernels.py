@@ -1,8 +1,8 @@
 """Compiled gains and prox of intervals."""
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.geometry.submodular.water_kernels import added
 
 

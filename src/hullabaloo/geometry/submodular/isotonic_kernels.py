@@ -1,8 +1,9 @@
 """Compiled kernels of chains: isotonic regression along an order, where sums are kept to twice the digits of a double."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hullabaloo.compiled import njit
 
 _LIMIT = 200
 

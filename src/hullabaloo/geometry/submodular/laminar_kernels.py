@@ -1,8 +1,8 @@
 """Compiled prox of covers whose groups are nested or disjoint, over pairing heaps that blocks of equal values share."""
 
 import numpy as np
-from numba import njit
 
+from hullabaloo.compiled import njit
 from hullabaloo.geometry.submodular.water_kernels import added, water_level
 
 

@@ -1,7 +1,8 @@
 """Compiled kernels that all covers share: sums that keep their rounding, and the level above which values hold a given amount."""
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True, inline="always")

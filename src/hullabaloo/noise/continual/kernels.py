@@ -7,7 +7,8 @@ relies on additions whose rounding error is recovered exactly.
 import math
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 GONE = -40.0
 """exp of less than this adds nothing to 1."""

@@ -1,7 +1,8 @@
 """Numba kernels of the tree mechanisms: a node is the sum of its own two children, never a difference of prefixes."""
 
 import numpy as np
-from numba import njit
+
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,196 @@
+"""The one decorator of compiled kernels: what is kept on disk is found again only by the very code that it was made from.
+
+Numba's own cache knows the file that a kernel stands in. A kernel that compiles in a helper from another file is kept with that helper,
+and goes on running it after the helper was mended, under a statement that names the new version. So kernels are kept here under a digest
+of everything that they are made of: their own code and options, and those of every kernel and instruction that they call, however far
+away, with the constants that they read. What cannot be put into the digest is compiled anew in every process.
+
+The digest is of the code that was imported, not of files: it holds whatever an installer, an editor or a clock did to those.
+"""
+
+import hashlib
+import inspect
+import pickle
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache as remembered
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, final
+from uuid import uuid4
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import caching, config, serialize, types
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+
+Kernel = Callable[..., Any]  # its arguments have no types, but for some in their comments
+
+_PLACES = (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, caching.UserWideCacheLocator)
+"""Where Numba would keep the kernels of a file: where the user says, beside the sources, or in the user's own folder."""
+
+_VERSIONS = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+_SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
+_FOREIGN = ("builtins", "typing", "math", "numpy", "numba", "llvmlite")
+"""Whose functions and types are told apart by name: their versions are in the digest."""
+
+_CODE = ["co_code", "co_exceptiontable", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags"]
+_CODE += ["co_argcount", "co_kwonlyargcount", "co_posonlyargcount"]
+
+
+class _Unknown(Exception):
+    """A kernel is made of something that no digest is known of."""
+
+
+def njit(signature: Any = None, *, cache: bool = False, **options: Any) -> Callable[[Kernel], Kernel]:
+    """Numba's `njit` with explicit options; `cache=True` keeps what was compiled, as this module says."""
+
+    def compiled(function: Kernel) -> Any:
+        made = numba.njit(**options)(function)
+        if made is function:  # NUMBA_DISABLE_JIT
+            return function
+        if cache:
+            made._cache = Kept(made)
+        if signature is not None:
+            made.compile(signature)
+            made.disable_compile()
+        return made
+
+    return compiled
+
+
+@final
+class Kept:
+    """What was compiled of one kernel, a file for each signature; files of its older code are removed when a new one is written.
+
+    **Guarantee.** Claim: `load_overload` gives what was compiled from the code that this process imported, under the same versions, settings
+    and processor, or None. Proof: the name of a file holds a digest of all of these, and the file one of its content; it takes its name
+    in one step (`rename`), so that processes side by side read whole files. A place that cannot be written to keeps nothing.
+    """
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder, or None where there is none that can be written to."""
+        folder = _folder(inspect.getfile(self._kernel.py_func), getattr(config, "CACHE_DIR", ""))
+        return None if folder is None else str(folder)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was kept for the signature; None where nothing was."""
+        target_context.refresh()
+        path = self._path(sig, target_context.codegen())
+        with suppress(OSError):
+            data = b"" if path is None else path.read_bytes()
+            check, body = data[:32], data[32:]
+            if check == hashlib.sha256(body).digest():
+                kept, parts = pickle.loads(body)
+                if kept == sig:
+                    return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled for the signature, where that is possible."""
+        path = self._path(sig, data.codegen)
+        if path is None or data.lifted or data.library.has_dynamic_globals:
+            return
+        body = serialize.dumps((sig, data._reduce()))  # type: ignore[no-untyped-call]
+        part = path.with_name(f"{path.name}.{uuid4().hex}")
+        with suppress(OSError):
+            try:
+                part.write_bytes(hashlib.sha256(body).digest() + body)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+            stem = path.name.rpartition("-")[0]
+            for older in path.parent.glob(f"{stem}-*"):
+                if older != path:
+                    older.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        """Nothing: what is kept is never out of date. (Numba calls this, and the two above.)"""
+
+    def _path(self, sig: Any, codegen: Any) -> Path | None:
+        """The file of a signature: kernel, digest of what it is compiled for, digest of what it is made of."""
+        folder, made_of = self.cache_path, digest(self._kernel)
+        if folder is None or made_of is None:
+            return None
+        settings = [(name, str(getattr(config, name, None))) for name in _SETTINGS]
+        made_for = _hash((str(sig), codegen.magic_tuple(), _VERSIONS, settings))
+        file = Path(inspect.getfile(self._kernel.py_func)).stem
+        return Path(folder) / f"{file}.{self._kernel.py_func.__qualname__}-{made_for[:24]}-{made_of[:40]}.nbc"
+
+
+def digest(kernel: Any) -> str | None:
+    """Of everything that a kernel is made of; None where that is not known."""
+    try:
+        return _hash(_described(kernel, {}))
+    except (_Unknown, ValueError):  # ValueError: of a closure that is not filled yet
+        return None
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()
+
+
+def _described(value: Any, seen: dict[int, int]) -> Any:  # noqa: PLR0911 - a table of kinds, one line each
+    """A value as texts, bytes and tuples of them that are equal for equal values alone."""
+    if value is None or value is Ellipsis or isinstance(value, bool | int | float | complex | str | bytes):
+        return type(value).__qualname__, repr(value)
+    if isinstance(value, tuple | list):
+        return (type(value).__name__, *(_described(one, seen) for one in value))
+    if isinstance(value, set | frozenset):
+        return (type(value).__name__, *sorted(repr(_described(one, seen)) for one in value))
+    if isinstance(value, dict):
+        return "dict", _described(sorted(value.items(), key=repr), seen)
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        return type(value).__name__, value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, ModuleType | type | FunctionType | type(len) | np.ufunc) and _root(value) in _FOREIGN:
+        return "foreign", getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__name__)
+    if isinstance(value, types.Number):
+        return "type", str(value)
+    if id(value) in seen:
+        return "seen", seen[id(value)]
+    seen[id(value)] = len(seen)
+    if isinstance(value, Dispatcher):
+        return "kernel", _described([value.py_func, dict(value.targetoptions), dict(value.locals)], seen)
+    if isinstance(value, _Intrinsic):
+        return "instruction", _described([value._defn, value._prefer_literal, value._ctor_kwargs], seen)
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        given = _described([value.__defaults__, value.__kwdefaults__, cells], seen)
+        return "function", given, _of_code(value.__code__, value.__globals__, seen)
+    raise _Unknown
+
+
+def _of_code(code: CodeType, space: dict[str, Any], seen: dict[int, int]) -> Any:
+    """Instructions, constants, and what names stand for; a name that stands for nothing yet may be that of an attribute."""
+    constants = [
+        _of_code(one, space, seen) if isinstance(one, CodeType) else _described(one, seen) for one in code.co_consts
+    ]
+    meant = [(name, _described(space[name], seen)) for name in code.co_names if name in space]
+    return [getattr(code, name) for name in _CODE], constants, meant
+
+
+def _root(value: Any) -> str:
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return ("numpy" if isinstance(value, np.ufunc) else name or "").partition(".")[0]
+
+
+@remembered
+def _folder(file: str, chosen: str) -> Path | None:
+    """Where Numba would keep the kernels of a file; `chosen` is its setting, which tests change."""
+
+    def kernel() -> None:
+        """Numba asks for a function of the file, of which it reads the number of a line."""
+
+    for place in _PLACES:
+        found = place.from_function(kernel, file)  # type: ignore[no-untyped-call]
+        if found is not None:
+            return Path(found.get_cache_path())
+    return None
