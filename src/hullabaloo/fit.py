@@ -282,7 +282,7 @@ def allowance(task: Task) -> Allowance:
 
 def _check_plan(plan: Plan, menu: CuratorMenu) -> None:
     """See that a solver, which may be the user's own, bought nothing but what the menu sells: events are then what answers cost."""
-    if type(plan) is Plan and all(menu.sells(quote) for quote in plan.quotes):
+    if type(plan) is Plan and type(plan.quotes) is tuple and all(menu.sells(quote) for quote in plan.quotes):
         return
     raise InvalidParameter(
         f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "

@@ -6,90 +6,85 @@ handed to code inside the privacy boundary are looked through first, before anyt
 """
 
 import enum
+import gc
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range)
-_MANY = (tuple, list, set, frozenset)
+_HOLDERS = (tuple, list, set, frozenset, dict, MappingProxyType, partial, MethodType)
+_FUNCTIONS = (FunctionType, BuiltinFunctionType)
+_NUMBERS = "biufcSU"
 
 
 def foreign(*values: object) -> str | None:
-    """What in these objects is not the library's own: the name of the first such type or function; None where everything is.
+    """What in these objects is not the library's own: the name of one such type or function; None where everything is.
 
-    Looked through: attributes and slots of the library's own objects, and plain containers. Numbers, texts and NumPy arrays of them are
-    no code. A subclass of a library's class is foreign, whatever its methods are, and so is one that only says that it lies in the library.
+    Numbers, texts and NumPy arrays of them are no code. A subclass of a library's class is foreign, whatever its methods are, and so is one
+    that only says that it lies in the library.
     """
-    seen: set[int] = set()
+    return next((name_of(part) for part in parts(*values) if _is_foreign(part)), None)
+
+
+def parts(*values: object) -> Iterator[object]:
+    """These objects and all that they hold: attributes, slots and items of the library's own objects and of plain containers.
+
+    Numbers and texts are left out, and what is foreign is not looked into.
+    """
+    seen: dict[int, object] = {}  # the objects too, so that none gives its id to another meanwhile
     waiting: list[object] = list(reversed(values))
     while waiting:
         value = waiting.pop()
         if type(value) in _PLAIN or id(value) in seen:
             continue
-        seen.add(id(value))
-        parts = _parts(value)
-        if parts is None:
-            return _name(value)
-        waiting.extend(parts)
-    return None
+        seen[id(value)] = value
+        yield value
+        if not (_is_foreign(value) or _is_code(value)):
+            waiting.extend(_held(value))
 
 
-def _parts(value: object) -> Iterable[object] | None:  # noqa: PLR0911 - a table of kinds, one line each
-    """What an object is made of; None of a foreign one."""
+def name_of(value: object) -> str:
+    """The name of a class or function, of anything else that of its class."""
+    return str(value.__name__ if _is_code(value) else type(value).__name__)  # type: ignore[attr-defined]
+
+
+def _is_foreign(value: object) -> bool:
     kind = type(value)
-    if kind in _MANY:
-        return value  # type: ignore[return-value]
-    if kind is dict:
-        return [*value.keys(), *value.values()]  # type: ignore[attr-defined]
-    if kind.__module__.partition(".")[0] == "numpy":
-        return _of_numpy(value)
-    if kind is partial:
-        return [value.func, value.args, value.keywords]  # type: ignore[attr-defined]
-    if kind is MethodType:
-        return [value.__func__, value.__self__]  # type: ignore[attr-defined]
-    if kind is FunctionType or kind is BuiltinFunctionType or isinstance(value, type):
-        return [] if _lies_in_the_library(value) else None
-    if not _lies_in_the_library(kind):
-        return None
-    return [] if isinstance(value, enum.Enum) else list(_held(value))
+    if kind in _HOLDERS:
+        return False
+    if _lies_in("numpy", kind):
+        return not _is_numbers(value)
+    return not _lies_in(_PACKAGE, value if _is_code(value) else kind)
 
 
-def _of_numpy(value: object) -> Iterable[object] | None:
+def _is_numbers(value: Any) -> bool:
+    """Whether an object of NumPy's is an array or a scalar of numbers or texts."""
     import numpy as np
 
-    if type(value) is np.ndarray:
-        return [] if value.dtype.kind in "biufcSU" else None
-    return [] if isinstance(value, np.generic | np.dtype) and type(value).__module__ == "numpy" else None
+    return (type(value) is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in _NUMBERS
 
 
-def _lies_in_the_library(thing: Any) -> bool:
+def _is_code(value: object) -> bool:
+    """Whether it is a class or a function: what it refers to are modules, not what somebody handed over."""
+    return issubclass(type(value), type) or type(value) in _FUNCTIONS
+
+
+def _lies_in(package: str, thing: Any) -> bool:
     """Whether a class or function is found under its own name in a module of this package."""
-    module = getattr(thing, "__module__", None) or ""
-    if module.partition(".")[0] != _PACKAGE:
+    module, path = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(path, str) or module.partition(".")[0] != package:
         return False
     found: Any = sys.modules.get(module)
-    for word in thing.__qualname__.split("."):
+    for word in path.split("."):
         found = getattr(found, word, None)
     return found is thing
 
 
-def _held(value: object) -> Iterator[object]:
-    """The attributes and slots of an object, without asking its methods."""
-    yield from getattr(value, "__dict__", {}).values()
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            found = kind.__dict__.get(name)
-            if found is not None and hasattr(found, "__get__"):
-                try:
-                    yield found.__get__(value, kind)
-                except AttributeError:  # a slot that was never filled
-                    continue
-
-
-def _name(value: object) -> str:
-    thing = value if isinstance(value, type | FunctionType) else type(value)
-    return str(thing.__name__)
+def _held(value: object) -> list[object]:
+    """The attributes, slots and items of an object, as the garbage collector sees them: none of its methods is asked."""
+    if isinstance(value, enum.Enum):
+        return []
+    return [part for part in gc.get_referents(value) if part is not type(value)]

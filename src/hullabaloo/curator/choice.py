@@ -54,6 +54,11 @@ class Choice(Query):
         self.gradient  # noqa: B018  # checks the clip
 
     @property
+    def is_private(self) -> bool:
+        """Whether ε₀ is finite."""
+        return not math.isinf(self.epsilon)
+
+    @property
     def gradient(self) -> GradientQuery:
         """The sum that is scored, exact on its lattice; no noise is added to it."""
         mu = math.inf if math.isinf(self.epsilon) else 1.0  # ∞ means: not rounded either

@@ -1,5 +1,6 @@
 """The curator: the one object that holds rows. It answers what a plan has paid for, with noise, and nothing else."""
 
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from hullabaloo.curator.choice import choose
 from hullabaloo.curator.columns import chosen_columns, public_columns
 from hullabaloo.curator.count import CountQuery, exact_count
 from hullabaloo.curator.descent import Predictions, Updates
+from hullabaloo.curator.given import number, numbers
 from hullabaloo.curator.gradient import GradientQuery, exact_gradient
 from hullabaloo.curator.lens import Lens
 from hullabaloo.curator.minimizer import MinimizerQuery, kept_work, noisy_minimiser
@@ -24,6 +26,7 @@ from hullabaloo.curator.query import NoisySum, Query
 from hullabaloo.curator.repeated import Repeated
 from hullabaloo.curator.scales import ScalesQuery, exact_scales
 from hullabaloo.curator.score import ScoreQuery, exact_scores, public_coefficients
+from hullabaloo.curator.sealed import sealed
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery, exact_second_moments
 from hullabaloo.curator.select import SelectQuery, public_intervals, public_mask
 from hullabaloo.curator.spread import SpreadQuery, exact_spread
@@ -65,15 +68,19 @@ class Curator:
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A curator holds private rows and cannot be pickled or copied: that would take them outside.")
 
+    __getstate__ = __reduce__
+
+    @sealed
     def of_target(self, target: int) -> "Curator":
         """The same curator, asked about one of the targets alone; its answers come out of the same payment."""
         rows = self.__rows
-        column = np.ascontiguousarray(rows.Y[:, [target]])
+        column = np.ascontiguousarray(rows.Y[:, [operator.index(target)]])
         part = Curator(Rows(rows.X, column, rows.weight, rows.offset), self.__quotes, key=self.__key)
         part.__answered = self.__answered
         part.__predictions = self.__predictions.of(part.__rows)
         return part
 
+    @sealed
     def of_columns(self, columns: npt.ArrayLike) -> "Curator":
         """The same curator, asked about a public selection of columns, and about the intercept, as last, if there is one.
 
@@ -96,6 +103,7 @@ class Curator:
         part.__answered = self.__answered
         return part
 
+    @sealed
     def turned(self, matrix: npt.ArrayLike) -> "Curator":
         """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, computed once.
 
@@ -119,6 +127,7 @@ class Curator:
         part.__answered = self.__answered
         return part
 
+    @sealed
     def centred(self, centre: npt.ArrayLike) -> "Curator":
         """The same curator, its rows seen from a public centre: x as x − m, in double the memory of a dense table.
 
@@ -140,40 +149,49 @@ class Curator:
         part.__answered = self.__answered
         return part
 
+    @sealed
     def gradient(self, theta: Array) -> Array:
         """The noisy mean of clipped per-record gradients at θ, shape (p,)."""
         query, index = self.__spend(GradientQuery)
-        return self.__noisy(query, exact_gradient(self.__rows, query, theta), index) / query.records
+        return self.__noisy(query, exact_gradient(self.__rows, query, numbers(theta)), index) / query.records
 
+    @sealed
     def means(self) -> Array:
         """The noisy means of the encoded columns, shape (p,)."""
         query, index = self.__spend(MeansQuery)
         return self.__noisy(query, exact_means(self.__rows, query), index) * (query.reach / query.records)
 
+    @sealed
     def scales(self, theta: Array | None, *, centre: Array, lift: float, edges: Array) -> Array:
         """Noisy shares of the records whose `|φ'| ‖u‖` lies below, between and above the edges; θ None: of ‖u‖."""
         query, index = self.__spend(ScalesQuery)
-        exact = exact_scales(self.__rows, query, theta, Lens(centre, lift), edges)
+        point, lens = None if theta is None else numbers(theta), Lens(numbers(centre), number(lift))
+        exact = exact_scales(self.__rows, query, point, lens, numbers(edges))
         return self.__noisy(query, exact, index) / query.records
 
+    @sealed
     def step(self, theta: Array, *, centre: Array, lift: float, reach: float) -> Array:
         """The noisy mean of gradients by coefficients of `x − m` at θ, each shortened to `reach`, shape (p,)."""
         query, index = self.__spend(StepQuery)
-        lens = Lens(centre, lift)
-        noisy = self.__noisy(query, exact_steps(self.__rows, query, theta, lens, reach), index)
+        lens, reach = Lens(numbers(centre), number(lift)), number(reach)
+        noisy = self.__noisy(query, exact_steps(self.__rows, query, numbers(theta), lens, reach), index)
         return noisy * (reach / query.records) / lens.scale(query.facts)
 
+    @sealed
     def spread(self, *, centre: Array, reach: float) -> Array:
         """The noisy mean of `(x − m)(x − m)ᵀ`, records shortened to `reach`, the constant column left out, (q, q)."""
         query, index = self.__spend(SpreadQuery)
-        noisy = self.__noisy(query, exact_spread(self.__rows, query, centre, reach), index)
+        reach = number(reach)
+        noisy = self.__noisy(query, exact_spread(self.__rows, query, numbers(centre), reach), index)
         return symmetric(noisy, query.size) * (reach**2 / query.records)
 
+    @sealed
     def vertex(self, theta: Array) -> int:
         """The number of a vertex of the set, chosen by the gradient at θ."""
         query, index = self.__spend(VertexQuery)
-        return choose(self.__rows, query, theta, None, self.__derived(query, index))
+        return choose(self.__rows, query, numbers(theta), None, self.__derived(query, index))
 
+    @sealed
     def select(
         self,
         theta: Array,
@@ -187,16 +205,20 @@ class Curator:
 
         With `within` the score is the distance of −g_j to `[l_j, u_j]`: a penalty's subdifferential at θ, for what a step would change.
         """
-        mask = public_mask(excluded, theta.shape[0])
-        public_intervals(within, theta.shape[0])
-        changed: dict[str, Any] = {"clip": clip, "scales": None if scales is None else tuple(map(float, scales))}
+        theta = numbers(theta)
+        mask, between = public_mask(excluded, theta.size), public_intervals(within, theta.size)
+        changed: dict[str, Any] = {
+            "clip": None if clip is None else number(clip),
+            "scales": None if scales is None else tuple(map(number, scales)),
+        }
         changed = {name: value for name, value in changed.items() if value is not None}
         for quote in self.__quotes if changed else ():
             if isinstance(quote, SelectQuery):
                 replace(quote, **changed)  # refuses what is no clip or no scales before anything is spent
         query, index = self.__spend(SelectQuery)
-        return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index), within)
+        return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index), between)
 
+    @sealed
     def descend(
         self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm
     ) -> Descent:
@@ -206,18 +228,22 @@ class Curator:
         query, index = self.__spend(PartialQuery, updates.order.size)
         return self.__predictions.descend(query, updates, self.__derived(query, index))
 
+    @sealed
     def minimizer(self, linear: Array | None = None) -> Array:
         """The noisy minimiser of the regularised loss plus a public linear term, shape (p,), or (p, k) for a vector loss."""
         query, index = self.__spend(MinimizerQuery)
         if id(query) not in self.__kept:
             self.__kept[id(query)] = kept_work(self.__rows, query)
+        linear = None if linear is None else numbers(linear)
         return noisy_minimiser(query, linear, self.__derived(query, index), self.__kept[id(query)])
 
+    @sealed
     def perturbed_minimizer(self) -> Array:
         """The minimiser of the randomly perturbed objective, shape (p,)."""
         query, index = self.__spend(PerturbedMinimizerQuery)
         return perturbed_minimiser(self.__rows, query, self.__derived(query, index))
 
+    @sealed
     def moments(self) -> NoisyMoments:
         """The joint noisy moments in mean form, on the unit domain."""
         query, index = self.__spend(MomentsQuery)
@@ -236,11 +262,13 @@ class Curator:
             counted=query.neighbours is Neighbours.REPLACE_ONE and query.facts.alike,
         )
 
+    @sealed
     def second_moments(self) -> Array:
         """The noisy mean of squares of every column, shape (p,)."""
         query, index = self.__spend(SecondMomentsQuery)
         return self.__noisy(query, exact_second_moments(self.__rows, query), index) / query.records
 
+    @sealed
     def second_moments_laplace(self) -> Array:
         """The same with Laplace noise, shape (p,)."""
         query, index = self.__spend(LaplaceSecondMomentsQuery)
@@ -249,11 +277,13 @@ class Curator:
             exact = laplace(exact, query.scale, bound=query.bound, key=self.__derived(query, index))
         return exact / query.records
 
+    @sealed
     def score(self, theta: npt.ArrayLike) -> Array:
         """The noisy sums of the tallies of coefficients θ, (p, k), and of the number of records where the query has it."""
         query, index = self.__spend(ScoreQuery)
         return self.__noisy(query, exact_scores(self.__rows, query, public_coefficients(query, theta)), index)
 
+    @sealed
     def quantiles(self) -> list[tuple[float, float]]:
         """Private bounds of every column that was paid for, lo < hi, in the user's units."""
         paid = next((query.count for query in self.__quotes if isinstance(query, QuantilesQuery)), 1)
@@ -262,6 +292,7 @@ class Curator:
         keys = [None if key is None else key.derive(number) for number in range(query.count)]
         return [choose_bounds(self.__rows, query, number, keys[number]) for number in range(query.count)]
 
+    @sealed
     def count(self) -> float:
         """The noisy number of records."""
         query, index = self.__spend(CountQuery)

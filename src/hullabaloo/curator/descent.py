@@ -18,6 +18,7 @@ from hullabaloo.curator.descent_kernels import (
     sparse_move,
     sparse_moves,
 )
+from hullabaloo.curator.given import number, numbers
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -54,14 +55,20 @@ class Updates:
 
     def __post_init__(self) -> None:
         for name in ("theta", "clips", "steps"):
-            object.__setattr__(self, name, np.array(getattr(self, name), dtype=np.float64))
+            object.__setattr__(self, name, numbers(getattr(self, name)))
+        object.__setattr__(self, "order", np.array(self.order))
 
     def check(self, p: int) -> None:
         """Refuse what is not made for p columns.
 
         Raises:
-            InvalidParameter: a wrong shape, or a number beyond what keeps predictions finite: 2^±200, 2^900 for θ.
+            InvalidParameter: a form of somebody's own, a wrong shape, or a number beyond what keeps predictions finite: 2^±200, 2^900 for θ.
         """
+        if type(self.form) is not SeparableForm:
+            raise InvalidParameter(
+                f"Coordinates were to be updated under {type(self.form).__name__}, but what the kernels read are the four vectors of a "
+                "SeparableForm, whose lengths are checked. Pass one; a prox of your own is its `own`."
+            )
         for name in ("theta", "clips", "steps"):
             shape = getattr(self, name).shape
             if shape != (p,) or self.form.dimension != p:
@@ -175,7 +182,7 @@ class Predictions:
                 part, (zeros, zeros, theta, theta), theta, np.zeros(theta.size), np.zeros(theta.size), partials[part]
             )
             step = float(updates.steps[j])
-            new = updates.form.prox_at(j, float(theta[j] - step * partials[k]), step)
+            new = number(updates.form.prox_at(j, float(theta[j] - step * partials[k]), step))
             move(*self._columns.arrays(), self._z, j, new - float(theta[j]))
             theta[j] = new
             mean += theta / updates.order.size

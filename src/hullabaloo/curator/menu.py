@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.gradient import GradientQuery
+from hullabaloo.curator.known import stranger
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.partial import PartialQuery
@@ -58,6 +59,10 @@ class CuratorMenu:
     def sells(self, quote: object) -> bool:
         """Whether the quote is one of this menu's or of a view's: its own class, bounds, relation and number of records."""
         if type(quote) not in QUERIES or not isinstance(quote, Query):
+            return False
+        if (
+            quote.is_private and stranger(quote) is not None
+        ):  # numbers that compare or multiply as somebody likes included
             return False
         known, slopes = self.facts, quote.facts.width - self.facts.intercept
         fits = quote.facts == known or (

@@ -16,23 +16,23 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import (
     ConvexSet,
-    HasProximalForm,
     Penalty,
     Projectable,
-    SubmodularBall,
-    SubmodularPenalty,
-    SubmodularPolyhedron,
-    WithIntercept,
     require,
 )
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
-from hullabaloo.quadratic.order_faces import without_free
 
 Array = npt.NDArray[np.float64]
 
 MARGIN = 8
 """Where the number of rows is private, tables of up to this many times the declared number are reckoned with."""
+
+OWN_SHAPES = (
+    "Use solver='gradient' or 'mirror_descent' (or 'dual_frank_wolfe' with a structure as penalty), which show a set or penalty of your own "
+    "nothing but noisy answers; or one of the library's sets and penalties, a structure as a GroupCover, Intervals or ConcaveCardinality."
+)
+"""What to do instead of minimising over a shape of one's own."""
 
 _NORM_SLACK = 1e-12  # by which an encoded row's norm may exceed the declared one
 
@@ -138,21 +138,6 @@ def refuse_unfit(loss: AnyLoss, feasible: Any, penalty: Penalty, dimension: int,
             "'mirror_descent' for quantiles."
         )
     refuse_both(feasible, penalty, dimension, what)
-    _refuse_rough(feasible, penalty, what)
-
-
-def _refuse_rough(feasible: Any, penalty: Penalty, what: str) -> None:
-    """Refuse a norm of a set function whose prox is known to no stated precision."""
-    body = feasible.body if isinstance(feasible, WithIntercept) else feasible
-    for shape in (body, without_free(penalty)[0]):
-        if isinstance(shape, SubmodularBall | SubmodularPenalty | SubmodularPolyhedron) and not isinstance(
-            shape.function, HasProximalForm
-        ):
-            raise CapabilityError(
-                f"{what} was asked with the structure {shape.function!r}, whose prox is found by an iteration that states no error, but what a minimiser "
-                "reveals rests on one within 2^-48. Use solver='gradient' or 'mirror_descent' (or 'dual_frank_wolfe' with a penalty), or write the structure as a "
-                "GroupCover, Intervals or ConcaveCardinality, whose proxes are exact."
-            )
 
 
 def refuse_both(feasible: Any, penalty: Penalty, dimension: int, what: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.minimisation import Family, refuse_both, refuse_unfit
+from hullabaloo.curator.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
 from hullabaloo.curator.objective import euclidean
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
 from hullabaloo.curator.repeated import Repeated
@@ -58,6 +58,7 @@ class MinimizerQuery(Query):
     linear_bound: float = 0.0
 
     name: ClassVar[str] = "minimizer"
+    instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
         super(MinimizerQuery, self).__post_init__()  # slots dataclasses break the short form
@@ -81,6 +82,11 @@ class MinimizerQuery(Query):
                 "clipped gradient of several predictions belongs to no convex loss, so nothing bounds its minimiser. Use "
                 "solver='moments' or 'gradient'."
             )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether μ is finite."""
+        return not math.isinf(self.mu)
 
     def resized(self, records: int) -> "MinimizerQuery":
         """`μ` grows as the table shrinks: the noise stays."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.minimisation import Family, refuse_unfit
+from hullabaloo.curator.minimisation import OWN_SHAPES, Family, refuse_unfit
 from hullabaloo.curator.optimise import minimise
 from hullabaloo.curator.query import Query
 from hullabaloo.data.source import Rows
@@ -64,6 +64,7 @@ class PerturbedMinimizerQuery(Query):
     output_multiplier: float
 
     name: ClassVar[str] = "perturbed_minimizer"
+    instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
         super(PerturbedMinimizerQuery, self).__post_init__()  # slots dataclasses break the short form

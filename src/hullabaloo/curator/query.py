@@ -8,9 +8,10 @@ record that differs.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
+from hullabaloo.curator.known import refuse_strangers
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import gaussian_scale, inflated
@@ -24,7 +25,7 @@ CAPACITY = 64
 
 @dataclass(frozen=True, slots=True)
 class Query(ABC):
-    """A question, priced.
+    """A question, priced. With noise it is made of the library's own shapes and losses alone (`known.py`).
 
     Attributes:
         facts: the declared bounds of encoded rows.
@@ -39,13 +40,23 @@ class Query(ABC):
     count: int
 
     name: ClassVar[str]
+    instead: ClassVar[str] = "Make it with the library's own losses."
+    """What to do where a shape or loss of somebody's own was asked for."""
 
     def __post_init__(self) -> None:
+        if self.is_private:  # the facts are the menu's, which looks for itself
+            about = (getattr(self, one.name) for one in fields(self) if one.name != "facts")
+            refuse_strangers(self.name, self.instead, *about)
         if self.count < 1 or self.records < 1:
             raise InvalidParameter(
                 f"A query needs at least one answer and one record, but count = {self.count} and "
                 f"records = {self.records}. Pass positive whole numbers."
             )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether noise is drawn; else nothing is promised, and nothing has to be kept from anybody's code."""
+        return True
 
     @property
     @abstractmethod
@@ -89,6 +100,11 @@ class NoisySum(Query):
             raise InvalidParameter(
                 f"A query needs a positive privacy price, but mu = {self.mu!r} was asked. Raise epsilon or delta."
             )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether μ is finite."""
+        return not math.isinf(self.mu)
 
     def resized(self, records: int) -> "Query":
         """`μ` grows as the table shrinks: `Δ/(μ n)` stays."""

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.choice import Choice
+from hullabaloo.curator.given import numbers
 from hullabaloo.errors import InvalidParameter
 
 Array = npt.NDArray[np.float64]
@@ -74,23 +75,24 @@ class SelectQuery(Choice):
         return {**super(SelectQuery, self).to_dict(), "scales": [least, self.largest]}
 
 
-def public_intervals(within: tuple[Array, Array] | None, width: int) -> None:
-    """Refuse what are no intervals, before anything is spent."""
+def public_intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:
+    """The ends as plain arrays, checked before anything is spent."""
     if within is None:
-        return
-    lower, upper = within
+        return None
+    lower, upper = map(numbers, within)
     if lower.shape != (width,) or upper.shape != (width,) or not np.all(lower <= upper):
         raise InvalidParameter(
             f"A selection among {width} columns was asked with intervals of shapes {lower.shape} and {upper.shape}, or with ends in "
             "the wrong order. Pass two vectors of one number for each column, lower ≤ upper."
         )
+    return lower, upper
 
 
 def public_mask(excluded: npt.ArrayLike | None, width: int) -> npt.NDArray[np.bool_] | None:
     """The mask as an array of booleans, checked before anything is spent."""
     if excluded is None:
         return None
-    mask = np.asarray(excluded)
+    mask = np.array(excluded)
     if mask.shape != (width,) or mask.dtype != np.bool_ or mask.all():
         raise InvalidParameter(
             f"A selection among {width} columns was asked with a mask of shape {mask.shape} and type {mask.dtype} that "

@@ -46,6 +46,10 @@ class VertexQuery(Choice):
     constraint: ConvexSet
 
     name: ClassVar[str] = "vertex"
+    instead: ClassVar[str] = (
+        "Pass the vertices as an hb.Polytope; or use solver='gradient' or 'mirror_descent', or Frank–Wolfe with form='general', which show a "
+        "set of your own nothing but noisy answers."
+    )
 
     def __post_init__(self) -> None:
         super(VertexQuery, self).__post_init__()  # slots dataclasses break the short form

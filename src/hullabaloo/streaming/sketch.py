@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.foreign import foreign
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
 
@@ -36,7 +37,7 @@ class Sketch:
     by `(0, 0)` costs a moments query `‖aaᵀ‖_F = ‖a‖² ≤ 1+κ²`, which is below its `√2(1+κ²)`. Proof: the row kernel adds up a
     record's cells in the order of columns, stretches the result to `‖x‖₂` and shortens whatever rounding left beyond the
     bound; it has a branch for lengths that are 0, infinite or undefined. Whether a record is inside is asked of a copy of
-    its own slopes; a set that raises counts as a no.
+    its own slopes, and the set is the library's own: nobody else's code is shown a record. One that raises counts as a no.
     Source: Kasiviswanathan, Nissim and Jin (2017), Algorithm 3 and Section 5.2.
 
     Example:
@@ -64,6 +65,13 @@ class Sketch:
             raise InvalidParameter(
                 f"Records were to be kept where they lie inside {self.inside!r}, which is no convex set of this library. Pass for "
                 "example hb.L1Ball(1.0), or max_nonzeros=20."
+            )
+        stranger = foreign(self.inside)
+        if stranger is not None:
+            raise InvalidParameter(
+                f"Records were to be kept where they lie inside a set made with {stranger}, which is not the library's own code. It would be "
+                "shown every record as it is, before any noise is added. Pass a set of the library, such as hb.L1Ball(1.0) or an "
+                "hb.Polytope of points, or max_nonzeros=20."
             )
         dimension = None if self.inside is None else self.inside.dimension
         if dimension not in (None, self.columns):

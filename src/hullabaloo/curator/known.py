@@ -1,0 +1,118 @@
+"""The shapes and losses that may meet numbers that are not released: a closed list, as there is one of queries.
+
+A minimiser, a choice of a vertex and a score call methods of what they are made of on exact numbers, and rest on what it says of itself:
+bounds of norms, of curvature, of a prox's error. Both are proved and tested for what is listed here, and for nothing else.
+"""
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.foreign import foreign, name_of, parts
+from hullabaloo.geometry import (
+    BoundedCardinality,
+    Box,
+    Cardinality,
+    ConcaveCardinality,
+    ConvexSet,
+    ElasticBall,
+    ElasticNetPenalty,
+    GroupBall,
+    GroupCover,
+    GroupPenalty,
+    Intervals,
+    L1Ball,
+    L1Penalty,
+    L2Ball,
+    LpBall,
+    NoPenalty,
+    NuclearBall,
+    NuclearPenalty,
+    Penalty,
+    PenaltyWithFreeIntercept,
+    Polytope,
+    SetFunction,
+    Simplex,
+    SquaredL2Penalty,
+    SubmodularBall,
+    SubmodularPenalty,
+    SubmodularPolyhedron,
+    TreeCover,
+    VerticesWithIntercept,
+    WithIntercept,
+)
+from hullabaloo.losses import (
+    ClippedLoss,
+    Huber,
+    Logistic,
+    MultinomialLogistic,
+    Pinball,
+    Poisson,
+    SmoothedHinge,
+    Squared,
+    SquaredTargets,
+)
+from hullabaloo.losses.base import PerRecordLoss
+
+SHAPES: tuple[type, ...] = (
+    Box,
+    ElasticBall,
+    ElasticNetPenalty,
+    GroupBall,
+    GroupPenalty,
+    L1Ball,
+    L1Penalty,
+    L2Ball,
+    LpBall,
+    NoPenalty,
+    NuclearBall,
+    NuclearPenalty,
+    PenaltyWithFreeIntercept,
+    Polytope,
+    Simplex,
+    SquaredL2Penalty,
+    SubmodularBall,
+    SubmodularPenalty,
+    SubmodularPolyhedron,
+    VerticesWithIntercept,
+    WithIntercept,
+)
+"""Sets and penalties."""
+
+STRUCTURES: tuple[type, ...] = (BoundedCardinality, Cardinality, ConcaveCardinality, GroupCover, Intervals, TreeCover)
+"""Set functions; one made of a callable is not among them."""
+
+LOSSES: tuple[type, ...] = (
+    ClippedLoss,
+    Huber,
+    Logistic,
+    MultinomialLogistic,
+    Pinball,
+    Poisson,
+    SmoothedHinge,
+    Squared,
+    SquaredTargets,
+)
+
+_KNOWN = (*SHAPES, *STRUCTURES, *LOSSES)
+_OPEN = (ConvexSet, Penalty, SetFunction, PerRecordLoss)
+"""What anybody may write a class of."""
+
+
+def stranger(*values: object) -> str | None:
+    """The name of a part that is not on the list, or is not the library's own; None where there is none."""
+    for part in parts(*values):
+        if issubclass(type(part), _OPEN) and type(part) not in _KNOWN:
+            return name_of(part)
+    return foreign(*values)
+
+
+def refuse_strangers(what: str, remedy: str, *values: object) -> None:
+    """Refuse, before anything is charged, a question that would call somebody's own code on exact numbers.
+
+    Raises:
+        CapabilityError: a part is not on the list, or holds code of somebody's own.
+    """
+    found = stranger(*values)
+    if found is not None:
+        raise CapabilityError(
+            f"The query {what!r} was made with {found}, which is not the library's own code. It would be called on exact numbers before any "
+            f"noise is added, and what it raises, keeps or prints would be a release that nobody paid for. Nothing was charged or read. {remedy}"
+        )
