@@ -18,7 +18,7 @@ from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import TestKey
+from hullabaloo.noise import Key, TestKey
 from hullabaloo.planning.choose import choose, exact
 from hullabaloo.planning.named import name_of
 from hullabaloo.planning.outlook import can_rehearse
@@ -256,10 +256,13 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding
     return Fitted(release, prepared, names=source.schema.names)
 
 
-def answer(prepared: Prepared, rows: Rows, charge: Charge | None) -> Release:
-    """Carry a prepared fit out on encoded rows; what it costs has been charged, or is not counted."""
+def answer(prepared: Prepared, rows: Rows, charge: Charge | None, key: Key | None = None) -> Release:
+    """Carry a prepared fit out on encoded rows; what it costs has been charged, or is not counted.
+
+    `key` is for the noise in place of the task's: a secret one, from which a private fit can be drawn again, or one derived from the task's.
+    """
     task, plan = prepared.task, prepared.plan
-    curator = Curator(rows, plan.quotes, key=task.key)  # type: ignore[arg-type]  # the menu made these quotes
+    curator = Curator(rows, plan.quotes, key=task.key if key is None else key)  # type: ignore[arg-type]  # the menu made these quotes
     try:
         solution = prepared.solver.run(prepared.problem, plan, curator)
     except InvalidParameter as error:  # a callable of the user's that failed at a released point

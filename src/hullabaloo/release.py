@@ -61,7 +61,7 @@ class PrivacyStatement:
         dataset: the ledger's name of the table.
         charge: the ledger's number of the charge.
         query_noise: per query, its name, number of answers, sensitivity and noise.
-        made: UTC time of the release.
+        made: UTC time of the release; of a search that of its beginning, as the time that it took would tell how many runs there were.
         version: the library that made it.
         claimed: for noise calibrated as a paper prints it, the budget that the paper claims for it; else None.
         horizon: for a stream, the most records that all its releases together are accounted for; None for a table.
@@ -145,7 +145,8 @@ class PrivacyStatement:
             lines.insert(
                 len(opening) + 1,
                 f"It is the best of a random number of runs ({self.event.expected:g} expected), each with other settings; how many there "
-                "were, and what the others gave, is not released and must not become known, for example by the time that they took",
+                "were, and what the others gave, is not released and must not become known. The time that the search took tells how many, and is "
+                "not covered: who sees the release must not learn it, nor see when files were written",
             )
         if late := large_delta(self.budget, self.records):
             lines.insert(

@@ -295,9 +295,9 @@ def test_scikit_learn_can_clone_set_and_show_it(tmp_path):
 
 
 def test_a_score_that_is_no_number_is_the_worst(monkeypatch):
-    from hullabaloo.model_selection import searching
+    from hullabaloo.model_selection import running
 
     given = iter([math.nan, -0.5, math.nan])
-    monkeypatch.setattr(searching, "score_of", lambda *_: next(given))
+    monkeypatch.setattr(running, "score_of", lambda *_: next(given))
     search = ridge(budget=hb.Budget(math.inf)).fit(*data(100))
     assert (search.best_index_, search.best_score_) == (1, 0.5)

@@ -1,13 +1,16 @@
-"""Killed at random instants a search is paid for once, and never draws a second answer where a first one counts."""
+"""Killed at random instants a search is paid for once, and carried out again from its secret it gives what it would have given."""
 
 import json
-import math
 import os
 import random
+import shutil
 import signal
 import stat
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,8 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.curator.lottery import Lottery
-from hullabaloo.errors import BudgetExhausted, InvalidParameter, StateError
-from hullabaloo.model_selection.searching import Progress
+from hullabaloo.errors import BudgetExhausted, InvalidParameter, StateError, StreamMoved
+from hullabaloo.model_selection import running
 from hullabaloo.noise import TestKey
 from hullabaloo.streaming import new_key_file
 from hullabaloo.streaming.state import StateFile
@@ -73,13 +76,17 @@ def child(folder: Path, kill_after: float | None, **more: Any) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def saved(folder: Path, key_file: Path | None = None) -> Progress | None:
-    file = StateFile(folder / "search.state", key_file, "search")
+def saved(folder: Path, key_file: Path | None = None, name: str = "search.state") -> dict[str, Any] | None:
+    """What the state file holds: secret, whether it has ended, the best."""
+    file = StateFile(folder / name, key_file, "search")
     try:
         found = file.open()
-        return None if found is None or found.snapshot is None else Progress.restored(found.snapshot)
+        return None if found is None else dict(found.snapshot.numbers)
     finally:
         file.close()
+
+
+NO_SECRET = "0" * 64
 
 
 def killed_often(folder: Path, kills: int, draw: random.Random, longest: float, **more: Any) -> int:
@@ -90,17 +97,10 @@ def killed_often(folder: Path, kills: int, draw: random.Random, longest: float, 
             break
         hit += 1
         now = saved(folder, more.get("key_file"))
-        if last is not None:
-            assert now is not None
-            if now.secret:  # it has not ended
-                assert (now.runs, now.secret) == (last.runs, last.secret)
-                assert last.done <= now.done < now.runs
-            if last.best is not None:
-                assert now.best is not None
-                assert now.best[1] >= last.best[1]
-                if now.best[1] == last.best[1]:
-                    assert json.dumps(now.best[2].to_dict()) == json.dumps(last.best[2].to_dict())
-        last = now
+        if now is not None and not now["ended"]:  # nothing but the secret, and always the same
+            assert now["best"] is None
+            assert last in (None, now)
+            last = now
     assert child(folder, None, **more) == 0
     return hit
 
@@ -125,7 +125,7 @@ def test_kills_neither_charge_twice_nor_draw_twice(tmp_path, kills):
         (charge,) = ledger.charges("clinic")
         assert ledger.verify().status == "sound"
         (row,) = ledger.streams("clinic")
-        assert row.position == 0  # the ledger is public: the number of runs must not be read off it
+        assert (row.position, row.opened_at) == (0, row.advanced_at)  # the ledger is public
         # Asked again it gives the same release, at no cost; without its state it cannot go on, and another has nothing to pay with.
         again = search(folder, **terms).fit(X, Y)
         (text,) = {one.read_text() for one in folder.glob("*.told")}
@@ -133,7 +133,8 @@ def test_kills_neither_charge_twice_nor_draw_twice(tmp_path, kills):
         assert again.statement_.charge == charge.number == 1
         end = saved(folder, terms["key_file"])
         assert end is not None
-        assert (end.runs, end.secret, end.done) == (0, b"", 0)  # neither K nor who was held out can be read off it
+        assert end["ended"]
+        assert end["secret"] == NO_SECRET  # neither K nor who was held out can be told from it
         with pytest.raises(BudgetExhausted):
             search(folder, **{**terms, "state": None, "key_file": None}).fit(X, Y)
         assert len(ledger.charges("clinic")) == 1
@@ -141,14 +142,41 @@ def test_kills_neither_charge_twice_nor_draw_twice(tmp_path, kills):
 
 
 def test_a_killed_search_ends_where_one_that_was_not_killed_does(tmp_path):
-    """Under a test key everything is decided, so both must give the same, bit for bit."""
-    for number in range(2):
-        key = TestKey(bytes(32)).derive(number)
+    """Of a private search a copy of its beginning says where it would have ended; under a test key everything is decided anyway."""
+    for number in range(4):
+        keyed = {"test_key": TestKey(bytes(32)).derive(number)} if number < 2 else {}
         folder = tmp_path / str(number)
         folder.mkdir()
-        killed_often(folder, 4, random.Random(number), 0.3, test_key=key)
-        whole = search(folder, state=None, test_key=key).fit(X, Y)
+        assert child(folder, 0.0, **keyed) == -9
+        while not (folder / "search.state").exists():
+            child(folder, 0.15, **keyed)
+        shutil.copy(folder / "search.state", folder / "copy.state")
+        killed_often(folder, 4, random.Random(number), 0.3, **keyed)
+        whole = search(folder, state=folder / "copy.state", **keyed).fit(X, Y)
         assert {one.read_text() for one in folder.glob("*.told")} == {told(whole)}
+
+
+def test_a_copy_of_a_beginning_ends_nowhere_once_the_search_has_ended(tmp_path, monkeypatch):
+    """Two ends under one charge would be two searches' worth of answers: on another table, even of independent ones."""
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("clinic", BUDGET)
+    terms = {"ledger": ledger, "dataset": "clinic", "expected_candidates": 2}
+    with cut_short(monkeypatch, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        search(tmp_path, **terms).fit(X, Y)
+    shutil.copy(tmp_path / "search.state", tmp_path / "copy.state")
+    real = StateFile.write
+
+    def first(file: StateFile, state: Any) -> None:  # the other one ends while this one is about to
+        monkeypatch.setattr(StateFile, "write", real)
+        search(tmp_path, **terms).fit(X, Y)
+        real(file, state)
+
+    monkeypatch.setattr(StateFile, "write", first)
+    with pytest.raises(StreamMoved):
+        search(tmp_path, state=tmp_path / "copy.state", **terms).fit(-X, Y)
+    with pytest.raises(StateError, match="another process went on from the same state"):
+        search(tmp_path, state=tmp_path / "copy.state", **terms).fit(X, Y)
+    assert len(ledger.charges("clinic")) == 1
 
 
 def test_the_state_is_private_and_belongs_to_one_search(tmp_path):
@@ -170,115 +198,84 @@ def test_the_state_is_private_and_belongs_to_one_search(tmp_path):
     assert not ledger.charges("clinic")
 
 
-@pytest.mark.parametrize("failure", [MemoryError("Unable to allocate 2000 rows"), KeyboardInterrupt()], ids=repr)
-def test_a_run_that_the_machine_cuts_short_is_drawn_again_under_the_same_charge(tmp_path, monkeypatch, failure):
-    from hullabaloo.model_selection import searching
-
-    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
-    ledger.create("clinic", BUDGET)
-    real, calls = searching.score_of, []
+@contextmanager
+def cut_short(monkeypatch: Any, failure: BaseException, after: int = 1) -> Iterator[list[int]]:
+    """Searches in which the score of run `after` fails."""
+    real, calls = running.score_of, []
 
     def failing(*given: Any) -> float:
         calls.append(1)
-        if len(calls) == 1:
+        if len(calls) == after:
             raise failure
         return real(*given)
 
-    monkeypatch.setattr(searching, "score_of", failing)
+    with monkeypatch.context() as patched:
+        patched.setattr(running, "score_of", failing)
+        yield calls
+
+
+@pytest.mark.parametrize("failure", [MemoryError("Unable to allocate 2000 rows"), KeyboardInterrupt()], ids=repr)
+def test_a_run_that_the_machine_cuts_short_is_drawn_again_under_the_same_charge(tmp_path, monkeypatch, failure):
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("clinic", BUDGET)
     terms = {"ledger": ledger, "dataset": "clinic"}
-    with pytest.raises(type(failure)) as error:
+    with cut_short(monkeypatch, failure), pytest.raises(type(failure)) as error:
         search(tmp_path, **terms).fit(X, Y)
     assert "2000" not in str(error.value)
     assert isinstance(failure, KeyboardInterrupt) or "A charge that was made stays" in str(error.value)
     now = saved(tmp_path)
     assert now is not None
-    assert now.secret
-    assert (now.done, now.best) == (0, None)
-    monkeypatch.undo()
-    assert child(tmp_path, 0.0, **terms) in {0, -9}
+    assert (now["ended"], now["best"]) == (False, None)
+    assert child(tmp_path, None, **terms) == 0
     assert len(ledger.charges("clinic")) == 1
-    # Under a test key the draws of the run that was cut short are the same again.
-    key = TestKey(bytes(32))
-    keyed = {"state": tmp_path / "keyed.state", "test_key": key}
-    whole = search(tmp_path, state=None, test_key=key).fit(X, Y)
-    calls.clear()
-    monkeypatch.setattr(searching, "score_of", failing)
-    with pytest.raises(type(failure)):
-        search(tmp_path, **keyed).fit(X, Y)
-    assert told(search(tmp_path, **keyed).fit(X, Y)) == told(whole)
+    # Without a ledger the copy shows that the draws of the run that was cut short are the same again.
+    alone = {"state": tmp_path / "alone.state"}
+    with cut_short(monkeypatch, failure), pytest.raises(type(failure)):
+        search(tmp_path, **alone).fit(X, Y)
+    shutil.copy(tmp_path / "alone.state", tmp_path / "copy.state")
+    with cut_short(monkeypatch, failure), pytest.raises(type(failure)):
+        search(tmp_path, **alone).fit(X, Y)
+    whole = search(tmp_path, state=tmp_path / "copy.state").fit(X, Y)
+    assert told(search(tmp_path, **alone).fit(X, Y)) == told(whole)
 
 
-@pytest.mark.parametrize(
-    "failure", [ZeroDivisionError(), InvalidParameter("a callable"), OSError("its file")], ids=repr
-)
+@pytest.mark.parametrize("failure", [ZeroDivisionError(), InvalidParameter("a bug"), OSError("its file")], ids=repr)
 def test_a_run_that_fails_ends_the_search(tmp_path, monkeypatch, failure):
-    """Run again it would be drawn again after its failure was seen, which is more than the best of K runs."""
-    from hullabaloo.model_selection import searching
-
+    """On another table it would be drawn again after its failure was seen, which is more than the best of K runs."""
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
     ledger.create("clinic", BUDGET)
     terms = {"ledger": ledger, "dataset": "clinic"}
-    real, calls = searching.score_of, []
-
-    def failing(*given: Any) -> float:
-        calls.append(1)
-        if len(calls) == 3:
-            raise failure
-        return real(*given)
-
-    monkeypatch.setattr(searching, "score_of", failing)
     monkeypatch.setattr(Lottery, "runs", lambda *_: 9)
-    with pytest.raises(type(failure)) as error:
+    with cut_short(monkeypatch, failure, after=3) as calls, pytest.raises(type(failure)) as error:
         search(tmp_path, **terms).fit(X, Y)
     assert isinstance(failure, OSError) or "The search has ended with this" in error.value.__notes__[0]
-    ended = saved(tmp_path)
-    assert ended is not None
-    assert (ended.runs, ended.secret, ended.done, ended.best) == (
-        0,
-        b"",
-        0,
-        None,
-    )  # not even the runs that did not fail
-    monkeypatch.undo()
+    # Not even the runs that did not fail are kept.
+    assert saved(tmp_path) == {"secret": NO_SECRET, "ended": True, "best": None}
     for _ in range(2):
         with pytest.raises(StateError, match="has ended without a release"):
             search(tmp_path, **terms).fit(X, Y)
     assert (len(calls), len(ledger.charges("clinic"))) == (3, 1)
 
 
-def test_a_set_function_that_fails_ends_the_search(tmp_path, monkeypatch):
-    from hullabaloo.model_selection import searching
-
-    broken = False
-
-    def root(columns: frozenset[int]) -> float:
-        return math.nan if broken else len(columns) ** 0.5
-
-    model = hb.StructuredSparseRegression(
-        domain=hb.Domain(features={name: hb.Numeric(-1, 1, indicator=False) for name in NAMES}, target=(-1, 1)),
-        structure=hb.CustomSetFunction(root, 3), solver="gradient", fit_intercept=False,
-    )  # fmt: skip
-    made = hb.PrivateSearchCV(model, {"radius": [0.5, 1.0]}, budget=BUDGET, state=tmp_path / "search.state")
-    real = searching.held_out
-
-    def read(*given: Any) -> np.ndarray:
-        nonlocal broken
-        broken = True  # once everything is planned
-        return real(*given)
-
-    monkeypatch.setattr(searching, "held_out", read)
-    with pytest.raises(InvalidParameter, match=r"The set function gave nan.*a charge that was made stays"):
-        made.fit(X[:300], Y[:300])
-    broken = False
-    with pytest.raises(StateError, match="callable of yours"):
-        made.fit(X[:300], Y[:300])
+def test_a_search_of_an_older_version_is_refused(tmp_path):
+    """It saved every run, and could go on from the middle."""
+    search(tmp_path, expected_candidates=2).fit(X, Y)
+    file = StateFile(tmp_path / "search.state", kind="search")
+    found = file.open()
+    assert found is not None
+    file.write(replace(found, public={**found.public, "format": 2}))
+    file.close()
+    before = (tmp_path / "search.state").read_bytes()
+    with pytest.raises(StateError, match=r"which saved every run.*another charge"):
+        search(tmp_path, expected_candidates=2).fit(X, Y)
+    assert (tmp_path / "search.state").read_bytes() == before
 
 
 def test_a_search_is_refused_in_words_of_its_own(tmp_path):
     small: dict[str, Any] = {"expected_candidates": 2}
     search(tmp_path, **small).fit(X, Y)
     path = tmp_path / "search.state"
-    assert path.read_bytes().startswith(b"Hullabaloo search state - PRIVATE DATA: the best run so far")
+    assert path.read_bytes().startswith(b"Hullabaloo search state - PRIVATE DATA: the secret of its noise")
     with pytest.raises(StateError, match=r"belongs to another search: .*to begin a new search"):
         search(tmp_path, **{**small, "holdout": 0.5}).fit(X, Y)
     file = StateFile(path, kind="search")

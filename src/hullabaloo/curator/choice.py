@@ -17,7 +17,7 @@ from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Query
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import TestKey, cells, exponential_mechanism, permute_and_flip
+from hullabaloo.noise import Key, cells, exponential_mechanism, permute_and_flip
 from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
 
 Array = npt.NDArray[np.float64]
@@ -138,7 +138,7 @@ def choose(
     query: Choice,
     theta: Array,
     excluded: npt.NDArray[np.bool_] | None,
-    key: TestKey | None,
+    key: Key | None,
     within: tuple[Array, Array] | None = None,
 ) -> int:
     """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals."""

@@ -36,7 +36,7 @@ from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.geometry.separable import SeparableForm
-from hullabaloo.noise import TestKey, gaussian, laplace
+from hullabaloo.noise import Key, ReleaseKey, gaussian, laplace
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import Descent, NoisyMoments
 
@@ -54,7 +54,7 @@ class Curator:
 
     __slots__ = ("__answered", "__kept", "__key", "__predictions", "__quotes", "__rows")
 
-    def __init__(self, rows: Rows, quotes: Sequence[Query], *, key: TestKey | None = None) -> None:
+    def __init__(self, rows: Rows, quotes: Sequence[Query], *, key: Key | None = None) -> None:
         self.__rows = rows
         self.__quotes = tuple(quotes)
         self.__key = key
@@ -333,5 +333,12 @@ class Curator:
             return exact
         return gaussian(exact, sigma, bound=query.bound, key=self.__derived(query, index))
 
-    def __derived(self, query: Query, index: int) -> TestKey | None:
-        return None if self.__key is None else self.__key.derive(f"{query.name}/{index}")
+    def __derived(self, query: Query, index: int) -> Key | None:
+        """The key of one answer: all views count their answers together, by name and width, so that no two have one release key.
+
+        (Test keys leave out the width, as they always have.)
+        """
+        key = self.__key
+        if isinstance(key, ReleaseKey):
+            return key.derive(query.name, self.__rows.X.shape[1], index)
+        return None if key is None else key.derive(f"{query.name}/{index}")

@@ -24,7 +24,8 @@ from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.separable import SeparableForm
 from hullabaloo.losses import clipped_at
-from hullabaloo.noise import TestKey, gaussian, lattice
+from hullabaloo.noise import Key, gaussian, lattice
+from hullabaloo.noise.keys import bound_to
 from hullabaloo.noise.release import REACH
 from hullabaloo.privacy.answers import Descent
 
@@ -135,7 +136,7 @@ class Predictions:
         """Those of rows with the same X, whose columns are shared."""
         return Predictions(rows, self._columns)
 
-    def descend(self, query: PartialQuery, updates: Updates, key: TestKey | None) -> Descent:
+    def descend(self, query: PartialQuery, updates: Updates, key: Key | None) -> Descent:
         """Carry the updates out, at noise that is drawn in one call.
 
         **Guarantee.** Claim: each partial derivative that comes back is the Gaussian release (noise/gaussian.py) of its exact
@@ -146,9 +147,10 @@ class Predictions:
         joint law of answers and of questions chosen by them is that of K releases one after the other.
         """
         count, theta = updates.order.size, updates.theta.copy()
-        noise, grid = _drawn(query, count, key)
         code = query.loss.kernel_code
         z = self._at(theta, int(code) in RESIDUAL_CODES)
+        hidden = (z, updates.theta, updates.order, updates.clips, updates.steps)  # what the sums follow from
+        noise, grid = _drawn(query, count, bound_to(key, *hidden))
         none, rows = np.zeros(0), self._rows
         y = none if self._residual else np.ascontiguousarray(rows.Y[:, 0])
         weight = none if rows.weight is None else np.ascontiguousarray(rows.weight)
@@ -202,7 +204,7 @@ class Predictions:
         return self._z
 
 
-def _drawn(query: PartialQuery, count: int, key: TestKey | None) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
+def _drawn(query: PartialQuery, count: int, key: Key | None) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
     """Noise of `count` answers in cells of their lattice, and (bound, pitch, reach); pitch 0 where there is none."""
     if not query.sigma:
         return np.zeros(count, dtype=np.int64), (math.inf, 0.0, 0.0)

@@ -15,7 +15,7 @@ from hullabaloo.data.source import Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import TestKey, gaussian, gaussian_scale, inflated
+from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated
 from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
 
 Array = npt.NDArray[np.float64]
@@ -159,7 +159,7 @@ class MinimizerQuery(Query):
         return described
 
 
-def noisy_minimiser(query: MinimizerQuery, linear: Array | None, key: TestKey | None, kept: Repeated) -> Array:
+def noisy_minimiser(query: MinimizerQuery, linear: Array | None, key: Key | None, kept: Repeated) -> Array:
     """One answer, (p,) or (p, k); `kept` is the table, as `kept_work` of this query holds it."""
     family = query.family
     slope = np.zeros(family.coordinates) if linear is None else np.asarray(linear, dtype=np.float64).ravel()

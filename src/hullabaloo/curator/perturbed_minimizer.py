@@ -14,7 +14,7 @@ from hullabaloo.data.source import Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, VectorLoss
-from hullabaloo.noise import TestKey, gaussian, gaussian_scale, lattice
+from hullabaloo.noise import Key, gaussian, gaussian_scale, lattice
 from hullabaloo.privacy import Event, GaussianEvent, ObjectivePerturbationEvent, compose
 
 Array = npt.NDArray[np.float64]
@@ -185,7 +185,7 @@ class PerturbedMinimizerQuery(Query):
         }
 
 
-def perturbed_minimiser(rows: Rows, query: PerturbedMinimizerQuery, key: TestKey | None) -> Array:
+def perturbed_minimiser(rows: Rows, query: PerturbedMinimizerQuery, key: Key | None) -> Array:
     """One answer, for the first target."""
     sigma = query.sigma
     drawn = gaussian(np.zeros(query.facts.width), sigma, bound=sigma, key=None if key is None else key.derive("linear"))

@@ -12,7 +12,7 @@ from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Query
 from hullabaloo.data.grid import Grid
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise import TestKey, exponential_mechanism
+from hullabaloo.noise import Key, exponential_mechanism
 from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, SelectionEvent
 
 Array = npt.NDArray[np.float64]
@@ -170,7 +170,7 @@ class QuantilesQuery(Query):
         }
 
 
-def choose_bounds(rows: Rows, query: QuantilesQuery, number: int, key: TestKey | None) -> tuple[float, float]:
+def choose_bounds(rows: Rows, query: QuantilesQuery, number: int, key: Key | None) -> tuple[float, float]:
     """The private choice for column `number`, in the user's units; always lo < hi."""
     scores = exact_scores(rows, query, number)
     if math.isinf(query.epsilon):

@@ -184,6 +184,8 @@ class Ledger:
     def advance(self, dataset: str, stream: str, *, position: int, token: str, previous: str) -> Stream:
         """Note that a stream's state is saved up to `position` under the name `token`, if its last save was `previous`.
 
+        The row's time is that of the last save at a further position: a search, which stays at 0, leaves no time but that of its charge.
+
         **Guarantee.** Claim: of any number of processes that hold the same `previous`, at most one token is ever accepted;
         asked again for an accepted one, it agrees. Proof: the row is compared and set in one statement under the
         database's write lock (SQLite) or row lock (PostgreSQL, which compares again after waiting), and no accepted token

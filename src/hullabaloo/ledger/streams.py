@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, case, insert, select, update
 
 from hullabaloo.errors import InvalidParameter, LedgerError, StreamMoved, UnknownStream
 from hullabaloo.ledger import rows, schema, store
@@ -56,10 +56,13 @@ def advance(connection: Connection, address: Address, step: Step) -> Stream:
         )
     schema.require_current(connection)
     mine = (_at.dataset == step.dataset) & (_at.stream == step.stream)
+    moved = case(
+        (_at.position < step.position, schema.now()), else_=_at.advanced_at
+    )  # how long a search took is not kept
     connection.execute(
         update(schema.streams)
         .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
-        .values(position=step.position, token=step.token, advanced_at=schema.now())
+        .values(position=step.position, token=step.token, advanced_at=moved)
     )
     row = _row(connection, step.dataset, step.stream)
     if row is None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.privacy import Budget
 
@@ -58,7 +59,8 @@ def models_of(
     """An unfitted estimator for each candidate, with what one run may spend.
 
     Raises:
-        InvalidParameter: no estimator of the library, one that has a budget or ledger of its own, or a parameter that no search chooses.
+        InvalidParameter: no estimator of the library, one that has a budget or ledger of its own, a parameter that no search chooses, or
+            code that is not the library's own.
     """
     if not isinstance(estimator, PrivateLinearModel):
         what = (
@@ -76,6 +78,7 @@ def models_of(
                 f"The estimator of a search has a {name} of its own. A search spends and charges once, for all its runs together: leave it "
                 f"out there and pass {name}=… to the search."
             )
+    own_code(estimator, "The estimator of a search")
     known = estimator.get_params(deep=False)
     models = []
     for number, candidate in enumerate(candidates, start=1):
@@ -87,6 +90,7 @@ def models_of(
                     f"Candidate {number} sets {name!r}, and {type(estimator).__name__} has no such parameter. It has "
                     f"{', '.join(sorted(set(known) - set(_FIXED)))}."
                 )
+        own_code(candidate, f"Candidate {number}")
         model = clone(estimator)
         if {"constraint", "penalty"} & set(
             candidate
@@ -94,6 +98,22 @@ def models_of(
             model.set_params(constraint=None, penalty=None)
         models.append(model.set_params(**candidate, budget=budget))
     return tuple(models)
+
+
+def own_code(asked: object, what: str) -> None:
+    """Refuse what would run code that is not the library's own: in a search it would be called as often as there are runs.
+
+    Raises:
+        InvalidParameter: a set, penalty, set function, solver, loss or callable of the user's, or a subclass of the library's.
+    """
+    found = foreign(asked)
+    if found is not None:
+        raise InvalidParameter(
+            f"{what} holds {found!r}, which is code of yours or of another library. Every run of a search would call it, with numbers that are not "
+            "released, and how often it is called tells how many runs there were, which the price of a search rests on hiding. Nothing was "
+            "charged or read. Search among the library's own sets, penalties, structures and solvers, or fit with yours outside of a search, "
+            "where everything that it is shown is released: model.fit(...), then hb.evaluate(model, ...)."
+        )
 
 
 def expected_runs(asked: Any, count: int) -> float:

@@ -7,8 +7,10 @@ from hullabaloo.curator.lottery import Lottery
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.model_selection.heard import Noise
 from hullabaloo.model_selection.scoring import Yardstick
-from hullabaloo.noise import TestKey
+from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
+
+__all__ = ["Lottery", "lottery", "score_noise", "score_of", "score_quote"]
 
 
 def score_quote(
@@ -28,7 +30,7 @@ def score_noise(quote: Query) -> Noise:
 
 
 def score_of(
-    yardstick: Yardstick, quote: ScoreQuery, theta: npt.ArrayLike, rows: Rows, key: TestKey | None = None
+    yardstick: Yardstick, quote: ScoreQuery, theta: npt.ArrayLike, rows: Rows, key: Key | None = None
 ) -> float:
     """A private score of released coefficients θ, (p, k), on encoded records; larger is better.
 
@@ -39,6 +41,6 @@ def score_of(
     return yardstick.oriented(answer, score_noise(quote))
 
 
-def lottery(key: TestKey | None) -> Lottery:
-    """What a search draws that is no answer: how many runs, which candidates, which part a record is in."""
+def lottery(key: Key) -> Lottery:
+    """What a search draws: how many runs, which candidates, which part a record is in, and under which keys noise is drawn."""
     return Lottery(key)

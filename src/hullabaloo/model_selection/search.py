@@ -12,17 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Encoding, open_table
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.parameters import check_types
 from hullabaloo.model_selection.candidates import expected_runs, listed, models_of
+from hullabaloo.model_selection.kept import Kept
 from hullabaloo.model_selection.parts import sizes
+from hullabaloo.model_selection.running import search
 from hullabaloo.model_selection.search_price import SearchPrice, price_search
-from hullabaloo.model_selection.searching import Progress, SearchPlan, contend, priced, search
+from hullabaloo.model_selection.searching import SearchPlan, contend, priced
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.streaming.journal import Journal
 from hullabaloo.terms import Terms, machine_failures
 
 SHAPES = ("geometric", "logarithmic", "poisson")
@@ -43,8 +44,10 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
     Each record is in one part only, so a run costs what its fit costs (`parts.held_out` has the proof); the release costs what
     `hullabaloo.privacy.TunedEvent` says, close to the least that the best of so many runs can cost.
 
-    What is never shown: how many runs there were, their candidates, models and scores. The time that a fit takes tells something of
-    the number of runs, and is not covered, as elsewhere: the statement says so.
+    What is never shown: how many runs there were, their candidates, models and scores. Nothing that lasts tells it either: the ledger and the state file
+    are written at the beginning and at the end alone, and code that is not the library's own (a set, a set function, a solver, a loss) is
+    refused, as it would be called once or more a run, with numbers that are not released. The time that the search takes tells the
+    number of runs, and is not covered: the statement says so.
 
     Parameters (all but the first two keyword-only):
         estimator: an estimator of hullabaloo with its domain and relation, without budget and ledger.
@@ -57,10 +60,10 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         metric: by which candidates are compared, one of `hb.evaluate`; None for what the estimator is fitted to be good at.
         holdout: the share of records that only compare; the model that is released was fitted on the others.
         ledger, dataset: where the one charge is made.
-        state: a private file in which a search survives being killed, and goes on under the same charge. It holds K and the best run so far:
-            guard it like the records. Once the search has ended only the release is left in it; fitted again with such a file, the search
-            gives the same release again, at no cost. A run in which a callable of yours fails (a set function, a solver) ends the search without
-            a release, and its charge is spent: tried again, it would tell more than was paid for.
+        state: a private file in which a search survives being killed: carried out again under the same charge, it draws the same noise for
+            the same records, and noise of its own for others. The file holds the secret from which everything is drawn: guard it like the
+            records. Once the search has ended only the release is left in it; fitted again with such a file, the search gives the same
+            release again, at no cost.
         key_file: 32 bytes that seal the state file.
         test_key: deterministic noise for tests; the release is marked *not private*.
 
@@ -115,7 +118,7 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         Raises:
             InvalidParameter: an argument, a candidate or the table's declared schema does not fit; nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
-            StateError: the state file is in use, damaged, another search's, or that of a search in which a run failed.
+            StateError: the state file is in use, damaged, another search's, an older version's, or that of a search in which a run failed.
         """
         source = open_table(X)
         models, terms = self._opened()
@@ -128,30 +131,27 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
             )
 
         plan = self._plan(models, [encoded(model) for model in models], terms, source.n_rows)
-        journal, charge, found = self._begin(plan)
+        kept = Kept.begin(plan, self.state, self.key_file)
+        begun = terms.statement(
+            plan.event, kept.charge, records=plan.records, noise=()
+        )  # not made at a time that tells how long it took
         try:
-            keep = (lambda _: None) if journal is None else (lambda now: journal.commit(now.snapshot, 0))
             with machine_failures():
-                number, score, release = search(plan, source, y, sample_weight, found, keep)
+                best = search(plan, source, y, sample_weight, kept)
         finally:
-            if journal is not None:
-                journal.close()
-        one = plan.contenders[number]
-        statement = terms.statement(
-            plan.event,
-            charge,
-            records=plan.records,
-            noise=(*(quote.to_dict() for quote in one.fit.plan.quotes), one.quote.to_dict()),
-        )
+            kept.close()
+        number, score, one = best.number, best.score, plan.contenders[best.number]
+        noise = tuple(quote.to_dict() for quote in (*one.fit.plan.quotes, one.quote))
+        statement = replace(begun, query_noise=noise)
         self.statement_: PrivacyStatement = statement
         self.best_index_, self.best_params_ = number, dict(one.params)
         self.best_score_ = score if one.yardstick.higher_is_better else -score
         self.best_score_error_, self.metric_ = one.error, one.yardstick.name
-        best = clone(models[number]).set_params(
+        model = clone(models[number]).set_params(
             budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
         )
-        best._adopt(replace(release, statement=statement), one.encoding, source.schema.names)
-        self.best_estimator_: PrivateLinearModel = best
+        model._adopt(replace(best.release, statement=statement), one.encoding, source.schema.names)
+        self.best_estimator_: PrivateLinearModel = model
         return self
 
     def price(
@@ -285,37 +285,3 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         repeats = Repeats(*self._law(len(candidates)))
         event = priced(terms, contenders, repeats, mu)
         return SearchPlan(terms, contenders, repeats, mu, float(self.holdout), terms.records(rows), event)
-
-    def _begin(self, plan: SearchPlan) -> tuple[Journal | None, Charge | None, Progress | None]:
-        """Charge, once: a search with a state file goes on under the charge that it has."""
-        terms = plan.terms
-        if self.state is None:
-            return None, terms.charge(plan.event, terms.budget, plan.detail), None
-
-        def charge(name: str) -> Charge:
-            assert terms.ledger is not None
-            assert terms.dataset is not None
-            return terms.ledger.open_stream(
-                terms.dataset,
-                name,
-                plan.event,
-                budget=terms.budget,
-                neighbours=terms.neighbours,
-                unit=terms.unit,
-                records_per_unit=terms.domain.records_per_unit,
-                what=terms.what,
-                detail=plan.detail,
-                test_key=terms.key is not None,
-            )
-
-        journal, snapshot = Journal.begin(
-            state=self.state,
-            key_file=self.key_file,
-            fingerprint=plan.fingerprint,
-            public=plan.public,
-            ledger=terms.ledger,
-            dataset=terms.dataset,
-            charge=charge,
-            kind="search",
-        )
-        return journal, journal.charge, None if snapshot is None else Progress.restored(snapshot)

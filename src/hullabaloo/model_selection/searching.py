@@ -1,26 +1,24 @@
-"""A search from its plan to its result: every run is a fit on one part of the records and a score on the other."""
+"""What a search is, before anything is charged or read: its candidates, every one of them planned, and what they cost together."""
 
 import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from hullabaloo.data import Domain, Encoding, Rows
-from hullabaloo.errors import BudgetError, CalibrationError, HullabalooError, InvalidParameter, StateError
-from hullabaloo.fit import Prepared, answer, prepare
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.errors import BudgetError, CalibrationError, HullabalooError, InvalidParameter
+from hullabaloo.fit import Prepared, prepare
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.model_selection.hinge import lottery, score_noise, score_of, score_quote
-from hullabaloo.model_selection.parts import held_out, part, sizes
+from hullabaloo.model_selection.hinge import score_noise, score_quote
+from hullabaloo.model_selection.parts import sizes
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.privacy import TAIL_MASS, Event, NotPrivateEvent, Repeats, TunedEvent
-from hullabaloo.release import Release
-from hullabaloo.streaming.process import Snapshot
 from hullabaloo.terms import Terms
 
-FORMAT = 2
+FORMAT = 3
 """Version of what a saved search means."""
 
 
@@ -38,6 +36,19 @@ class Contender:
     def encoding(self) -> Encoding:
         """How it reads records."""
         return self.fit.encoding
+
+    @property
+    def reads(self) -> tuple[Any, ...]:
+        """What its encoding depends on: candidates that agree in it read the same rows."""
+        return self.encoding.fit_intercept, self.encoding.scale
+
+    @property
+    def numbers(self) -> int:
+        """At most so many numbers are in its release: each is a function of the longest answer or as long as θ."""
+        longest = max(getattr(quote, "length", 1) for quote in self.fit.plan.quotes)
+        asked = sum(quote.count for quote in self.fit.plan.quotes)
+        targets = len(self.encoding.facts.targets)
+        return 8 * targets * (longest + self.encoding.facts.width) + asked
 
     @property
     def error(self) -> float:
@@ -93,6 +104,16 @@ class SearchPlan:
         }
 
     @property
+    def room(self) -> int:
+        """The bytes that the end of a search is written in, whichever it is: a power of two above what any candidate's release needs.
+
+        From public facts alone: the text of all plans, and 32 characters a number. (A release that were longer would show its own length.)
+        """
+        text = max(len(json.dumps(one.fit.plan.to_dict(), default=str)) for one in self.contenders)
+        most = max(one.numbers for one in self.contenders)
+        return 1 << (2 * text + 32 * most + (1 << 14)).bit_length()
+
+    @property
     def fingerprint(self) -> str:
         """Of the public facts."""
         text = json.dumps(self.public, sort_keys=True, separators=(",", ":"), default=str)
@@ -105,15 +126,6 @@ class SearchPlan:
         return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
 
 
-ENDED = (
-    "The search has ended with this: that a run failed is what its charge has paid for, so that it gives no release, and is not gone on with from "
-    "its state file."
-)
-FAILED = (
-    "This search has ended without a release: a run of it failed, in a callable of yours or in a solver. That it failed is what its charge has "
-    "paid for; run again it would show more than was paid for. Nothing was read. Correct the callable, and search again with a new state file: "
-    "that is another charge."
-)
 GAUSSIAN = " Every run of a search has a budget in Gaussian differential privacy, however that of the whole is stated: take this candidate out."
 
 
@@ -141,7 +153,7 @@ def contend(
     found = []
     for number, (model, encoding, params) in enumerate(zip(models, encodings, candidates, strict=True), start=1):
         try:
-            task = model._task(encoding)
+            task = replace(model._task(encoding), key=terms.key)
             if not terms.count_is_public:
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
             fit = prepare(task, encoding, trained if terms.count_is_public else None)
@@ -188,106 +200,3 @@ def priced(terms: Terms, contenders: Sequence[Contender], repeats: Repeats, mu: 
             "planner; please report it."
         )
     return event
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Progress:
-    """Where a search stands; PRIVATE until it has ended, when only the best is left of it.
-
-    Attributes:
-        runs: K; 0 once it has ended.
-        secret: decides who is held out; empty once it has ended.
-        done: runs that have ended.
-        best: candidate, score (larger is better) and release of the best of them; None of a search that a failed run has ended.
-    """
-
-    runs: int
-    secret: bytes
-    done: int = 0
-    best: tuple[int, float, Release] | None = None
-
-    def __repr__(self) -> str:
-        return "Progress(<private>)"
-
-    def snapshot(self) -> Snapshot:
-        """Everything needed to go on."""
-        best = None if self.best is None else [*self.best[:2], self.best[2].to_dict()]
-        return Snapshot(
-            {"format": FORMAT, "runs": self.runs, "secret": self.secret.hex(), "done": self.done, "best": best}
-        )
-
-    @classmethod
-    def restored(cls, snapshot: Snapshot) -> "Progress":
-        """Read what `snapshot` gave."""
-        saved = snapshot.numbers
-        best = saved["best"]
-        kept = None if best is None else (int(best[0]), float(best[1]), Release.from_dict(best[2]))
-        return cls(int(saved["runs"]), bytes.fromhex(saved["secret"]), int(saved["done"]), kept)
-
-
-def search(
-    plan: SearchPlan,
-    source: Any,
-    target: Any,
-    weight: Any,
-    found: Progress | None,
-    keep: Callable[[Progress], None],
-) -> tuple[int, float, Release]:
-    """Run a search that has been charged, from where it stands, to its end: number, score and release of the best.
-
-    `keep` makes a state durable before anything goes on from it: K and the parts before the first run, then every run that has ended.
-
-    **Guarantee.** Claim: what leaves, an error and its words included, is at most the best of K runs, whichever runs are cut short or raise.
-    Proof: a run whose end was kept is never run again. One that the machine cuts short (killed, interrupted, out of memory, a state file
-    that cannot be written) has shown nothing, and whether a machine fails is no function of its draws: drawn again it has the same law.
-    One that raises anything else (a callable of the user's that fails, where is a function of noisy answers) is not drawn again: the search
-    has ended. That is the best of K runs when a failure counts as the best score, with its words as that run's release; of several the first.
-
-    Raises:
-        StateError: the search has ended in such a failure before.
-    """
-    if found is not None and not found.runs and found.best is None:
-        raise StateError(FAILED)
-    key = plan.terms.key
-    lots = lottery(key)
-    count, alone = len(plan.contenders), math.isinf(plan.mu)
-    if found is None:
-        found = Progress(count if alone else lots.runs(plan.repeats), lots.secret())
-        keep(found)
-    records: dict[Any, tuple[Rows, Rows]] = {}
-    held = None
-    while found.done < found.runs:
-        run = found.done
-        number = run if alone else lots.candidate(count, run)
-        one = plan.contenders[number]
-        encoding = one.encoding
-        reads = (encoding.fit_intercept, encoding.scale)
-        if reads not in records:
-            if held is None:
-                held = held_out(plan.terms, source, plan.holdout, found.secret)
-            rows = encoding.encode(source, target, weight=weight)
-            records[reads] = part(rows, ~held), part(rows, held)
-        train, rest = records[reads]
-        keyed = [None if key is None else key.derive(f"{what}/{run}") for what in ("fit", "score")]
-        try:
-            release = answer(replace(one.fit, task=replace(one.fit.task, key=keyed[0])), train, None)
-            score = score_of(one.yardstick, one.quote, release.theta, rest, keyed[1])
-        except Exception as error:
-            if not isinstance(error, MemoryError):
-                keep(Progress(0, b""))
-                error.add_note(ENDED)
-            raise
-        if math.isnan(score):  # the order of outputs is total, whatever a metric makes of its noise
-            score = -math.inf
-        best = found.best
-        if (
-            best is None or score > best[1]
-        ):  # of equal ones the first: as good as one of them at random, runs being alike
-            best = (number, score, release)
-        found = replace(found, done=run + 1, best=best)
-        if found.done == found.runs:  # nothing but the release is needed any more, so nothing else is kept
-            found = Progress(0, b"", 0, best)
-        keep(found)
-    assert found.best is not None
-    return found.best

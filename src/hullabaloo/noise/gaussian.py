@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import sampler
-from .keys import TestKey
+from .keys import Key
 from .lattice import lattice
 from .release import add_noise
 
 
-def gaussian(x: ArrayLike, sigma: float, *, bound: float, key: TestKey | None = None) -> NDArray[np.float64]:
+def gaussian(x: ArrayLike, sigma: float, *, bound: float, key: Key | None = None) -> NDArray[np.float64]:
     """Release x with Gaussian noise of standard deviation σ.
 
     ``y = g·(K + floor(s·Z) + ½)``, Z ~ N(0, 1), K = rint(x/g), with the pitch g and s = σ/g of `lattice(sigma, bound)`.
@@ -33,7 +33,7 @@ def gaussian(x: ArrayLike, sigma: float, *, bound: float, key: TestKey | None = 
     Raises
     ------
     InvalidParameter
-        When sigma or bound is not a positive finite number, or key is neither None nor a TestKey.
+        When sigma or bound is not a positive finite number, or key is neither None nor a key.
     CalibrationError
         When bound/sigma exceeds 2^35.
 

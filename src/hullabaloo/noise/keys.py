@@ -8,7 +8,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,12 +66,87 @@ class TestKey:
         return TestKey(hashlib.sha256(self.secret + label).digest())
 
 
-def secret_bytes(key: TestKey | None) -> bytes:
-    """Give the 32 bytes that drive one release: from the operating system unless a test fixes them."""
+@final
+class ReleaseKey:
+    """A secret from which private noise can be drawn again: 32 fresh bytes of the operating system, or derived from such.
+
+    Nothing prints, compares, copies or pickles it, and no argument of a user is one: what is released under it is private because
+    nobody knows it. A mechanism that is given one binds it to the number that it hides (`bound_to`).
+
+    **Guarantee** (computational). Precondition: the first key came from `fresh` and never leaves memory but for a private file. Claim: keys that were
+    derived by different words are uniform and independent of each other, whichever words are asked for and however they depend
+    on keys before. Proof: BLAKE2b under a key is a pseudo-random function (RFC 7693; Luykx, Mennink & Neves 2016), and words are
+    written so that no two lists of them have the same bytes: each with its kind and its length.
+    """
+
+    __slots__ = ("__secret",)
+    __secret: bytes
+
+    def __init__(self) -> None:
+        """Refused: see `fresh`."""
+        raise TypeError("A release key is drawn by ReleaseKey.fresh() or derived from one; no bytes are made into one.")
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("A release key has no subclasses: what draws from it relies on how it derives.")
+
+    @classmethod
+    def fresh(cls) -> Self:
+        """A new one, from the operating system."""
+        return cls.reopened(os.urandom(KEY_BYTES))
+
+    @classmethod
+    def reopened(cls, sealed: bytes) -> Self:
+        """The one whose bytes `sealed` gave to a private file."""
+        if len(sealed) != KEY_BYTES:
+            raise ValueError("a release key has 32 bytes")
+        made: Self = object.__new__(cls)
+        made.__secret = sealed
+        return made
+
+    def sealed(self) -> bytes:
+        """Its bytes; PRIVATE: for a private file that draws the same noise again, and for the cipher."""
+        return self.__secret
+
+    def derive(self, *words: Any) -> "ReleaseKey":
+        """An independent key for each list of words: texts, whole numbers, floats, None and arrays of numbers."""
+        digest = hashlib.blake2b(key=self.__secret, digest_size=KEY_BYTES, person=b"hullabaloo key")
+        for word in words:
+            if isinstance(word, np.ndarray):
+                flat = np.ascontiguousarray(word)
+                digest.update(f"array {flat.dtype.str} {flat.shape}:".encode())
+                digest.update(flat.reshape(-1).view(np.uint8).data if flat.size else b"")
+                continue
+            text = (word.hex() if isinstance(word, float) else str(word)).encode(errors="surrogatepass")
+            digest.update(f"{type(word).__name__} {len(text)}:".encode() + text)
+        return ReleaseKey.reopened(digest.digest())
+
+    def __repr__(self) -> str:
+        return "ReleaseKey(<secret>)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A release key cannot be pickled or copied: whoever has it can subtract the noise.")
+
+
+Key: TypeAlias = TestKey | ReleaseKey
+
+
+def bound_to(key: Key | None, *hidden: Any) -> Key | None:
+    """The key for hiding this number, and at this scale, alone.
+
+    **Guarantee.** Under one `ReleaseKey` the same noise never meets two different numbers: a number that is another in any bit, whatever made
+    it so (another table, question, scale or machine), has a key of its own. Test keys are left as they are.
+    """
+    return key.derive("hides", *hidden) if isinstance(key, ReleaseKey) else key
+
+
+def secret_bytes(key: Key | None) -> bytes:
+    """Give the 32 bytes that drive one release: from the operating system unless a key fixes them."""
     if key is None:
         return os.urandom(KEY_BYTES)
     if isinstance(key, TestKey):
         return key.secret
+    if isinstance(key, ReleaseKey):
+        return key.sealed()
     raise InvalidParameter(
         f"A release was asked to draw its noise from {type(key).__name__}. Seeds and numpy generators are predictable,"
         " and a forked worker repeats them, so whoever holds two releases can subtract the noise. Leave key=None for"
@@ -88,7 +163,7 @@ class Keystream:
 
     __slots__ = ("_buffer", "_encryptor", "position", "words")
 
-    def __init__(self, key: TestKey | None) -> None:
+    def __init__(self, key: Key | None) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         self._encryptor = Cipher(algorithms.AES(secret_bytes(key)), modes.CTR(bytes(16))).encryptor()

@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import sampler
-from .keys import TestKey
+from .keys import Key
 from .lattice import lattice
 from .release import add_noise
 
 
-def laplace(x: ArrayLike, scale: float, *, bound: float, key: TestKey | None = None) -> NDArray[np.float64]:
+def laplace(x: ArrayLike, scale: float, *, bound: float, key: Key | None = None) -> NDArray[np.float64]:
     """Release x with Laplace noise of scale b: density ``exp(−|t|/b)/2b``, standard deviation √2 b.
 
     ``y = g·(K + floor(s·L) + ½)``, L standard Laplace, K = rint(x/g), pitch g and s = b/g of `lattice(scale, bound)`.

@@ -4,19 +4,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import sampler
-from .keys import CHUNK, Keystream, TestKey
+from .keys import CHUNK, Key, Keystream, bound_to
 from .lattice import Lattice
 
 REACH = 2.0**62 - 2.0**45  # with |N| < 2^48 the sum stays inside 64 bits
 
 
-def add_noise(x: ArrayLike, grid: Lattice, density: sampler.Density, key: TestKey | None) -> NDArray[np.float64]:
+def add_noise(x: ArrayLike, grid: Lattice, density: sampler.Density, key: Key | None) -> NDArray[np.float64]:
     """Release ``y = g·(float(K + N) + ½)``, K = rint(x/g), N = floor(s·W) for W of the given density."""
     from . import kernels
 
-    stream = Keystream(key)
     exact = np.asarray(x, np.float64)
     flat = np.ascontiguousarray(exact).reshape(-1)
+    stream = Keystream(bound_to(key, density.power, grid.pitch, grid.ratio, flat))
     y = np.empty(flat.size)
     table = sampler.build(density, grid.ratio)
     noise = np.empty(min(flat.size, CHUNK), np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hullabaloo.errors import InvalidParameter
 
 from . import exact
-from .keys import CHUNK, Keystream, TestKey
+from .keys import CHUNK, Key, Keystream, bound_to
 from .lattice import cells, lattice, positive
 
 _REACH = 2.0**61  # differences of two scores stay inside 64 bits
@@ -28,7 +28,7 @@ def exponential_mechanism(
     epsilon: float,
     *,
     bound: float,
-    key: TestKey | None = None,
+    key: Key | None = None,
     excluded: ArrayLike | None = None,
 ) -> int:
     """Choose a candidate with probability ∝ ``exp(ε·score/(2Δ'))``: the higher the score, the likelier.
@@ -78,7 +78,7 @@ def exponential_mechanism(
     count = np.zeros(_LAST + 1, np.int64)
     kernels.octaves(behind, rate / math.log(2) * (1 - 2.0**-45), _LAST, octave, count)  # rounded down, so b is
     weights = [int(count[b]) << (_LAST - b) for b in range(_LAST + 1)]
-    words = iter(Keystream(key))
+    words = iter(Keystream(bound_to(key, rate, candidates, behind)))
     total = sum(weights)
     while True:
         drawn, b = exact.below(total, words), 0
@@ -97,7 +97,7 @@ def permute_and_flip(
     epsilon: float,
     *,
     bound: float,
-    key: TestKey | None = None,
+    key: Key | None = None,
     excluded: ArrayLike | None = None,
 ) -> int:
     """Choose one candidate once, under pure ε-DP, with a smaller error than the exponential mechanism's.
@@ -117,7 +117,7 @@ def permute_and_flip(
     from . import kernels
 
     behind, candidates, rate = _contest(scores, sensitivity, epsilon, bound, excluded)
-    stream = Keystream(key)
+    stream = Keystream(bound_to(key, rate, candidates, behind))
     heads, unsure = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     taken: list[NDArray[np.int64]] = []
     for start in range(0, behind.size, CHUNK):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from hullabaloo.noise.exact import below, exp_minus
-from hullabaloo.noise.keys import Keystream, TestKey
+from hullabaloo.noise.keys import Key, Keystream
 from hullabaloo.privacy.repeats import Repeats
 
 
-def draw_repeats(repeats: Repeats, key: TestKey | None = None) -> int:
+def draw_repeats(repeats: Repeats, key: Key | None = None) -> int:
     """Draw K ≥ 1 from `Repeats`: exactly its law, whatever the size of K.
 
     **Guarantee.** Negative binomial: from k runs on, stop with probability γ; else go on to k + 1 with probability ``(k + η)/(k + 1)``
@@ -31,12 +31,12 @@ def draw_repeats(repeats: Repeats, key: TestKey | None = None) -> int:
             k += 1
 
 
-def draw_below(count: int, key: TestKey | None = None) -> int:
+def draw_below(count: int, key: Key | None = None) -> int:
     """Draw an integer in [0, count), every one as likely as any other."""
     return below(count, iter(Keystream(key)))
 
 
-def draw_secret(key: TestKey | None = None) -> bytes:
+def draw_secret(key: Key | None = None) -> bytes:
     """Draw 32 bytes."""
     words = iter(Keystream(key))
     return b"".join(next(words).to_bytes(8, "little") for _ in range(4))

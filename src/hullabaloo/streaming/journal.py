@@ -56,7 +56,6 @@ class Journal:
         ledger: Ledger | None,
         dataset: str | None,
         charge: Callable[[str], Charge],
-        kind: str = "stream",
     ) -> tuple[Self, Snapshot | None]:
         """Begin a stream, or go on from its last save; the snapshot is None when there is none yet.
 
@@ -65,7 +64,6 @@ class Journal:
             fingerprint, public: of the public configuration, and the JSON-ready facts that say what differs from another one.
             ledger, dataset: where the stream is charged; None charges nothing (`charge` is not called).
             charge: makes the charge under a stream name through `Ledger.open_stream`.
-            kind: what begins, in words: "stream" or "search".
 
         Raises:
             StateError: the file is in use, damaged, foreign, outdated, or cannot be used.
@@ -73,7 +71,7 @@ class Journal:
         """
         if state is None:
             return cls(None, None, ledger, None if ledger is None else charge(_fresh())), None
-        file = StateFile(state, key_file, kind)
+        file = StateFile(state, key_file)
         try:
             found = file.open()
             fresh = found is None
@@ -81,7 +79,7 @@ class Journal:
                 name = _fresh()
                 found = State(fingerprint, public, name, 0, name, name, None if ledger is None else dataset)
                 file.write(found)
-            _require_own(file, found, fingerprint, public, None if ledger is None else dataset)
+            require_own(file, found, fingerprint, public, None if ledger is None else dataset)
             paid = None
             if ledger is not None:
                 paid = _pay(file, found, ledger, charge, fresh=fresh)
@@ -154,11 +152,12 @@ def _pay(file: StateFile, found: State, ledger: Ledger, charge: Callable[[str], 
         raise
     row = ledger.stream(dataset, found.stream)
     if (row.token, row.position) != (found.token, found.position) and row.token != found.previous:
-        raise StateError(_outdated(file, found, row, ledger))
+        raise StateError(outdated(file, found, row, ledger))
     return made
 
 
-def _outdated(file: StateFile, found: State, row: Stream, ledger: Ledger) -> str:
+def outdated(file: StateFile, found: State, row: Stream, ledger: Ledger) -> str:
+    """The sentence for a file that the ledger does not know as the newest one."""
     if found.position < row.position:
         what = "it is an outdated copy"
     elif found.position == row.position:
@@ -172,7 +171,7 @@ def _outdated(file: StateFile, found: State, row: Stream, ledger: Ledger) -> str
     )
 
 
-def _require_own(
+def require_own(
     file: StateFile, found: State, fingerprint: str, public: Mapping[str, Any], dataset: str | None
 ) -> None:
     """Refuse the state of another stream or search, saying what differs."""

@@ -29,7 +29,7 @@ from hullabaloo.streaming.process import Snapshot
 FORMAT = 1
 """Version of the layout and of what the arrays mean. Raise it with every change of either."""
 
-HOLDS = {"stream": "exact sums of records", "search": "the best run so far and who was held out"}
+HOLDS = {"stream": "exact sums of records", "search": "the secret of its noise, or its end"}
 """What a state file may be of, and what makes it private."""
 
 _DIGEST = hashlib.sha256().digest_size
@@ -48,6 +48,7 @@ class State:
         dataset, charge: in the ledger; None without one, `charge` also before it is made.
         snapshot: of the process; None before its first save.
         library: the version that wrote the file.
+        room: the least number of bytes that the header takes, so that its length tells nothing; not kept.
     """
 
     fingerprint: str
@@ -60,6 +61,7 @@ class State:
     charge: int | None = None
     snapshot: Snapshot | None = None
     library: str = __version__
+    room: int = 0
 
     def __repr__(self) -> str:
         return f"State(stream={self.stream!r}, position={self.position}, <private>)"
@@ -89,9 +91,8 @@ def to_bytes(state: State, key: bytes | None, kind: str = "stream") -> bytes:
 
 def from_bytes(data: bytes, key: bytes | None, path: Path, kind: str = "stream") -> State:
     """Read what `to_bytes` wrote, or refuse; `path` is for the sentences only."""
-    words = first_line(kind)
-    end = data.find(b"\n", len(words)) + 1
-    if not data.startswith(words.partition(b" - ")[0]):
+    end = data.find(b"\n", data.find(b"\n") + 1) + 1
+    if not data.startswith(first_line(kind).partition(b" - ")[0]):
         raise StateError(
             f"{path} is not the state of a {kind}: it does not begin with the words of one. Nothing was read from it or written to "
             f"it. Name a state file, or a file that does not exist to begin a new {kind}."
@@ -134,7 +135,7 @@ def _body(state: State) -> bytes:
         "numbers": None if shot is None else dict(shot.numbers),
         "arrays": [[name, one.dtype.str, one.shape] for name, one in arrays.items()],
     }
-    return b"".join([_line(header), *(one.tobytes() for one in arrays.values())])
+    return b"".join([_line(header, state.room), *(one.tobytes() for one in arrays.values())])
 
 
 def _state(body: bytes, facts: Mapping[str, Any]) -> State:
@@ -153,8 +154,8 @@ def _state(body: bytes, facts: Mapping[str, Any]) -> State:
     return State(**header, snapshot=None if numbers is None else Snapshot(numbers, arrays), library=facts["library"])
 
 
-def _line(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+def _line(value: object, room: int = 0) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode().ljust(room) + b"\n"
 
 
 def _facts(data: bytes, end: int, path: Path) -> dict[str, Any]:
