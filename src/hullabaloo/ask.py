@@ -31,13 +31,11 @@ class Asked(Generic[T]):
         found: post-processing of the answers.
         statement: what is guaranteed.
         quotes: what was bought.
-        names: of the table's columns, or None.
     """
 
     found: T
     statement: PrivacyStatement
     quotes: tuple[Query, ...]
-    names: tuple[str, ...] | None
 
 
 def ask(
@@ -69,7 +67,7 @@ def ask(
     with machine_failures():
         found = read(Curator(encoding.encode(source, target, weight=weight), quotes, key=terms.key))
     noise = tuple(quote.to_dict() for quote in quotes)
-    return Asked(found, terms.statement(event, charge, records=records, noise=noise), quotes, source.schema.names)
+    return Asked(found, terms.statement(event, charge, records=records, noise=noise), quotes)
 
 
 def price_terms(terms: Terms, rows: int | None) -> int:

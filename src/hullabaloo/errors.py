@@ -1,12 +1,60 @@
 """Everything that Hullabaloo raises on purpose: one small tree, every message a full sentence.
 
 An error says what was asked, what was found, why it matters and what to do. No message ever holds a value of a
-record or anything computed from records: what is raised after the data has been read must not depend on it.
+record or anything computed from records: what is raised after the data has been read must not depend on it. A message
+may quote what the caller passed; a password in an address among that is not repeated, wherever the address was put.
 """
+
+import re
+from collections.abc import Iterator
+
+_PORT = r"(?!\d+(?:[/?#\s'\",.;)]|$))"
+_SCHEME = r"(?<![\w+.\-])[\w+.\-]+:/+[^\s:@/]*:"
+_PASSWORDS = (
+    re.compile(rf"{_SCHEME}{_PORT}(?P<secret>(?:(?!://)[^\n@]){{1,200}}(?:@\S*)?)@"),  # a password may hold blanks
+    re.compile(rf"{_SCHEME}{_PORT}(?P<secret>[^\s@]+)(?!\S*@)"),  # an address that was cut off
+    re.compile(r"(?i)passw(?:or)?d\w*\s*=\s*['\"]?(?P<secret>[^&\s'\"]+)"),
+)
+_BEFORE_HOST = re.compile(r"(?P<user>\S+)@")
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the passwords of addresses are."""
+    for pattern in _PASSWORDS:
+        for found in pattern.finditer(text):
+            yield found.span("secret")
+    for found in _BEFORE_HOST.finditer(text):
+        user = found["user"]
+        scheme = re.match(r"[^:@]*://+", user)
+        colon = user.find(":", scheme.end() if scheme else 0)
+        if colon >= 0:
+            yield found.start() + colon + 1, found.end() - 1
+
+
+def passwords_in(text: str) -> set[str]:
+    """The passwords of the addresses in a text: `scheme://user:password@host`, with or without its scheme, and `password=…`."""
+    return {text[start:stop] for start, stop in _spans(text) if stop > start}
+
+
+def without_passwords(text: str) -> str:
+    """The text with three stars for each password of `passwords_in`.
+
+    >>> without_passwords("postgresql://ann:hush@host/db, postgresql://ann@host/db and redis://host:6379/0?password=hush")
+    'postgresql://ann:***@host/db, postgresql://ann@host/db and redis://host:6379/0?password=***'
+    """
+    done, shown = 0, []
+    for start, stop in sorted(_spans(text)):
+        if stop > max(start, done):
+            shown += [text[done:start], "***"] if start >= done else []
+            done = stop
+    return "".join([*shown, text[done:]])
 
 
 class HullabalooError(Exception):
-    """Base of every error raised on purpose by this library."""
+    """Base of every error raised on purpose by this library; its message repeats no password."""
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*(without_passwords(one) if isinstance(one, str) else one for one in said))
 
 
 class InvalidParameter(HullabalooError, ValueError):

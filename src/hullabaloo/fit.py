@@ -81,11 +81,11 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A release, the plan that it followed, and the names of the table's columns."""
+    """A release, the plan that it followed, and whether the table's columns have names."""
 
     release: Release
     prepared: Prepared
-    names: tuple[str, ...] | None
+    named: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding
     charge = _charge(prepared)
     with machine_failures():
         release = answer(prepared, encoding.encode(source, target, weight=weight), charge)
-    return Fitted(release, prepared, names=source.schema.names)
+    return Fitted(release, prepared, named=source.schema.names is not None)
 
 
 def answer(prepared: Prepared, rows: Rows, charge: Charge | None, key: Key | None = None) -> Release:

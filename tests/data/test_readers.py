@@ -218,9 +218,13 @@ def test_column_names_are_text_and_may_hold_dots(tmp_path: Path) -> None:
     np.testing.assert_array_equal(domain.encoding().encode(tmp_path / "bom.csv").X, wanted)
 
 
-def test_a_header_that_is_one_name_is_told_its_separator(tmp_path: Path) -> None:
+def test_who_misses_a_column_is_told_about_separators(tmp_path: Path) -> None:
     path = tmp_path / "german.csv"
     path.write_text("age;stay\n20;1,5\n", encoding="utf-8")
     domain = Domain(features={"age": (18, 90)}, target={"stay": (0, 30)})
-    with pytest.raises(SchemaError, match=r"separated by semicolons.*sep=';'"):
+    with pytest.raises(SchemaError, match=r"of one with semicolons.*sep=';'") as said:
         domain.check_schema(path)
+    path.write_text("Anna Meier,hiv\nage,stay\n", encoding="utf-8")
+    with pytest.raises(SchemaError) as other:
+        domain.check_schema(path)
+    assert str(said.value) == str(other.value), "nothing is said of the first line, which may be a record"

@@ -7,15 +7,17 @@ the user learns that the program failed, and how to see more on a machine where 
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
+from urllib.parse import unquote
 
 from typer.core import TyperGroup
 
-from hullabaloo.errors import HullabalooError, LedgerError
+from hullabaloo.errors import HullabalooError, LedgerError, passwords_in, without_passwords
 
 
 class ExitCode(IntEnum):
@@ -43,10 +45,16 @@ EXTRAS = {
 STAYS = "A charge that was made stays."
 STOPPED = f"Interrupted. {STAYS}"
 DEBUG = "HULLABALOO_DEBUG"
+OFF = {"", "0", "false", "no", "off"}
 INTERNAL = (
     "Hullabaloo failed for a reason that is its own fault or the machine's. What went wrong may depend on records, so it "
     "is not printed. If a ledger was given, a charge that was made stays (see `hullabaloo ledger log`). To see the "
     f"traceback, which may quote records, run the command again with {DEBUG}=1 where that is allowed."
+)
+MISPLACED = (
+    "The command line holds an address with a password where none belongs, and what is wrong with it cannot be said without "
+    "repeating a part of the password. Pass a ledger's address with --ledger or in HULLABALOO_LEDGER, its password in ~/.pgpass or "
+    "PGPASSWORD."
 )
 
 
@@ -73,7 +81,7 @@ class Boundary(TyperGroup):
         """Run the command line `args` (default: the process's) and exit."""
         words = list(sys.argv[1:] if args is None else args)
         extra |= {"prog_name": prog_name, "complete_var": complete_var, "windows_expand_args": windows_expand_args}
-        debug = bool(os.environ.get(DEBUG))
+        debug = os.environ.get(DEBUG, "").strip().lower() not in OFF
         with warnings.catch_warnings():
             if not debug:
                 warnings.simplefilter("ignore")  # a library's warning can depend on values
@@ -85,7 +93,7 @@ class Boundary(TyperGroup):
         except KeyboardInterrupt:
             code = ExitCode.INTERRUPTED
         except Exception as error:  # reason: no traceback may reach a user
-            kind, status, sentence = described(error)
+            kind, status, sentence = described(error, words)
             if status is ExitCode.USAGE and not str(error.format_message()):  # type: ignore[attr-defined]
                 return status  # a group of commands was named alone, and its help is shown
             if debug and status is ExitCode.MACHINE:
@@ -96,8 +104,8 @@ class Boundary(TyperGroup):
         return code if isinstance(code, int) else ExitCode.OK
 
 
-def described(error: Exception) -> tuple[str, ExitCode, str]:
-    """The kind of an error, its exit code, and the sentence for it."""
+def described(error: Exception, words: Sequence[str] = ()) -> tuple[str, ExitCode, str]:
+    """The kind of an error, its exit code, and the sentence for it; `words` are those of the command line."""
     if isinstance(error, HullabalooError):
         kinds = ((OSError, ExitCode.MACHINE), (LedgerError, ExitCode.LEDGER), (Stopped, ExitCode.INTERRUPTED))
         code = next((code for kind, code in kinds if isinstance(error, kind)), ExitCode.REFUSED)
@@ -106,20 +114,27 @@ def described(error: Exception) -> tuple[str, ExitCode, str]:
         return "Usage", ExitCode.USAGE, _usage(error)
     if type(error).__name__ == "Abort":
         return "Interrupted", ExitCode.INTERRUPTED, STOPPED
-    return _machine(error)
+    return _machine(error, words)
 
 
-def _machine(error: Exception) -> tuple[str, ExitCode, str]:
+def _machine(error: Exception, words: Sequence[str]) -> tuple[str, ExitCode, str]:
     library = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     if library in EXTRAS:
         command = f'pip install "hullabaloo[{EXTRAS[library]}]"'
         return "MissingLibrary", ExitCode.MACHINE, f"This needs the library {library}. Install it with: {command}"
-    if isinstance(error, OSError) and error.strerror:
-        place = f" ({error.filename})" if error.filename else ""
-        return "Machine", ExitCode.MACHINE, f"The machine refused: {error.strerror}{place}. {STAYS}"
+    if isinstance(error, OSError) and error.errno:
+        place = _place(str(error.filename or ""), words)
+        return "Machine", ExitCode.MACHINE, f"The machine refused: {os.strerror(error.errno)}{place}. {STAYS}"
     if isinstance(error, MemoryError):
         return "Machine", ExitCode.MACHINE, f"The machine has not enough memory for this. {STAYS}"
     return "Internal", ExitCode.MACHINE, INTERNAL
+
+
+def _place(file: str, words: Sequence[str]) -> str:
+    """The word of the command line that a file is or lies in. Other names, of files found in a folder, are not the caller's."""
+    given = {part for word in words for part in (word, word.partition("=")[2]) if part}
+    named = [word for word in given if file == word or file.startswith((f"{word}.", f"{word.rstrip('/')}/"))]
+    return f" ({max(named, key=len)})" if named else ""
 
 
 def _usage(error: Any) -> str:
@@ -129,7 +144,18 @@ def _usage(error: Any) -> str:
     return f"{sentence}{'' if sentence.endswith(('.', '?')) else '.'}{command}"
 
 
+def repeatable(sentence: str, words: Sequence[str]) -> str:
+    """The sentence without passwords; another one where it still holds a part of one that stood on the command line."""
+    shown = without_passwords(sentence)
+    belongs = {i + 1 for i, word in enumerate(words) if word == "--ledger"}
+    misplaced = [word for i, word in enumerate(words) if i not in belongs and not word.startswith("--ledger=")]
+    secrets = {secret for word in misplaced for secret in passwords_in(word)}
+    parts = {part for one in secrets for text in (one, unquote(one)) for part in re.findall(r"[^\W_]{3,}", text)}
+    return MISPLACED if any(part.lower() in shown.lower() for part in parts) else shown
+
+
 def _say(code: ExitCode, kind: str, sentence: str, words: list[str]) -> int:
+    sentence = repeatable(sentence, words)
     if "--json" in words:
         print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))
         return int(code)

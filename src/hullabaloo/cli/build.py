@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.options import Calibration, Estimator, Fit, MultiClass, Relation, Solver
 from hullabaloo.cli.structure import structure_from_text
-from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+from hullabaloo.errors import BudgetError, InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
@@ -49,10 +49,7 @@ def read_domain(path: Path) -> "Domain":
     """The domain in a TOML or JSON file, told apart by the suffix."""
     from hullabaloo.data import Domain
 
-    try:
-        return Domain.from_json(path) if path.suffix.lower() == ".json" else Domain.from_toml(path)
-    except UnicodeDecodeError:
-        raise DomainError(f"The domain file {path} is not text in UTF-8. Write it with a text editor.") from None
+    return Domain.from_json(path) if path.suffix.lower() == ".json" else Domain.from_toml(path)
 
 
 def budget(epsilon: float | None, delta: float | None, mu: float | None = None, rho: float | None = None) -> "Budget":

@@ -1,13 +1,16 @@
 """`hullabaloo domain`: write, explain and check what is declared about a table."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hullabaloo.cli import build, estimate
 from hullabaloo.cli.options import Intercept, Json, Overwrite, Table, Target
 from hullabaloo.cli.voice import Voice, table
+
+if TYPE_CHECKING:
+    from hullabaloo.data import Domain
 
 app = typer.Typer(help="Declare what is known about a table without looking at it.", no_args_is_help=True)
 File = Annotated[Path, typer.Argument(metavar="DOMAIN", help="A domain in TOML or JSON.")]
@@ -54,14 +57,18 @@ def check(*, domain: File, source: Table, target: Target = None, as_json: Json =
     declared = build.read_domain(domain)
     path = str(build.existing(source, "table"))
     declared.check_schema(path, target)
-    schema = describe_table(path)
-    names = list(schema.names or [])
-    roles = [_role(name, declared, target) for name in names]
+    schema = describe_table(path, count=False)
+    found = [(name, use) for name, use in _uses(declared, target) if schema.named(name)]
+    rest = schema.width - len(found)  # which names these have is not said: a line of names may be a record
+    use = "not used" if declared.feature_names else "features, by position"
     voice = Voice("domain check", as_json)
-    data = {"table": path, "columns": [{"name": n, "use": r} for n, r in zip(names, roles, strict=True)]}
     voice.result(
-        data,
-        table(["column", "use"], list(zip(names, roles, strict=True)), left=2),
+        {
+            "table": path,
+            "columns": [{"name": name, "use": use} for name, use in found],
+            "others": {"number": rest, "use": use},
+        },
+        table(["column", "use"], [*found, *([(f"({rest} not declared)", use)] if rest else [])], left=2),
         f"{source} fits the domain {domain}. Values were not looked at: the domain's rules apply to every one of them.",
     )
 
@@ -69,14 +76,10 @@ def check(*, domain: File, source: Table, target: Target = None, as_json: Json =
 app.command("estimate")(estimate.estimate)
 
 
-def _role(name: str, domain: object, target: str | None) -> str:
-    from hullabaloo.data import Domain
-
-    assert isinstance(domain, Domain)
-    if name == target or (target is None and name in [one.column for one in domain.targets]):
-        return "target"
-    if name in domain.feature_names:
-        return "feature"
-    if domain.weight is not None and name == domain.weight[0]:
-        return "weight"
-    return "unit" if name == domain.unit else ("not used" if domain.feature_names else "feature")
+def _uses(domain: "Domain", target: str | None) -> list[tuple[str, str]]:
+    """The columns that a domain or the caller names, and what each is for."""
+    found = [(name, "feature") for name in domain.feature_names]
+    targets = [target] if target is not None else [one.column for one in domain.targets if one.column is not None]
+    found += [(name, "target") for name in targets]
+    found += [] if domain.weight is None else [(domain.weight[0], "weight")]
+    return found + ([] if domain.unit is None else [(domain.unit, "unit")])

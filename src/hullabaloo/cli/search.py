@@ -145,12 +145,14 @@ def search(
 
 def candidates(path: Path, domain: "Domain") -> dict[str, list[Any]]:
     """The lists of a grid file, by the parameter that each option sets."""
+    from hullabaloo.data.files import place_in
+
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise InvalidParameter(f"The grid file {path} cannot be read. Check the path.") from None
-    except ValueError as error:
-        raise InvalidParameter(f"The grid file {path} is not valid TOML: {error}. Correct it at that place.") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidParameter(f"The grid file {path} is not valid TOML{place_in(error)}. Correct it there.") from None
     made = {}
     for name, values in found.items():
         if not isinstance(values, list):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
@@ -27,17 +28,19 @@ def kind_of(dtype: Any) -> str:
 class ArrowTable(Table):
     """An Arrow table, record batch or dataset."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, *, from_text: bool = False) -> None:
         self._source = source
+        self._from_text = from_text  # a part of a text file, and the names are its first line
 
     @property
     def schema(self) -> TableSchema:
         """See ``Table``."""
         fields = list(self._source.schema)
         return TableSchema(
-            tuple(field.name for field in fields),
+            hidden(field.name for field in fields),
             tuple(str(field.type) for field in fields),
             tuple(kind_of(field.type) for field in fields),
+            from_text=self._from_text,
         )
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data.file_text import hidden
 from hullabaloo.data.table import Table, TableSchema
 
 
@@ -20,7 +21,7 @@ class ChosenColumns(Table):
         """See ``Table``."""
         found = [(table.schema, place) for _, table, place in self._columns]
         return TableSchema(
-            names=tuple(name for name, _, _ in self._columns),
+            names=hidden(name for name, _, _ in self._columns),
             types=tuple(schema.types[place] for schema, place in found),
             kinds=tuple(schema.kinds[place] for schema, place in found),
         )

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data.file_text import FileText
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, Table, TableSchema
 from hullabaloo.errors import SchemaError
@@ -28,7 +29,7 @@ class CsvTable(Table):
     def __init__(self, path: Path) -> None:
         self._path = path
         with self._open() as lines:
-            self._names = tuple(name.strip() for name in next(lines, []))
+            self._names = tuple(FileText(name.strip()) for name in next(lines, []))
         if not self._names:
             raise SchemaError(
                 "The CSV file has no line of column names. Its first line has to name the columns, as the domain's "
@@ -54,7 +55,7 @@ class CsvTable(Table):
     def schema(self) -> TableSchema:
         """See ``Table``."""
         width = len(self._names)
-        return TableSchema(self._names, ("unknown",) * width, (CELLS,) * width)
+        return TableSchema(self._names, ("unknown",) * width, (CELLS,) * width, from_text=True)
 
     @property
     def n_rows(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
@@ -36,7 +37,7 @@ class ArrayTable(Table):
             dtypes = [self._array.dtype] * self._array.shape[1]
         kinds = tuple(REFUSED if d.subdtype or d.names else _KINDS.get(d.kind, REFUSED) for d in dtypes)
         texts = {"U": "str", "S": "bytes"}  # NumPy's own names of these hold the length of the longest cell
-        return TableSchema(self._names, tuple(texts.get(d.kind, str(d)) for d in dtypes), kinds)
+        return TableSchema(hidden(self._names), tuple(texts.get(d.kind, str(d)) for d in dtypes), kinds)
 
     @property
     def n_rows(self) -> int:

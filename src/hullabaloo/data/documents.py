@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, final
 
+from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
 from hullabaloo.errors import HullabalooError, InvalidParameter
 
@@ -70,10 +71,8 @@ class Format:
         except HullabalooError:
             raise
         except (OSError, ValueError, RecursionError) as error:
-            why = error.strerror if isinstance(error, OSError) else f"it is not JSON: {error}"
-            raise InvalidParameter(
-                f"{path} cannot be read, so it is no {self.noun} ({why}). Check the path."
-            ) from error
+            why = error.strerror if isinstance(error, OSError) else f"it is not JSON{place_in(error)}"
+            raise InvalidParameter(f"{path} cannot be read, so it is no {self.noun} ({why}). Check the path.") from None
         self.check(found, str(path))
         try:
             return make(found)
@@ -81,9 +80,9 @@ class Format:
             if isinstance(error, HullabalooError):
                 raise
             raise InvalidParameter(
-                f"{path} says it is a {self.name} file, but an entry is missing or malformed ({error}). It was changed or cut off "
+                f"{path} says it is a {self.name} file, but an entry is missing or malformed ({type(error).__name__}). It was changed or cut off "
                 "after it was written; restore the original file."
-            ) from error
+            ) from None
 
     def check(self, data: Any, where: str = "This") -> None:
         """Refuse what is another thing, or of another version, and say what reads it; `where` it was found begins the sentence."""

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +15,14 @@ def check_keys(declared: object) -> dict[str, Any]:
     """The keywords of a domain from a mapping; refuses unknown ones."""
     from hullabaloo.data.domain import Domain
 
+    known = [name for name in inspect.signature(Domain).parameters if name != "self"]
     if not isinstance(declared, Mapping):
         raise DomainError(f"A domain is a table of declarations, and {type(declared).__name__} was found.")
-    known = [name for name in inspect.signature(Domain).parameters if name != "self"]
+    if not {"features", "row_norm"} & set(declared):  # perhaps another file altogether, so its keys are not quoted
+        raise DomainError(
+            f"A domain declares `features` or `row_norm`, and neither was found: without one no noise level protects a record, and "
+            f"bounds are never read from the data. Known keys are {', '.join(known)}."
+        )
     unknown = sorted(str(key) for key in declared if key not in known)
     if unknown:
         raise DomainError(
@@ -43,8 +49,8 @@ def read_toml(source: str | Path) -> dict[str, Any]:
     text = _text(source, ("\n", "="))
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DomainError(f"The domain is not valid TOML: {error}. Correct the file at that place.") from None
+    except (ValueError, RecursionError) as error:
+        raise DomainError(f"The domain is not valid TOML{place_in(error)}. Correct the file there.") from None
 
 
 def read_json(source: str | Path) -> Any:
@@ -52,8 +58,16 @@ def read_json(source: str | Path) -> Any:
     text = _text(source, ("{",))
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DomainError(f"The domain is not valid JSON: {error}. Correct the file at that place.") from None
+    except (ValueError, RecursionError) as error:
+        raise DomainError(f"The domain is not valid JSON{place_in(error)}. Correct the file there.") from None
+
+
+def place_in(error: Exception) -> str:
+    """Where a parser stopped. What it says beside that may quote the file, which may be another than was meant."""
+    if isinstance(error, json.JSONDecodeError):
+        return f" at line {error.lineno}, column {error.colno}"
+    found = re.search(r"\(at (line \d+, column \d+|end of document)\)$", str(error))
+    return f" at {'the ' if found[1].startswith('end') else ''}{found[1]}" if found else ""
 
 
 def _text(source: str | Path, marks: tuple[str, ...]) -> str:
@@ -64,3 +78,5 @@ def _text(source: str | Path, marks: tuple[str, ...]) -> str:
         return path.read_text(encoding="utf-8")
     except OSError:
         raise DomainError(f"The domain file {path} cannot be read. Check the path.") from None
+    except UnicodeDecodeError:
+        raise DomainError(f"The domain file {path} is not text in UTF-8. Write it with a text editor.") from None

@@ -7,6 +7,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
@@ -35,7 +36,7 @@ class FrameTable(Table):
         """See ``Table``."""
         named = all(isinstance(name, str) for name in self._schema)  # pandas numbers columns that have no names
         return TableSchema(
-            tuple(self._schema) if named else None,
+            hidden(self._schema if named else None),
             tuple(_type_name(dtype) for dtype in self._schema.values()),
             tuple(self._kind(name, dtype) for name, dtype in self._schema.items()),
         )

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, without_passwords
 
 LONGEST = 255
 """Bytes of a file's name; no file system of today takes more."""
@@ -24,7 +24,9 @@ def path_of(value: object) -> Path:
             name, place = b"", Path()
         if name and b"\0" not in name and place.name and max(map(len, name.split(b"/"))) <= LONGEST:
             return place
-    shown = f"{value!r:.60}" if isinstance(value, str) else f"an object of {type(value).__name__}"
+    shown = (
+        f"{without_passwords(repr(value)):.60}" if isinstance(value, str) else f"an object of {type(value).__name__}"
+    )
     raise InvalidParameter(
         f"The path of a file was to be given, and {shown} is none that a file can have. Pass a path such as 'model.json'."
     )

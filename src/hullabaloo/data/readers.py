@@ -1,5 +1,6 @@
 """Open anything a user may pass as a table, and describe its declared schema without reading a value."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,4 +113,4 @@ def describe_table(table: Any, *, count: bool = True) -> TableSchema:
     """
     opened = open_table(table)
     schema = opened.schema
-    return TableSchema(schema.names, schema.types, schema.kinds, opened.n_rows) if count else schema
+    return replace(schema, n_rows=opened.n_rows) if count else schema

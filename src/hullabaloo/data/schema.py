@@ -1,11 +1,8 @@
 """Matching a table's declared schema to a domain; all faults here are visible without reading a value."""
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.data.numbers import number_of
 from hullabaloo.data.readers import open_column, open_table
 from hullabaloo.data.table import REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
@@ -13,6 +10,15 @@ from hullabaloo.errors import SchemaError
 if TYPE_CHECKING:
     from hullabaloo.data.domain import Domain
     from hullabaloo.data.encoding import Encoding
+
+_NOT_SHOWN = (
+    "The names in the table are not shown, as a line of names that is missing or damaged is a record; `hullabaloo domain "
+    "template`, or hb.data.domain_template(table), writes them where they may be seen."
+)
+_SEPARATED = (
+    " A .csv file is read with commas: of one with semicolons pass the dataframe of pandas.read_csv(path, sep=';'), or write "
+    "it with commas."
+)
 
 
 def column_of(schema: TableSchema, name: str, what: str) -> int:
@@ -22,27 +28,15 @@ def column_of(schema: TableSchema, name: str, what: str) -> int:
             f"The {what} {name!r} is named, and the table has no column names. Pass a dataframe or a file, or pass the "
             f"{what} as an array of its own."
         )
-    found = [i for i, other in enumerate(schema.names) if other == name]
+    found = schema.named(name)
     if len(found) != 1:
         what_found = "no such column" if not found else f"{len(found)} columns of that name"
         raise SchemaError(
-            f"The {what} {name!r} is declared in the domain, and the table has {what_found}. Rename the table's "
-            f"columns or correct the domain; the table's columns are {_listed(schema.names)}.{_separator(schema.names)}"
+            f"The {what} {name!r} is declared in the domain, and the table has {what_found}. Rename the table's columns or "
+            f"correct the domain. {_NOT_SHOWN}{_SEPARATED if schema.from_text else ''}"
         )
     check_type(schema, found[0], f"The {what} {name!r}")
     return found[0]
-
-
-def _separator(names: Sequence[str]) -> str:
-    """A hint where one name is a whole header line."""
-    marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
-    found = [mark for mark in marks if len(names) == 1 and mark in names[0]]
-    if not found:
-        return ""
-    return (
-        f" The file seems to be separated by {marks[found[0]]} and .csv is read with commas: pass the dataframe of "
-        f"pandas.read_csv(path, sep={found[0]!r}), or write it with commas."
-    )
 
 
 def check_type(schema: TableSchema, position: int, what: str) -> None:
@@ -56,14 +50,6 @@ def check_type(schema: TableSchema, position: int, what: str) -> None:
             f"{what} has the declared type {declared}, which no rule turns into a number or a level. {hint} "
             f"real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length)."
         )
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    """Names, unless they may be a record: what was read as a line of names holds a number where names are missing or their line is torn."""
-    if any(math.isfinite(number_of(part)) for name in names for part in re.split(r"[;\t|]", str(name))):
-        return "not shown, as some are numbers: the line of names may be missing or damaged, and hold a record"
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def check_width(found: int, expected: int) -> None:
@@ -143,11 +129,10 @@ def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
     declared = [str(target.column) for target in domain.targets]
     if set(schema.names) != set(declared):
         raise SchemaError(
-            f"y has the columns {_listed(schema.names)}, and the domain declares the targets {_listed(declared)}. Targets are "
-            "matched by name, so that none is scaled by another's bounds: rename the columns, or pass an array without "
-            "names in the declared order."
+            f"The domain declares the targets {', '.join(map(repr, declared))}, and the columns of y have other names. Targets are matched by "
+            "name, so that none is scaled by another's bounds: rename the columns, or pass an array without names in the declared order."
         )
-    return [schema.names.index(name) for name in declared]
+    return [schema.named(name)[0] for name in declared]
 
 
 def open_role(table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
@@ -184,12 +169,22 @@ def encoding_for(
     if domain.features:
         encoding = domain.encoding(**options)
     else:
-        others = role_columns(domain, y)
-        names = None if schema.names is None else [name for name in schema.names if name not in others]
-        encoding = domain.encoding(names, None if names is not None else schema.width, **options)
+        encoding = domain.encoding(*_prepared_columns(schema, role_columns(domain, y)), **options)
     feature_columns(schema, encoding.feature_names_in, encoding.n_features_in, role_columns(domain, y))
     check_roles(domain, opened, y, weight, unit)
     return encoding
+
+
+def _prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[str] | None, int]:
+    """Names, where they are a declared schema's, and number of the columns of a prepared matrix.
+
+    The names in a text file may be a record, and what is released holds the names of columns: there they are left out,
+    the columns are x0, x1, … and matched by position.
+    """
+    kept = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
+    if schema.names is None or schema.from_text:
+        return None, len(kept)
+    return [schema.names[i].revealed() for i in kept], len(kept)
 
 
 def check_roles(domain: "Domain", table: Table, y: Any, weight: Any, unit: Any) -> None:

@@ -1,36 +1,89 @@
 """What a reader gives: the declared schema of a table, and its columns as numbers or as cells."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data.file_text import FileText
+
 NUMBER = "number"  # a declared number or bool: read as float64, a null is missing
 CELLS = "cells"  # text or Python objects: read cell by cell by the domain's own rules
 REFUSED = "refused"  # a declared type that no rule converts
+
+OTHER = "of another kind"
+_SIZED = (
+    "int",
+    "uint",
+    "float",
+    "complex",
+    "decimal",
+    "date",
+    "time",
+    "datetime",
+    "timestamp",
+    "duration",
+    "timedelta",
+)
+TYPES = frozenset((
+    "unknown", "bool", "boolean", "string", "str", "text", "bytes", "binary", "object", "null", "void", "half",
+    "halffloat", "double", "float", "enum", "category", "categorical", "decimal", "interval", "period", "list",
+    "array", "struct", "map", "union", "dictionary", "extension", "sparse", "large_string", "large_binary",
+    "string_view", "binary_view", "stringdtype", "large_list", "list_view", "large_list_view", "fixed_size_list",
+    "fixed_size_binary", "dense_union", "sparse_union", "run_end_encoded", "month_day_nano_interval",
+)) | {f"{word}{size}" for word in _SIZED for size in ("", 8, 16, 32, 64, 128, 256)}  # fmt: skip
+"""The words for declared types. What a file writes may hold names of fields, values of a dictionary, a time zone or a text of its own."""
+
+
+def type_word(declared: str) -> str:
+    """The word of `TYPES` that a declared type begins with, spelled as the source spells it.
+
+    >>> type_word("struct<Anna Meier: int64>"), type_word("Float64"), type_word("[('Anna', '<i4')]")
+    ('struct', 'Float64', 'of another kind')
+    """
+    word = re.match(r"\w*", declared, re.ASCII)
+    return word[0] if word and word[0].lower() in TYPES else OTHER
 
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
     """The declared schema of a table: what can be known without reading a value.
 
-    ``names`` is None where columns have no names; ``types`` are the declared types as the source writes them
-    ("unknown" in a CSV file); ``kinds`` says how each is read; ``n_rows`` is the number of records, or None when it
-    was not asked for. Under add-or-remove neighbours ``n_rows`` is private.
+    ``names`` is None where columns have no names, and no text that could be shown otherwise; ``types`` are words of
+    ``TYPES`` for the declared types ("unknown" in a CSV file); ``kinds`` says how each is read; ``n_rows`` is the number of
+    records, or None when it was not asked for. Under add-or-remove neighbours ``n_rows`` is private. ``from_text`` says
+    that the names are a line of a text file, which may be a record, so that no release is given them.
     """
 
-    names: tuple[str, ...] | None
+    names: tuple[FileText, ...] | None
     types: tuple[str, ...]
     kinds: tuple[str, ...]
     n_rows: int | None = None
+    from_text: bool = False
+    _places: dict[object, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Keep what a file wrote out of ``types``, and out of ``names`` what could be formatted."""
+        if not set(map(type, self.names or ())) <= {FileText}:
+            raise TypeError("The names of a table's columns are FileText, so that no message can hold one.")
+        words = {declared: type_word(declared) for declared in set(self.types)}
+        object.__setattr__(self, "types", tuple(map(words.__getitem__, self.types)))
 
     @property
     def width(self) -> int:
         """Number of columns."""
         return len(self.types)
+
+    def named(self, name: str) -> list[int]:
+        """The positions of the columns that have a name."""
+        if not self._places:  # found once: wide tables stay fast
+            for place, one in enumerate(self.names or ()):
+                self._places.setdefault(one, []).append(place)
+        return self._places.get(name, [])
 
 
 class Table(ABC):

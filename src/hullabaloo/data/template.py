@@ -29,13 +29,13 @@ def domain_template(table: Any) -> str:
     Loading it with a placeholder left is a ``DomainError`` that says which.
     """
     schema = describe_table(table, count=False)
-    names = schema.names if schema.names is not None else tuple(f"x{i}" for i in range(schema.width))
+    names = [name.revealed() for name in schema.names or ()] or [f"x{i}" for i in range(schema.width)]
     lines = [_line(*column) for column in zip(names, schema.types, schema.kinds, strict=True)]
     return _HEAD + "\n".join(lines) + "\n"
 
 
 def _line(name: str, declared: str, kind: str) -> str:
-    key, text = toml_key(name), re.sub(r"[^ -~]", "?", declared)
+    key, text = toml_key(name), declared
     if kind == REFUSED:
         return f"# {key}: the declared type {text} has no rule; derive a number or a level from it first"
     if kind == NUMBER and declared.lower() in {"bool", "boolean"}:
@@ -51,5 +51,10 @@ def toml_key(name: str) -> str:
     """A TOML key: bare where that is allowed, else a quoted string."""
     if re.fullmatch(r"[A-Za-z0-9_-]+", name):
         return name
-    quoted = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return quoted.encode("utf-8", "replace").decode("utf-8")
+    return toml_string(name)
+
+
+def toml_string(text: str) -> str:
+    """A TOML string in one line of printable characters, so that no text of a table can act on a terminal."""
+    quoted = json.dumps(text.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)

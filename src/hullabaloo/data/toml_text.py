@@ -1,10 +1,9 @@
 """A domain as TOML text that `Domain.from_toml` reads back."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.data.template import toml_key
+from hullabaloo.data.template import toml_key, toml_string
 
 if TYPE_CHECKING:
     from hullabaloo.data.domain import Domain
@@ -31,7 +30,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return toml_string(value)
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, Mapping):

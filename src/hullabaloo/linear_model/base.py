@@ -163,7 +163,7 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
             source, y, weight=sample_weight, fit_intercept=bool(self.fit_intercept), scale=scale, exposure=exposure
         )
         fitted = fit(self._task(encoding), source, y, sample_weight, encoding)
-        self._adopt(fitted.release, encoding, fitted.names)
+        self._adopt(fitted.release, encoding, fitted.named)
         return self
 
     def price(
@@ -270,14 +270,14 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
             exposure=self._target()[1],
         )
 
-    def _adopt(self, release: Release, encoding: Encoding, names: tuple[str, ...] | None) -> None:
+    def _adopt(self, release: Release, encoding: Encoding, named: bool) -> None:
         self.release_ = release
         self.encoding_ = encoding
         self.statement_: PrivacyStatement = release.statement
         self._publish(*encoding.coefficients_to_user(release.theta))
         self.feature_names_out_ = np.asarray(encoding.feature_names_out, dtype=object)
         self.n_features_in_ = encoding.n_features_in
-        if names is not None and encoding.feature_names_in is not None:
+        if named and encoding.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
 
     def _linear(self, X: Any) -> Array:

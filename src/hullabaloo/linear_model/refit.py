@@ -59,7 +59,7 @@ def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None,
             trace=solution.trace,
         ),
         encoding,
-        tuple(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
+        hasattr(model, "feature_names_in_"),
     )
     return sibling
 

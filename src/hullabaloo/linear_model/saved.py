@@ -109,6 +109,5 @@ def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
     if "structure" in given:
         model.set_params(structure=structure_from_dict(given["structure"]))
     encoding = model._encoding(columns["names"], columns["n_features"])
-    names = tuple(columns["names"]) if columns["named"] else None
-    model._adopt(Release.from_dict(document["release"]), encoding, names)
+    model._adopt(Release.from_dict(document["release"]), encoding, bool(columns["named"]))
     return model

@@ -150,7 +150,7 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
         model = clone(models[number]).set_params(
             budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
         )
-        model._adopt(replace(best.release, statement=statement), one.encoding, source.schema.names)
+        model._adopt(replace(best.release, statement=statement), one.encoding, source.schema.names is not None)
         self.best_estimator_: PrivateLinearModel = model
         return self
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final
 
+from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report.checking import problems
@@ -133,8 +134,10 @@ def card_from_json(path: str | Path) -> Card:
         raise InvalidParameter(
             f"There is no card at {path}. Check the path, or write one with card.to_json(path)."
         ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
-        raise InvalidParameter(f"{path} cannot be read as a card (it is not JSON: {error}).") from error
+    except (ValueError, RecursionError, OSError) as error:
+        raise InvalidParameter(
+            f"{path} cannot be read as a card: it is not JSON{place_in(error)}. Check the path."
+        ) from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InvalidParameter(
             f"{path} is JSON but not a privacy card of Hullabaloo. A saved model becomes a card with "

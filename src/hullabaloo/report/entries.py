@@ -39,8 +39,8 @@ def entry_from_json(path: str | Path) -> Any:
     place = path_of(path)
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidParameter(f"{path} cannot be read as JSON ({type(error).__name__}). Check the path.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidParameter(f"{path} cannot be read as JSON ({type(error).__name__}). Check the path.") from None
     kind = kinds.get(str(found.get("format"))) if isinstance(found, dict) else None
     if kind is None:
         raise InvalidParameter(

@@ -339,19 +339,17 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
             encoding = domain.encoding_for(
                 source, y, weight=weight, fit_intercept=intercept, scale=scale, exposure=exposure
             )
-            self._start(encoding, room_for=count, names=source.schema.names, fresh=fresh)
+            self._start(encoding, room_for=count, named=source.schema.names is not None, fresh=fresh)
         intake = self._live()
         intake.take(count, lambda: intake.encoding.encode(source, y, weight=weight))
         return self
 
-    def _start(
-        self, encoding: Encoding, *, room_for: int = 0, names: tuple[str, ...] | None = None, fresh: bool = False
-    ) -> None:
+    def _start(self, encoding: Encoding, *, room_for: int = 0, named: bool = False, fresh: bool = False) -> None:
         with _OPENING:
             if self._intake is None:
                 self._intake = opened(self, encoding, room_for=room_for, fresh=fresh)
         self.n_features_in_ = encoding.n_features_in
-        if names is not None and encoding.feature_names_in is not None:
+        if named and encoding.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
 
     def _live(self) -> Intake:

@@ -101,7 +101,7 @@ class Intake:
             if self._columns is None:
                 raise InvalidParameter(
                     "A record with named values was given, and the stream's columns have no names: its domain declares a row_norm "
-                    "only, and it was opened by a table without names. Pass arrays to partial_fit, or declare features by name."
+                    "only, and it was opened by a table without names, or by a text file, whose line of names may be a record. Pass arrays to partial_fit, or declare features by name."
                 )
             self._records.append((tuple(map(x.get, self._columns)), self._target(y)))
             if self._process.position + len(self._records) >= self._due:

@@ -214,8 +214,7 @@ class PeriodicERM(PrivateStream):
 
     def _released_model(self, release: Release, position: int, encoding: Encoding) -> PeriodicModel:
         fitted = clone(self.estimator)
-        names = getattr(self, "feature_names_in_", None)
-        fitted._adopt(release, encoding, None if names is None else tuple(names))
+        fitted._adopt(release, encoding, hasattr(self, "feature_names_in_"))
         return PeriodicModel(fitted, position)
 
     def _settings(self) -> dict[str, Any]:

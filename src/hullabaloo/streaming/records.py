@@ -6,31 +6,34 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data.file_text import FileText, hidden
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, Table, TableSchema
 
+Names = Sequence[str] | Sequence[FileText] | None
 _PLAIN = {float, int, bool, np.float64, type(None)}
 """Types of which NumPy makes the same float64 as `float` does, and None, of which it makes NaN."""
 
 
-def cells_schema(names: Sequence[str] | None, width: int) -> TableSchema:
+def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableSchema:
     """Columns without declared types: their cells are read one by one, by the domain's rules."""
-    return TableSchema(None if names is None else tuple(names), ("unknown",) * width, (CELLS,) * width)
+    return TableSchema(hidden(names), ("unknown",) * width, (CELLS,) * width, from_text=from_text)
 
 
 @final
 class RecordTable(Table):
-    """Columns of Python cells, with names where they have some."""
+    """Columns of Python cells, with names where they have some; `from_text`: a line of a text file."""
 
-    def __init__(self, columns: Sequence[Sequence[Any]], names: Sequence[str] | None, rows: int) -> None:
+    def __init__(self, columns: Sequence[Sequence[Any]], names: Names, rows: int, *, from_text: bool = False) -> None:
         self._columns = columns
         self._names = names
         self._rows = rows
+        self._from_text = from_text
 
     @property
     def schema(self) -> TableSchema:
         """See `Table`."""
-        return cells_schema(self._names, len(self._columns))
+        return cells_schema(self._names, len(self._columns), from_text=self._from_text)
 
     @property
     def n_rows(self) -> int:

@@ -96,8 +96,8 @@ class StreamSource(ABC):
         """A table of these columns without records, for what is checked and paid before the first is read."""
         from hullabaloo.streaming.records import RecordTable
 
-        names = self.schema.names or ()
-        return RecordTable([()] * len(names), names, 0)
+        schema = self.schema
+        return RecordTable([()] * schema.width, schema.names, 0, from_text=schema.from_text)
 
     @final
     def batches(

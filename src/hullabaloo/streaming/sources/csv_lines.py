@@ -71,7 +71,7 @@ class CsvSource(LineSource):
     def schema(self) -> TableSchema:
         """The names in the first line; waits for it where it is still to be written."""
         names = self._header()
-        return cells_schema(names, len(names))
+        return cells_schema(names, len(names), from_text=True)
 
     def _header(self) -> tuple[str, ...]:
         if self._names is None:
@@ -84,7 +84,7 @@ class CsvSource(LineSource):
                     "features are matched by name."
                 )
             if self._columns is not None and not set(names) & set(self._columns):
-                raise SchemaError(_no_header(names, self._columns))
+                raise SchemaError(_no_header(self._columns))
             self._names = tuple(names)
             self._kept = [i for i, name in enumerate(names) if self._columns is None or name in self._columns]
             self._first = self._lines.offset
@@ -172,7 +172,8 @@ class CsvSource(LineSource):
         lacking: list[str | None] = [None] * width
         whole = [row if len(row) == width else [*row, *lacking][:width] for row in rows]
         columns = list(zip(*whole, strict=True))
-        return RecordTable([columns[i] for i in self._kept], [names[i] for i in self._kept], len(rows))
+        kept = [names[i] for i in self._kept]
+        return RecordTable([columns[i] for i in self._kept], kept, len(rows), from_text=True)
 
     def _arrow(self, text: bytes, count: int) -> Table | None:
         """The table by PyArrow's parser; None where it cannot, or could, read another than the plain parser."""
@@ -198,18 +199,15 @@ class CsvSource(LineSource):
             )
         except (pa.ArrowException, UnicodeError):
             return None
-        return ArrowTable(table) if table.num_rows == count else None
+        return ArrowTable(table, from_text=True) if table.num_rows == count else None
 
 
-def _no_header(names: Sequence[str], wanted: Collection[str]) -> str:
-    """What to say of a first line that names no column asked for. It is not quoted: it may be a record."""
-    marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
-    seen = [word for mark, word in marks.items() if len(names) == 1 and mark in names[0]]
-    hint = f" It seems to be separated by {seen[0]}, and is read with commas (a .tsv file with tabs)." if seen else ""
+def _no_header(wanted: Collection[str]) -> str:
+    """What to say of a first line that names no column asked for. Nothing is said of what it holds: it may be a record."""
     return (
         f"The first line of the CSV file names none of the columns that are to be read ({', '.join(map(repr, sorted(wanted)[:20]))}), so it may "
-        f"be a record, and is not shown.{hint} Write a line of column names before the records, with commas between them. Nothing was "
-        "read or spent."
+        "be a record, and is not shown. Write a line of column names before the records, with the separator between them that the records have "
+        "(a comma, in a .tsv file a tab). Nothing was read or spent."
     )
 
 
