@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curator import MinimizerQuery, PerturbedMinimizerQuery
 from hullabaloo.data import Encoding
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.fit import _statement, prepare
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.named import SOLVERS
+from hullabaloo.privacy import GaussianEvent, Neighbours
+from hullabaloo.release import PrivacyStatement
 
 DOMAIN = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=50)
 X, Y = np.linspace(0, 1, 60)[:, None], np.linspace(0, 1, 60)
@@ -78,3 +84,97 @@ def test_a_file_that_cannot_be_read_to_its_end_does_not_tell_what_is_in_it(tmp_p
         model.fit(str(path))
     assert caught.value.__suppress_context__
     assert len(ledger.charges("survey")) == 1
+
+
+# ---- minimisers and the number of rows -----------------------------------------------------------------------------------
+
+ROWS = "Proved for tables of up to"
+TERMS: dict[str, dict[str, Any]] = {
+    "replace-one": {"neighbours": "replace-one"},
+    "add-or-remove": {"neighbours": "add-or-remove"},
+    "units": {"neighbours": "replace-one", "unit": "person"},
+}
+SHAPED: tuple[dict[str, Any], ...] = (
+    {"constraint": hb.L2Ball(1.0)},
+    {"penalty": hb.L1Penalty(0.1)},
+    {"penalty": hb.SubmodularPenalty(hb.Intervals(2), 0.05)},
+)
+
+
+def planned(name: str, solver: str, terms: str, shape: dict[str, Any]) -> tuple[Any, Any] | None:
+    """The quotes of a plan and the statement that it will come with; None where the solver does not take the shape."""
+    given = dict(TERMS[terms])
+    about: dict[str, Any] = {"unit": given.pop("unit")} if "unit" in given else {}
+    about |= {"target": (-1, 1)} if name == "LinearRegression" else {"classes": [0, 1]}
+    domain = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, records=1000, **about)
+    try:
+        model = getattr(hb, name)(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, **given, **shape)
+        encoding = model._encoding(None, None)
+        prepared = prepare(model._task(encoding), encoding, 1000 if terms == "replace-one" else None)
+    except HullabalooError:
+        return None
+    return prepared.plan.quotes, _statement(prepared, None)
+
+
+@pytest.mark.parametrize("terms", TERMS)
+@pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression"])
+def test_statements_say_which_tables_minimisers_are_proved_for(name: str, terms: str) -> None:
+    """They did not: the distance to the minimiser is proved for tables of up to 8 times the declared number, where the number is private."""
+    check_statements(
+        name, terms, ("objective_perturbation", "output_perturbation", "dual_frank_wolfe", "gradient", "moments")
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("terms", TERMS)
+@pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression"])
+def test_statements_of_every_solver(name: str, terms: str) -> None:
+    check_statements(name, terms, ("auto", *SOLVERS))
+
+
+def check_statements(name: str, terms: str, solvers: Iterable[str]) -> None:
+    said = []
+    for solver in solvers:
+        for shape in SHAPED:
+            made = planned(name, solver, terms, shape)
+            if made is None:
+                continue
+            quotes, statement = made
+            plain = "penalty" in shape and isinstance(shape["penalty"], hb.L1Penalty)
+            minimised = any(
+                isinstance(quote, PerturbedMinimizerQuery) or (isinstance(quote, MinimizerQuery) and not plain)
+                for quote in quotes
+            )
+            expected = minimised and terms != "replace-one"
+            assert statement._largest() == (8000 if expected else None), (solver, shape)
+            assert (
+                type(statement).from_dict(json.loads(json.dumps(statement.to_dict())))._largest()
+                == statement._largest()
+            )
+            said.append(expected)
+    assert any(said) == (terms != "replace-one")
+    assert not all(said)
+
+
+@pytest.mark.parametrize("terms", ["replace-one", "add-or-remove"])
+def test_the_statement_of_a_fit_says_it(terms: str, tmp_path: Path) -> None:
+    """Chosen by the planner, too."""
+    domain = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, classes=[0, 1], records=50)
+    ball = hb.L2Ball(1.0)
+    model = hb.LogisticRegression(budget=hb.Budget(4.0, 1e-6), domain=domain, neighbours=terms, constraint=ball)
+    model.fit(np.hstack([X, X])[:50], Y[:50] > 0.5).save(tmp_path / "model.json")
+    assert model.release_.plan["solver"] == "objective_perturbation"
+    assert hb.load(tmp_path / "model.json").statement_._largest() == (400 if terms == "add-or-remove" else None)
+
+
+def test_the_sentence() -> None:
+    def statement(**facts: Any) -> PrivacyStatement:
+        event = GaussianEvent(2.0, samples=1)
+        given: dict[str, Any] = {"neighbours": Neighbours.ADD_OR_REMOVE, "unit": "record", **facts}
+        asked = ({"name": "gradient"}, {"name": "perturbed_minimizer", "rows_at_most": 80})
+        return PrivacyStatement(event, hb.Budget(4.0, 1e-6), records_per_unit=1, records=10, query_noise=asked, **given)
+
+    assert f"{ROWS} 80 rows, " in str(statement())
+    assert f"{ROWS} 80 rows, " in str(statement(neighbours=Neighbours.REPLACE_ONE, unit="person"))
+    assert ROWS not in str(statement(neighbours=Neighbours.REPLACE_ONE))  # the number of rows is public
+    assert ROWS not in str(statement(horizon=10))  # so is that of places in a stream

@@ -159,6 +159,12 @@ class PrivacyStatement:
             lines.insert(
                 len(opening) + 1, f"The number of records is hidden; {self.records} is the declared nominal number"
             )
+        if (rows := self._largest()) is not None:
+            lines.insert(
+                -1,
+                f"Proved for tables of up to {rows} rows, several times the declared number: rounding adds up over rows, and of longer "
+                "tables it is not proved how near to the minimum the released point was computed",
+            )
         if self.ledger:
             lines.append(f"Charged to dataset {self.dataset!r} in {self.ledger} (charge {self.charge})")
         return lines
@@ -184,6 +190,12 @@ class PrivacyStatement:
         )
         seen = "" if self.neighbours is Neighbours.REPLACE_ONE else "; the number of places in the stream is public"
         return f"It holds for all models released along the stream together, {span}, however often they are read{seen}"
+
+    def _largest(self) -> int | None:
+        """The number of rows that a proof is for, where theirs is private; None where it holds for any."""
+        if self.horizon is not None or (self.neighbours is Neighbours.REPLACE_ONE and self.unit == "record"):
+            return None
+        return min((int(one["rows_at_most"]) for one in self.query_noise if "rows_at_most" in one), default=None)
 
     def _groups(self) -> list[str]:
         return [f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5)]

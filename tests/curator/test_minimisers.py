@@ -260,6 +260,30 @@ def test_where_the_number_of_rows_is_private_larger_tables_are_reckoned_with() -
     assert minimizer(replace(about, weighted=True), Neighbours.REPLACE_ONE, 10).family.most == MARGIN * 10
 
 
+@pytest.mark.parametrize("make", [minimizer, perturbed], ids=["minimizer", "perturbed"])
+@pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
+def test_the_distance_is_proved_for_as_many_rows_as_a_description_says(make: Any, feasible: Any, penalty: Any) -> None:
+    """Up to as many, what rounding can hide is half of the stated distance at most; of four thousand times as many it no longer is."""
+    query = make(facts(3, norm_l2=1.0), Neighbours.ADD_OR_REMOVE, 1000, feasible=feasible, penalty=penalty)
+    family, described = query.family, query.to_dict()
+    linear = query.largest_linear if isinstance(query, PerturbedMinimizerQuery) else 0.0
+    assert described.get("rows_at_most") == (None if make is minimizer and family.doubled else 8000)
+    for rows in (1, 1000, 8000, *([] if "rows_at_most" in described else [1 << 36])):
+        assert 2.0 * hidden(family.reach(linear, rows), family, linear, rows) <= query.distance * (1.0 + 1e-12)
+    if "rows_at_most" in described:
+        beyond = 1 << 46
+        assert 2.0 * hidden(family.reach(linear, beyond), family, linear, beyond) > query.distance
+    known = make(facts(3, norm_l2=1.0), Neighbours.REPLACE_ONE, 1000, feasible=feasible, penalty=penalty)
+    assert "rows_at_most" not in known.to_dict()
+
+
+def hidden(reach: Any, family: Any, linear: float, rows: int) -> float:
+    """What rounding may hide of the distance to the minimiser of a table with so many rows."""
+    if family.doubled:
+        return float(2.0**-78 * (rows * family.lipschitz + linear + reach.curvature * reach.radius) / reach.ridge)
+    return float(reach.limit)
+
+
 @pytest.mark.parametrize("feasible", [Simplex(1.0), Box(0.5, 1.0)], ids=["simplex", "box"])
 def test_the_radius_of_a_set_without_zero_is_the_sets_own(feasible: Any) -> None:
     """A strong ridge draws towards 0, which such a set has not: what is reckoned from there is too little."""

@@ -26,7 +26,7 @@ from hullabaloo.privacy import Neighbours
 Array = npt.NDArray[np.float64]
 
 MARGIN = 8
-"""Where the number of rows is private, tables of up to this many times the declared number are reckoned with."""
+"""Where the number of rows is private, tables of up to this many times the declared number are reckoned with; statements say so."""
 
 OWN_SHAPES = (
     "Use solver='gradient' or 'mirror_descent' (or 'dual_frank_wolfe' with a structure as penalty), which show a set or penalty of your own "
@@ -122,6 +122,15 @@ class Family:
     def to_dict(self) -> dict[str, Any]:
         """The public parameters."""
         return {"loss": self.loss.to_dict(), "clip": self.clip, "ridge_of_sum": self.ridge}
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """For descriptions: how many rows a table may have for the distance to the minimiser to be proved, unless their number is known.
+
+        Rounding adds up over rows, and no public distance covers that of any number of them. Leaving out rows beyond a number would not
+        do: one record more or fewer would then replace another.
+        """
+        return {} if self.most == self.records else {"rows_at_most": self.most}
 
 
 def _highest(loss: Loss, offset: float) -> float:

@@ -33,8 +33,8 @@ class MinimizerQuery(Query):
     Let θ, θ' minimise F and F' = F + Δ, Δ being the loss of the new record less that of the old. By strong monotonicity of ∂F
     (normal cone and ∂ψ included) and `−∇Δ(θ') ∈ ∂F(θ')`: `nλ‖θ − θ'‖² ≤ ⟨∇Δ(θ'), θ − θ'⟩`, hence `‖θ − θ'‖ ≤ ‖∇Δ(θ')‖/(nλ)`: at most
     `2G/(nλ)` for a replaced record, `G/(nλ)` for one more or one less, `G = W c B`; a unit of m records, m times as much.
-    The computed point is within a public r of the minimiser for every table (`optimise.py`), and clipping it to a public box
-    lengthens nothing: 2r more. No second derivative of the loss is needed but for r. Source: Chaudhuri, Monteleoni &
+    The computed point is within a public r of the minimiser for every table (`optimise.py`; where `hidden` is not 0 and the number of rows
+    is private, of up to `MARGIN` times the declared number, and statements say so), and clipping it to a public box lengthens nothing: 2r more. No second derivative of the loss is needed but for r. Source: Chaudhuri, Monteleoni &
     Sarwate (2011), Lemma 7; with sparsity-inducing ψ, Kumar & Deisenroth (2019), section 4.1.
 
     With μ = ∞ it is the exact optimum without noise, whatever λ ≥ 0, loss and c (which may be ∞); not private.
@@ -156,6 +156,8 @@ class MinimizerQuery(Query):
         }
         if math.isfinite(self.mu):
             described |= {"sensitivity_l2": self.sensitivity, "noise_std": self.sigma}
+            if not self.family.doubled:
+                described |= self.family.limits
         return described
 
 

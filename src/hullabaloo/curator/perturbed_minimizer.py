@@ -40,8 +40,8 @@ class PerturbedMinimizerQuery(Query):
     What is computed is a θ̃ with `‖θ̃ − θ̂‖₂ ≤ r` for every table (`optimise.py`), r being public and including the lattice
     on which b is drawn, `g√p/(2λ)` (θ̂ is 1/λ-Lipschitz in b), and the last rounding. Given θ̂, the answers `θ̃ + N(0, σ_out²I)`
     of two tables are Gaussians at most 2r apart, whichever b led there: adaptive composition with one Gaussian release of
-    sensitivity 2r. Nothing else leaves: no step count, gap or exception. (Time does; statements list it.) With a set, r
-    reckons with tables of up to `MARGIN` times the declared number of rows, if that number is private.
+    sensitivity 2r. Nothing else leaves: no step count, gap or exception. (Time does; statements list it.) r reckons
+    with tables of up to `MARGIN` times the declared number of rows, if that number is private; statements say so.
 
     Attributes:
         loss: φ.
@@ -176,6 +176,7 @@ class PerturbedMinimizerQuery(Query):
             **self.described(),
             "coordinates": self.facts.width,
             **family.to_dict(),
+            **family.limits,
             "lipschitz_per_record": family.lipschitz,
             "smoothness_per_record": family.smoothness,
             "noise_std_of_linear_term": self.sigma,
