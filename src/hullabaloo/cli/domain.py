@@ -59,7 +59,7 @@ def check(*, domain: File, source: Table, target: Target = None, as_json: Json =
     declared.check_schema(path, target)
     schema = describe_table(path, count=False)
     found = [(name, use) for name, use in _uses(declared, target) if schema.named(name)]
-    rest = schema.width - len(found)  # which names these have is not said: a line of names may be a record
+    rest = len(schema.types) - len(found)  # which names these have is not said: a line of names may be a record
     use = "not used" if declared.feature_names else "features, by position"
     voice = Voice("domain check", as_json)
     voice.result(

@@ -32,6 +32,8 @@ def parse_number(text: str) -> float:
 
 def number_of(cell: object) -> float:
     """The number in any Python object; NaN when there is none."""
+    if type(cell) is float:
+        return cell
     try:
         if isinstance(cell, str):
             return parse_number(cell)
@@ -53,5 +55,4 @@ def _real(cell: Any) -> float:
 
 def numbers_of(cells: list[Any]) -> NDArray[np.float64]:
     """``number_of`` each cell, as a float64 array."""
-    rule = parse_number if set(map(type, cells)) == {str} else number_of
-    return np.fromiter(map(rule, cells), dtype=np.float64, count=len(cells))
+    return np.fromiter(map(number_of, cells), dtype=np.float64, count=len(cells))

@@ -30,7 +30,7 @@ _SIZED = (
     "timedelta",
 )
 TYPES = frozenset((
-    "unknown", "bool", "boolean", "string", "str", "text", "bytes", "binary", "object", "null", "void", "half",
+    "unknown", "no such column", "bool", "boolean", "string", "str", "text", "bytes", "binary", "object", "null", "void", "half",
     "halffloat", "double", "float", "enum", "category", "categorical", "decimal", "interval", "period", "list",
     "array", "struct", "map", "union", "dictionary", "extension", "sparse", "large_string", "large_binary",
     "string_view", "binary_view", "stringdtype", "large_list", "list_view", "large_list_view", "fixed_size_list",
@@ -44,9 +44,18 @@ def type_word(declared: str) -> str:
 
     >>> type_word("struct<Anna Meier: int64>"), type_word("Float64"), type_word("[('Anna', '<i4')]")
     ('struct', 'Float64', 'of another kind')
+    >>> type_word("int64 in 2 files, string in 1 file")
+    'int64 in 2 files, string in 1 file'
     """
+    several = [re.fullmatch(r"(no such column|\w+)( in \d+ files?)", part, re.ASCII) for part in declared.split(", ")]
+    if None not in several:  # of a folder of files
+        return ", ".join(_word(part[1]) + part[2] for part in several if part)
     word = re.match(r"\w*", declared, re.ASCII)
-    return word[0] if word and word[0].lower() in TYPES else OTHER
+    return _word(word[0] if word else "")
+
+
+def _word(word: str) -> str:
+    return word if word.lower() in TYPES else OTHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +64,17 @@ class TableSchema:
 
     ``names`` is None where columns have no names, and no text that could be shown otherwise; ``types`` are words of
     ``TYPES`` for the declared types ("unknown" in a CSV file); ``kinds`` says how each is read; ``n_rows`` is the number of
-    records, or None when it was not asked for. Under add-or-remove neighbours ``n_rows`` is private. ``from_text`` says
-    that the names are a line of a text file, which may be a record, so that no release is given them.
+    records, or None when it was not asked for. Under add-or-remove neighbours ``n_rows`` is private. A list of rows is
+    ``unbounded``: it declares no columns, so ``types`` and ``kinds`` are empty, and any position may be asked for. How long its
+    rows are, records tell. ``from_text`` says that the names are a line of a text file, which may be a record, so that no
+    release is given them.
     """
 
     names: tuple[FileText, ...] | None
     types: tuple[str, ...]
     kinds: tuple[str, ...]
     n_rows: int | None = None
+    unbounded: bool = False
     from_text: bool = False
     _places: dict[object, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -74,9 +86,13 @@ class TableSchema:
         object.__setattr__(self, "types", tuple(map(words.__getitem__, self.types)))
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.types)
+    def width(self) -> int | None:
+        """Number of columns; None where none is declared, and the domain has to say it."""
+        return None if self.unbounded else len(self.types)
+
+    def column(self, position: int) -> tuple[str, str]:
+        """The declared type of a column, and how it is read."""
+        return ("unknown", CELLS) if self.unbounded else (self.types[position], self.kinds[position])
 
     def named(self, name: str) -> list[int]:
         """The positions of the columns that have a name."""

@@ -11,8 +11,6 @@ from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, Table, TableSchema
 
 Names = Sequence[str] | Sequence[FileText] | None
-_PLAIN = {float, int, bool, np.float64, type(None)}
-"""Types of which NumPy makes the same float64 as `float` does, and None, of which it makes NaN."""
 
 
 def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableSchema:
@@ -44,22 +42,12 @@ class RecordTable(Table):
         """See `Table`."""
         out = np.empty((self._rows, len(columns)))
         for place, column in enumerate(columns):
-            out[:, place] = _floats(self._columns[column])
+            out[:, place] = numbers_of(list(self._columns[column]))
         return out
 
     def cells(self, column: int) -> list[Any]:
         """See `Table`."""
         return list(self._columns[column])
-
-
-def _floats(cells: Sequence[Any]) -> NDArray[np.float64]:
-    """`numbers_of`, at the speed of NumPy where every cell is a plain number."""
-    if set(map(type, cells)) <= _PLAIN:
-        try:
-            return np.array(cells, dtype=np.float64)
-        except OverflowError:  # a whole number beyond float64
-            pass
-    return numbers_of(list(cells))
 
 
 def table_of(records: Sequence[tuple[Any, ...]], names: tuple[str, ...] | None, width: int) -> RecordTable:

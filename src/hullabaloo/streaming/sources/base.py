@@ -97,7 +97,7 @@ class StreamSource(ABC):
         from hullabaloo.streaming.records import RecordTable
 
         schema = self.schema
-        return RecordTable([()] * schema.width, schema.names, 0, from_text=schema.from_text)
+        return RecordTable([()] * len(schema.types), schema.names, 0, from_text=schema.from_text)
 
     @final
     def batches(
