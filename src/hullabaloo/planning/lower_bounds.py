@@ -235,7 +235,9 @@ def _half(body: ConvexSet, p: int) -> float:
     return body.max_norm(2.0, p) if cube else 0.0
 
 
-def _told_apart(records: int, epsilon: float, delta: float, neighbours: Neighbours, every: int, first: int = 1) -> float:
+def _told_apart(
+    records: int, epsilon: float, delta: float, neighbours: Neighbours, every: int, first: int = 1
+) -> float:
     """`max_k k (1 − TV_k)` over k = first, first + every, … up to n."""
     _check(records, epsilon, delta)
     changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1

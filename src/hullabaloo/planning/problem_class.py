@@ -34,9 +34,7 @@ def fills_box(problem: Problem, columns: int) -> bool:
     """Whether rows may have ±b in so many columns and 0 elsewhere, b the bound of a cell, an intercept aside."""
     b, slack = problem.norm_linf, 1.0 + 1e-9
     constant = float(problem.intercept)
-    return (
-        columns * b**2 + constant <= problem.norm_l2**2 * slack and columns * b + constant <= problem.norm_l1 * slack
-    )
+    return columns * b**2 + constant <= problem.norm_l2**2 * slack and columns * b + constant <= problem.norm_l1 * slack
 
 
 def gap(problem: Problem) -> float:
