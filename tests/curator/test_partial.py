@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from hullabaloo.geometry import (
 from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared
 from hullabaloo.noise import TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours
+from hullabaloo.solvers.by_hand import descend
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
@@ -235,6 +237,9 @@ def test_without_noise_it_reaches_the_optimum_of_scikit_learn(sparse: bool) -> N
     assert optimum(Logistic(), form, signs, 4.0 * steps, 400) == pytest.approx(logit.coef_[0], abs=1e-6)
 
 
+FORM = ("kinks", "curvatures", "lower", "upper")
+
+
 class L1ByHand(SeparablePenalty):
     """0.02 |θ_j|, known by its prox alone."""
 
@@ -256,12 +261,14 @@ def test_a_penalty_known_by_its_prox_gives_the_same_answers(sparse: bool) -> Non
     about = RowFacts(tuple("abci"), True, 4.0, 2.0, 1.0, ("y",))
     X = np.append(rng.uniform(-1.0, 1.0, (500, 3)), np.ones((500, 1)), axis=1)
     rows = Rows(sp.csr_array(X) if sparse else X, rng.uniform(-1.0, 1.0, (500, 1)))
-    query = PartialQuery(about, Neighbours.REPLACE_ONE, 500, 40, 3.0, Squared())
-    order, clips, steps = np.arange(40) % 4, np.full(4, 0.7), np.full(4, 1.5)
+    query = PartialQuery(about, Neighbours.REPLACE_ONE, 500, 40, math.inf, Squared())
+    asked: dict[str, Any] = {"order": np.arange(40) % 4, "clips": np.full(4, 0.7), "steps": np.full(4, 1.5)}
     found = []
     for penalty in (L1Penalty(0.02), L1ByHand()):
-        form = separable_form(with_free_intercept(penalty), None, 4)
-        found.append(Predictions(rows).descend(query, Updates(np.full(4, 0.1), order, clips, steps, form), KEY))
+        form, room = separable_form(with_free_intercept(penalty), None, 4), Curator(rows, [query])
+        found.append(descend(room, np.full(4, 0.1), form=form, **asked))
+        with pytest.raises(NotPaidFor, match="all have been given"):
+            room.descend(np.zeros(4), form=separable_form(NoPenalty(), None, 4), **asked)
     for field in ("theta", "mean", "partials"):
         assert getattr(found[0], field) == pytest.approx(getattr(found[1], field), rel=1e-9, abs=1e-12)
     assert abs(found[0].theta[3]) > 1e-6
@@ -291,6 +298,8 @@ def test_answers_are_spent_at_once_and_none_beyond_those_paid_for() -> None:
         lambda: ask(steps=np.array([1.0, math.inf, 1.0])),
         lambda: ask(steps=np.ones(4)),
         lambda: ask(form=separable_form(NoPenalty(), None, 4)),
+        lambda: ask(form=separable_form(L1ByHand(), None, 3)),
+        lambda: ask(form=SimpleNamespace(**{one: np.zeros(3) for one in FORM}, own=None, dimension=3)),
     ]
     for asked in wrong:
         with pytest.raises(InvalidParameter):

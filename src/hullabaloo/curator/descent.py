@@ -1,7 +1,6 @@
 """Coordinate descent inside the curator: updates asked from outside, and predictions that are kept between them."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -12,13 +11,11 @@ from hullabaloo.curator.coordinate_kernels import HUGE, RESIDUAL_CODES
 from hullabaloo.curator.descent_kernels import (
     by_columns,
     dense_descent,
-    dense_move,
     dense_moves,
     sparse_descent,
-    sparse_move,
     sparse_moves,
 )
-from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.given import numbers
 from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -65,10 +62,11 @@ class Updates:
         Raises:
             InvalidParameter: a form of somebody's own, a wrong shape, or a number beyond what keeps predictions finite: 2^±200, 2^900 for θ.
         """
-        if type(self.form) is not SeparableForm:
+        if type(self.form) is not SeparableForm or self.form.own is not None:
             raise InvalidParameter(
-                f"Coordinates were to be updated under {type(self.form).__name__}, but what the kernels read are the four vectors of a "
-                "SeparableForm, whose lengths are checked. Pass one; a prox of your own is its `own`."
+                f"Coordinates were to be updated under a {type(self.form).__name__} with a prox or vectors of its own, but kernels read the four "
+                "vectors of a SeparableForm, and no other code runs beside records. Ask for one update after the other, with each coordinate held where it is (lower = upper = θ), "
+                "and move it outside."
             )
         for name in ("theta", "clips", "steps"):
             shape = getattr(self, name).shape
@@ -158,36 +156,12 @@ class Predictions:
         table = (*self._columns.arrays(), z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
         run: Any = dense_descent if self._columns.dense else sparse_descent
 
-        def update(part: slice, form: tuple[Array, ...], *path: Array) -> None:
-            settings = (updates.clips, updates.steps, form, noise[part], grid, float(query.records))
-            run(*table, updates.order[part].astype(np.int64), *settings, path)
-
-        mean, since, partials = np.zeros(theta.size), np.zeros(theta.size), np.zeros(count)
-        form = updates.form
-        if form.own is None:
-            whole = tuple(np.array(part) for part in (form.kinks, form.curvatures, form.lower, form.upper))
-            update(slice(None), whole, theta, mean, since, partials)
-        else:
-            self._by_hand(updates, theta, mean, partials, update)
+        form, mean, since, partials = updates.form, np.zeros(theta.size), np.zeros(theta.size), np.zeros(count)
+        whole = tuple(np.array(part) for part in (form.kinks, form.curvatures, form.lower, form.upper))
+        settings = (updates.clips, updates.steps, whole, noise, grid, float(query.records))
+        run(*table, updates.order.astype(np.int64), *settings, (theta, mean, since, partials))
         self._point = theta.copy()
         return Descent(theta, mean, partials)
-
-    def _by_hand(
-        self, updates: Updates, theta: Array, mean: Array, partials: Array, update: Callable[..., None]
-    ) -> None:
-        """The same with a prox that compiled code does not know: there, θ is held where it is."""
-        move: Any = dense_move if self._columns.dense else sparse_move
-        zeros = np.zeros(theta.size)
-        for k, j in enumerate(updates.order.tolist()):
-            part = slice(k, k + 1)
-            update(
-                part, (zeros, zeros, theta, theta), theta, np.zeros(theta.size), np.zeros(theta.size), partials[part]
-            )
-            step = float(updates.steps[j])
-            new = number(updates.form.prox_at(j, float(theta[j] - step * partials[k]), step))
-            move(*self._columns.arrays(), self._z, j, new - float(theta[j]))
-            theta[j] = new
-            mean += theta / updates.order.size
 
     def _at(self, theta: Array, residual: bool) -> Array:
         """Predictions (or residuals) at θ: moved there from the last point, or made afresh where that is less work."""

@@ -1,7 +1,8 @@
 """Lower bounds: what no private method can beat, to hold a plan's risk against.
 
 Each says of which class of problems it speaks, whether its constant is explicit, and where it is from. A bound of a class is
-reached by *some* data of the class: data at hand can be easier. Where a paper gives a rate in Ω-notation only, the rate is
+reached by *some* data of the class: data at hand can be easier. It is a bound of every larger class, and of no smaller one: a problem is shown
+those alone whose tables, losses, set, ε and δ it has itself (`problem_class.py`). Where a paper gives a rate in Ω-notation only, the rate is
 given with constant 1 and `explicit` is false: its size is no number to compare with, its slope is.
 """
 
@@ -10,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import Box, HasElasticForm, L1Ball, L2Ball, SeparablePenalty
+from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, SquaredL2Penalty
+from hullabaloo.planning.problem_class import fills_box, gap, plain, steepness
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Problem
 
@@ -60,17 +62,29 @@ def two_points(
     `E_D[r − z] + E_D'[r + z] ≥ 2r − 2r TV`. Under (ε, δ)-DP, k records apart, `TV ≤ (e^{kε} − 1 + 2δ_k)/(e^{kε} + 1)`,
     `δ_k = δ(e^{kε} − 1)/(e^ε − 1)` (group privacy; a replacement is two steps of add-or-remove).
     """
-    _check(records, epsilon, delta)
-    changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
-    largest = min(records, 1 + math.ceil(20.0 / (changes * epsilon)))
-    best = max(k * (1.0 - _total_variation(changes * k, epsilon, delta)) for k in range(1, largest + 1))
     return LowerBound(
         "two tables",
-        best * lipschitz * radius / records,
+        _told_apart(records, epsilon, delta, neighbours, 1) * lipschitz * radius / records,
         True,
         f"convex losses, {lipschitz:.3g}-Lipschitz in l2, sets that hold a segment of half-length {radius:.3g}; any p, ε, δ",
         "two-point argument (Le Cam) with group privacy; proof in `planning/lower_bounds.py`",
     )
+
+
+def two_tables(problem: Problem, epsilon: float, delta: float) -> LowerBound:
+    """`max_k (k/n) G (1 − TV_k)` with the problem's own loss; one target, no penalty, an l1 or l2 ball.
+
+    Proof: n − k records are rows of zeros, as many with the one end of the target as with the other; k records are one row x, in table D with the one end,
+    in D' with the other. Both mean losses together are at every θ at least `(k/n) min_t (φ(t, y₁) + φ(t, y₂))` and twice the others' least; the least
+    of one is at most what the others' best intercept b gives them, and `(k/n) min_z φ(b + z, y)`. So the two excesses add up to at least
+    `2(k/n)G` (`problem_class.gap`) at every θ, and one of their means is at least `(k/n) G (1 − TV)`. Beside an intercept n − k is even.
+    """
+    n, every = problem.records, 2 if problem.intercept else 1
+    told = _told_apart(n, epsilon, delta, problem.neighbours, every, n % every or every)
+    value = told * gap(problem) * min(1.0, problem.max_weight) / n
+    holds = f"this loss and set, rows with |x_ij| ≤ {problem.norm_linf:.3g}, targets at both of their ends; any p, ε, δ"
+    source = "two-point argument (Le Cam) with group privacy; proof in `planning/lower_bounds.py`"
+    return LowerBound("two tables", value, True, holds, source)
 
 
 def l2_ball(records: int, dimension: int, epsilon: float, *, lipschitz: float, radius: float) -> LowerBound:
@@ -152,50 +166,86 @@ def code_size(records: int) -> float:
 
 
 def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[LowerBound]:
-    """Those that speak of a problem's class: its set, with losses of its own Lipschitz constant over the unit domain.
+    """Those whose class a problem's own holds: its loss, its set, rows of its norms, at this budget and relation.
 
     Raises:
         InvalidParameter: ε or δ is out of range.
     """
-    body, n = problem.constraint, problem.records
-    slopes = problem.dimension - problem.intercept
-    if slopes < 1:
+    _check(problem.records, epsilon, delta)
+    body, slopes = problem.constraint, problem.dimension - problem.intercept
+    if slopes < 1 or not plain(problem):
         return ()
-    if body is None:
-        return tuple(_coordinate_wise(problem, epsilon, math.inf))
-    reach = body.max_norm(2.0, slopes * problem.targets)
-    lipschitz = problem.loss.constants(problem.offset_bound, math.sqrt(problem.targets)).lipschitz * problem.norm_l2
+    free = isinstance(problem.penalty, NoPenalty)
     found: list[LowerBound] = []
-    if isinstance(body, L1Ball | L2Ball):
-        found.append(two_points(n, epsilon, delta, lipschitz=lipschitz, radius=reach, neighbours=problem.neighbours))
-    if isinstance(body, L2Ball):
-        found.append(l2_ball(n, slopes, epsilon, lipschitz=lipschitz, radius=reach))
-        strength = problem.penalty.strong_convexity
-        if strength > 0.0:
-            curved = strongly_convex(n, slopes, epsilon, lipschitz=lipschitz, strength=strength, radius=reach)
-            found.append(curved)
-    if isinstance(body, L1Ball) and problem.loss.name == "squared" and body.radius == 1.0:
-        found += [lasso_rate(n), lasso_reduction(n)]
-    if isinstance(body, L2Ball | Box):
-        found += _coordinate_wise(problem, epsilon, reach)
+    if isinstance(body, L1Ball | L2Ball) and free:
+        found.append(two_tables(problem, epsilon, delta))
+    if problem.neighbours is Neighbours.ADD_OR_REMOVE:  # a replaced record is two steps
+        epsilon, delta = 2.0 * epsilon, (1.0 + math.exp(min(epsilon, 700.0))) * delta
+    if problem.intercept or problem.max_weight < 1.0:  # the papers' tables have neither
+        return tuple(found)
+    if isinstance(body, L1Ball) and free and body.radius == 1.0 and problem.loss.name == "squared":
+        found += _lasso(problem, epsilon, delta)
+    if epsilon <= 1.0 and delta * problem.records <= 1.0:
+        found += _straight(problem, epsilon, body)
     return tuple(found)
 
 
-def _coordinate_wise(problem: Problem, epsilon: float, reach: float) -> list[LowerBound]:
-    """Where rows fill the box of their columns: a declared norm of rows makes an easier class. L_j at the prediction zero."""
-    slopes, largest = problem.dimension - problem.intercept, problem.norm_linf
-    bounded = problem.norm_l2**2 < (slopes * largest**2 + problem.intercept) * (1.0 - 1e-9)
-    if bounded or problem.targets != 1:
+def _lasso(problem: Problem, epsilon: float, delta: float) -> list[LowerBound]:
+    """Where rows may be ±1 in all 1000 m² columns of the hard table: |x_ij| ≤ 1, and no norm that makes them shorter."""
+    n, columns = problem.records, math.ceil(1000.0 * code_size(problem.records) ** 2)
+    if problem.dimension < columns or problem.norm_linf < 1.0 or not fills_box(problem, columns) or epsilon > 0.1:
         return []
-    lipschitz = problem.loss.constants(problem.offset_bound, 1.0).lipschitz * largest
-    found = []
-    if math.isfinite(reach):
-        found.append(coordinate_wise(problem.records, slopes, epsilon, lipschitz=lipschitz, radius=reach))
-    strength = problem.penalty.strong_convexity
-    if strength > 0.0 and isinstance(problem.penalty, HasElasticForm | SeparablePenalty):
-        made = coordinate_wise_strongly_convex(problem.records, slopes, epsilon, lipschitz=lipschitz, strength=strength)
-        found.append(made)
-    return found
+    rate = [lasso_rate(n)] if delta * n <= 1.0 else []
+    return [*rate, lasso_reduction(n)] if delta * n**2 <= 1.0 else rate
+
+
+def _straight(problem: Problem, epsilon: float, body: ConvexSet | None) -> list[LowerBound]:
+    """The bounds whose hard tables have losses `−⟨d, θ⟩`, |d_j| alike: where rows fill a box and φ is straight for all predictions.
+
+    With a ridge λ the hard minimisers are `d/λ` long: they have to lie in the set, and φ has to be straight as far out as they are.
+    """
+    p, cell = problem.dimension, min(problem.norm_linf, problem.norm_l2 / math.sqrt(problem.dimension))
+    cell = min(cell, problem.norm_l1 / p)
+    boxed, n, length = fills_box(problem, p), problem.records, cell * math.sqrt(p)
+    half = math.inf if body is None else _half(body, p)
+    if isinstance(problem.penalty, NoPenalty) and 0.0 < half < math.inf:
+        steep = steepness(problem, length * half)
+        if steep == 0.0:
+            return []
+        ball = [l2_ball(n, p, epsilon, lipschitz=steep * length, radius=half)] if isinstance(body, L2Ball) else []
+        return [*ball, coordinate_wise(n, p, epsilon, lipschitz=steep * cell, radius=half)] if boxed else ball
+    if isinstance(problem.penalty, SquaredL2Penalty) and problem.penalty.strength > 0.0 and half > 0.0:
+        strength = problem.penalty.strength
+        steep = steepness(problem, length * steepness(problem, 0.0) * length / strength)
+        far = steep * length / strength
+        if steep == 0.0 or far > half:
+            return []
+        curved = strongly_convex(n, p, epsilon, lipschitz=steep * length, strength=strength, radius=0.5 * far)
+        ball = [curved] if isinstance(body, L2Ball) else []
+        alike = coordinate_wise_strongly_convex(n, p, epsilon, lipschitz=steep * cell, strength=strength)
+        return [*ball, alike] if boxed else ball
+    return []
+
+
+def _half(body: ConvexSet, p: int) -> float:
+    """Radius of a ball, half the diagonal of a cube around 0; 0 of every other set."""
+    if isinstance(body, L2Ball):
+        return body.radius
+    cube = isinstance(body, Box) and isinstance(body.upper, float) and body.lower == -body.upper
+    return body.max_norm(2.0, p) if cube else 0.0
+
+
+def _told_apart(
+    records: int, epsilon: float, delta: float, neighbours: Neighbours, every: int, first: int = 1
+) -> float:
+    """`max_k k (1 − TV_k)` over k = first, first + every, … up to n."""
+    _check(records, epsilon, delta)
+    changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
+    largest = min(records, first + every * math.ceil(20.0 / (changes * epsilon)))
+    return max(
+        (k * (1.0 - _total_variation(changes * k, epsilon, delta)) for k in range(first, largest + 1, every)),
+        default=0.0,
+    )
 
 
 def _length(lipschitz: Sequence[float] | float, dimension: int) -> float:

@@ -20,6 +20,7 @@ from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import coordinate_rule as rule
 from hullabaloo.solvers.base import Answers, Menu, NoisyQuote, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.by_hand import descend
 from hullabaloo.solvers.coordinate_measures import measured, warmed
 from hullabaloo.solvers.coordinate_rule import Schedule
 from hullabaloo.solvers.options import positive, whole, yes_or_no
@@ -102,7 +103,7 @@ class CoordinateDescentSolver(Solver):
         clips, steps = schedule.clips(constants, problem.intercept, bend), schedule.steps(constants, problem.intercept)
         for t in range(schedule.rounds):  # for t = 0, …, T − 1
             order = schedule.coordinates(constants, t)
-            made = view.descend(average, order=order, clips=clips, steps=steps, form=form)  # θ⁰ = w̄ᵗ; k = 0, …, K − 1
+            made = descend(view, average, order=order, clips=clips, steps=steps, form=form)  # θ⁰ = w̄ᵗ; k = 0, …, K − 1
             if schedule.exact:
                 moved, average = np.abs(made.theta - average), made.theta
                 if np.all(moved * np.sqrt(constants) <= CLOSE * (1.0 + np.abs(average) * np.sqrt(constants))):

@@ -10,6 +10,7 @@ from hullabaloo.losses import Loss
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import coordinate_rule as rule
 from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.by_hand import descend
 from hullabaloo.solvers.coordinate_rule import Schedule
 from hullabaloo.solvers.ordinary import within_reach
 
@@ -61,7 +62,7 @@ def warmed(
     for number in range(schedule.warm):
         clips, steps = schedule.clips(constants, problem.intercept), within_reach(1.0 / (bend * constants))
         before = float(theta[-1])
-        made = view.descend(theta, order=last, clips=clips, steps=steps, form=form)
+        made = descend(view, theta, order=last, clips=clips, steps=steps, form=form)
         theta, slope = made.theta, float(made.partials[0])
         if known:
             continue

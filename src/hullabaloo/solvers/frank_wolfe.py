@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasVertices, require
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, Calibration, PermuteAndFlipEvent
@@ -158,6 +159,8 @@ class FrankWolfeSolver(Solver):
                 f"The polytope form of Frank–Wolfe scores the gradient of one prediction, and {problem.loss.name!r} has several; "
                 "use form='general'."
             )
+        if self.form == "auto" and foreign(problem.constraint) is not None:  # it would score exact gradients
+            return False
         return self.form != "general" and scalar and isinstance(problem.constraint, HasVertices)
 
     def _selections(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, VertexQuote]:

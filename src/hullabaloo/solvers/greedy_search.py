@@ -14,6 +14,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box
 from hullabaloo.geometry.separable import SeparableForm, separable_form
 from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.by_hand import descend
 from hullabaloo.solvers.greedy_rule import BINS, UNCUT, Search
 from hullabaloo.solvers.histogram import edges, quantile
 from hullabaloo.solvers.ordinary import within_reach
@@ -118,8 +119,8 @@ class GreedySearch:
 
     def _update(self, order: list[int], share: float) -> None:
         clips, steps = within_reach(self._clips), within_reach(share * self._steps)
-        found = self._curator.descend(
-            self.theta, order=np.array(order, dtype=np.int64), clips=clips, steps=steps, form=self._form
+        found = descend(
+            self._curator, self.theta, order=np.array(order, dtype=np.int64), clips=clips, steps=steps, form=self._form
         )
         self.theta = found.theta
 

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.parameters import found, one_of
 from hullabaloo.linear_model.summary import Summary
@@ -188,6 +189,13 @@ class PeriodicERM(PrivateStream):
                 "largest number of records that the stream may take; for one without an end use hb.streaming.IncrementalRegression."
             )
         task = self.estimator._task(encoding)
+        stranger = foreign(task.constraint, task.penalty, task.solver)
+        if self.state is not None and stranger is not None:
+            raise InvalidParameter(
+                f"PeriodicERM was asked for a state file and for {stranger}, which is not the library's own code. A fit comes before its state is "
+                "saved, and after a crash in between the same records are fitted again with other noise: your code would be shown both "
+                "answers, of which one was paid for. Use a set, a penalty and a solver of the library, or leave the state file out."
+            )
         every = self.every
         if isinstance(every, str) and every == "auto":
             every = spacing(self.rule, task, encoding, whole(self.horizon))

@@ -96,7 +96,7 @@ FITS = (
         "plans of one's own are believed",
         "A plan need not be made of the menu's quotes, so its events are what a solver claims that they are.",
         "fit",
-        old="    if type(plan) is Plan and all(menu.sells(quote) for quote in plan.quotes):",
+        old="    if type(plan) is Plan and type(plan.quotes) is tuple and all(menu.sells(quote) for quote in plan.quotes):",
         new="    if type(plan) is Plan:",
         caught_by=("tests/test_attack_solvers.py::test_a_solver_of_ones_own_buys_from_the_menu_alone[records]",),
     ),

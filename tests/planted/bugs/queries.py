@@ -209,8 +209,8 @@ QUERIES = (
         "stale sensitivity of another clip",
         "A selection asked at another clip scores by it, at the sensitivity of the clip that was bought.",
         "curator.curator",
-        old="return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index), within)",
-        new="return choose(self.__rows, replace(query, **changed, epsilon=query.epsilon * (changed.get('clip', query.clip) / query.clip)), theta, mask, self.__derived(query, index), within)",
+        old="return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index), between)",
+        new="return choose(self.__rows, replace(query, **changed, epsilon=query.epsilon * (changed.get('clip', query.clip) / query.clip)), theta, mask, self.__derived(query, index), between)",
         caught_by=(
             "tests/curator/test_columns.py::test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity[add-or-remove]",
         ),
@@ -238,9 +238,9 @@ QUERIES = (
         "early stop on the exact gradient",
         "Where the exact gradient is small the answer is exactly 0, without noise, so that a solver may stop.",
         "curator.curator",
-        old="return self.__noisy(query, exact_gradient(self.__rows, query, theta), index) / query.records",
+        old="return self.__noisy(query, exact_gradient(self.__rows, query, numbers(theta)), index) / query.records",
         new=(
-            "exact = exact_gradient(self.__rows, query, theta)\n"
+            "exact = exact_gradient(self.__rows, query, numbers(theta))\n"
             "        if np.linalg.norm(exact) <= 1e-3 * query.records * query.clip:\n"
             "            return np.zeros_like(exact)\n"
             "        return self.__noisy(query, exact, index) / query.records"
