@@ -1,6 +1,7 @@
 """Arrow tables and Parquet files (a file or a folder of files) as tables, read batch by batch."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable
 from hullabaloo.errors import SchemaError
 
 
@@ -23,6 +24,19 @@ def kind_of(dtype: Any) -> str:
         return NUMBER
     text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
     return CELLS if text or types.is_null(dtype) else REFUSED
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Around all that reads a file: PyArrow's errors quote bytes, values and the names of a folder's files."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except TornTable:
+        raise
+    except (pa.ArrowException, OSError, UnicodeError):
+        raise TornTable from None
 
 
 class ArrowTable(Table):
@@ -46,7 +60,8 @@ class ArrowTable(Table):
     @property
     def n_rows(self) -> int:
         """See ``Table``."""
-        return int(self._source.count_rows() if hasattr(self._source, "count_rows") else self._source.num_rows)
+        with reading():
+            return int(self._source.count_rows() if hasattr(self._source, "count_rows") else self._source.num_rows)
 
     def _batches(self, columns: Sequence[int]) -> Iterator[list[Any]]:
         """The arrays of the columns, batch by batch, in the table's order."""
@@ -55,8 +70,9 @@ class ArrowTable(Table):
 
             names = [self._source.schema.field(c).name for c in columns]
             selected = {str(i): dataset.field(name) for i, name in enumerate(names)}
-            for batch in self._source.to_batches(columns=selected):
-                yield [batch.column(i) for i in range(len(names))]
+            with reading():
+                for batch in self._source.to_batches(columns=selected):
+                    yield [batch.column(i) for i in range(len(names))]
         else:
             yield [self._source.column(c) for c in columns]
 

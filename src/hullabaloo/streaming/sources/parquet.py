@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hullabaloo.data.arrow import ArrowTable, parquet_dataset
+from hullabaloo.data.arrow import ArrowTable, parquet_dataset, reading
 from hullabaloo.data.given import names_of, path_of
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import InvalidParameter
@@ -32,8 +32,9 @@ class ParquetSource(StreamSource):
         kept = None if columns is None else names_of(columns, "columns")
         chosen = [name for name in names if kept is None or name in kept]
         self._columns = None if len(set(names)) < len(names) else chosen
-        self._groups = [group for file in self._dataset.get_fragments() for group in file.split_by_row_group()]
-        self._sizes: list[int] = [group.row_groups[0].num_rows for group in self._groups]
+        with reading():
+            self._groups = [group for file in self._dataset.get_fragments() for group in file.split_by_row_group()]
+            self._sizes: list[int] = [group.row_groups[0].num_rows for group in self._groups]
         self._rewind(0)
 
     @property
