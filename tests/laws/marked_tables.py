@@ -155,7 +155,7 @@ def in_memory(marks: Marks) -> dict[str, Callable[[], Any]]:
         "polars: a query that fails": lambda: fails.with_columns(pl.col("age").cast(pl.Int64, strict=True)),
         "polars: other names": lambda: pl.DataFrame({head: [body]}).lazy(),
         "arrow: a struct": lambda: parquet_tables(marks)["a struct"],
-        "arrow: other names": lambda: parquet_tables(marks)["other names"].to_reader(),
+        "arrow: other names": parquet_tables(marks)["other names"].to_reader,
         "numpy: objects": lambda: np.array([[30, body, 1.0], [head, "surgery", body]], dtype=object),
         "numpy: texts": lambda: np.array([[head, body]] * 3),
         "numpy: fields": lambda: np.array([(1, body)], dtype=[("age", "i8"), (head, "U30")]),

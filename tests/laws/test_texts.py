@@ -301,10 +301,10 @@ def test_a_text_of_a_table_is_matched_and_never_formatted() -> None:
         f"{name}",
         f"{name!r:>9}",
         f"{[name]}",
-        "%s" % name,
-        "{}".format(name),
         ascii(name),
-    ):  # noqa: UP031, UP032
+        format(name, "s"),
+        str({name: 1}),
+    ):
         assert "Anna" not in shown
         assert SHOWN.rstrip(")")[:9] in shown
     refused: tuple[Callable[[], Any], ...] = (

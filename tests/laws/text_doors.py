@@ -132,12 +132,12 @@ def _each(*calls: Callable[[Any], Any]) -> Callable[[Any], list[Callable[[], Any
     return lambda table: [lambda call=call: call(table) for call in calls]
 
 
-def _encoding(table: Any) -> Any:
-    return DOMAIN.encoding()
-
-
 def _one(model: Callable[[], Any], method: str) -> Callable[[Any], list[Callable[[], Any]]]:
-    return _each(lambda table: getattr(model(), method)(table))
+    return lambda table: [lambda: getattr(model(), method)(table)]
+
+
+def _released() -> Any:
+    return FITTED.stream.model_at()
 
 
 def _scored(model: Callable[[], Any]) -> Callable[[Any], list[Callable[[], Any]]]:
@@ -146,7 +146,7 @@ def _scored(model: Callable[[], Any]) -> Callable[[Any], list[Callable[[], Any]]
 
 DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "Domain.check_schema": _each(
-        lambda table: DOMAIN.check_schema(table),
+        DOMAIN.check_schema,
         lambda table: DOMAIN.check_schema(table, "elsewhere"),
         lambda table: TWO.check_schema(sound(), table),
         lambda table: DOMAIN.check_schema(sound(), table),
@@ -160,18 +160,19 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     ),
     "Encoding.features": _each(lambda table: DOMAIN.encoding().features(table)),
     "Encoding.predictions": _each(lambda table: DOMAIN.encoding().predictions(table, np.zeros((4, 1)))),
-    "open_table": _each(lambda table: hb.data.open_table(table)),
-    "describe_table": _each(lambda table: hb.data.describe_table(table)),
-    "domain_template": _each(lambda table: hb.data.domain_template(table)),
+    "open_table": _each(hb.data.open_table),
+    "describe_table": _each(hb.data.describe_table),
+    "domain_template": _each(hb.data.domain_template),
     "PrivateLinearModel.fit": _each(
         lambda table: _regression(DOMAIN).fit(table),
         lambda table: _regression(PREPARED).fit(table, "stay"),
         lambda table: hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="gradient").fit(sound(), table),
         lambda table: hb.MultiTaskRegression(budget=BUDGET, domain=TWO).fit(sound(), table),
     ),
-    "LinearPredictor.predict": _each(
-        lambda table: FITTED.linear.predict(table), lambda table: FITTED.prepared.predict(table)
-    ),
+    "LinearPredictor.predict": lambda table: [
+        lambda: FITTED.linear.predict(table),
+        lambda: FITTED.prepared.predict(table),
+    ],
     "PrivateLinearModel.predict_interval": _one(lambda: FITTED.linear, "predict_interval"),
     "PrivateRegressor.score": _scored(lambda: FITTED.linear),
     "PrivateClassifier.decision_function": _one(lambda: FITTED.logistic, "decision_function"),
@@ -218,9 +219,9 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "PrivateStream.predict_interval": _one(lambda: FITTED.stream, "predict_interval"),
     "PrivateStream.predict_one": _one(lambda: FITTED.stream, "predict_one"),
     "StreamRegressor.score": _scored(lambda: FITTED.stream),
-    "StreamModel.predict": _one(lambda: FITTED.stream.model_at(), "predict"),
-    "StreamModel.predict_interval": _one(lambda: FITTED.stream.model_at(), "predict_interval"),
-    "StreamModel.predict_one": _one(lambda: FITTED.stream.model_at(), "predict_one"),
+    "StreamModel.predict": _one(_released, "predict"),
+    "StreamModel.predict_interval": _one(_released, "predict_interval"),
+    "StreamModel.predict_one": _one(_released, "predict_one"),
     "PeriodicERM.decision_function": _one(lambda: FITTED.periodic, "decision_function"),
     "PeriodicERM.predict_proba": _one(lambda: FITTED.periodic, "predict_proba"),
     "PeriodicERM.predict_proba_one": _one(lambda: FITTED.periodic, "predict_proba_one"),
