@@ -9,30 +9,23 @@ shows no record after the first line and nothing that acts on a terminal.
 
 import ast
 import copy
-import io
 import json
-import logging
 import pickle
 import re
 import shutil
-import traceback
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import hullabaloo as hb
-from hullabaloo.cli.app import app
 from hullabaloo.data.file_text import SHOWN, FileText, hidden
 from hullabaloo.data.table import TYPES, TableSchema, type_word
 from tests.laws import text_doors
+from tests.laws.hearing import everywhere, heard, run
 from tests.laws.marked_tables import OTHERS, Marks, in_memory, write_files
-from tests.laws.text_doors import FITTED
 
 SOURCE = Path(hb.__file__).parent
 REVEALED_BY = {
@@ -43,55 +36,6 @@ REVEALED_BY = {
 TEMPLATES = ("domain_template", "domain template")
 # The line of names of this file is read up to where its quote is closed.
 UNTIL_NAMES_ARE_ONE_LINE = ("a torn quote", "a torn first name")
-
-
-# ---- hearing ----------------------------------------------------------------------------------------------------------
-
-
-class _Log(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(1)
-        self.said: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(f"{record.getMessage()} {record.exc_text}")
-
-
-def heard(call: Callable[[], Any]) -> tuple[str, str]:
-    """What a refusal says, "" where there is none; and all that anybody could have heard."""
-    log, out, refused = _Log(), io.StringIO(), ""
-    root = logging.getLogger()
-    level, quiet = root.level, [logging.getLogger(name) for name in ("numba", "matplotlib")]
-    for one in quiet:
-        one.setLevel(logging.WARNING)
-    root.addHandler(log)
-    root.setLevel(1)
-    try:
-        with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
-            warnings.simplefilter("always")
-            try:
-                out.write(repr(call()))
-            except Exception as error:  # reason: whatever is raised is looked at
-                refused = f"{type(error).__name__}: {error}"
-                out.write("".join(traceback.format_exception(error)))
-                for one in _chain(error):
-                    out.write(f"{one} {one!r} {one.args!r} {getattr(one, '__notes__', '')}")
-    finally:
-        root.removeHandler(log)
-        root.setLevel(level)
-    return refused, "\n".join([out.getvalue(), *log.said, *(str(one.message) for one in warned)])
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and all that a traceback of it would show."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-
-
-def reduced(pairs: list[Any], request: pytest.FixtureRequest, share: int) -> list[Any]:
-    """A part of the product in which every value occurs; all of it in the long tests."""
-    return pairs if request.node.get_closest_marker("slow") else pairs[::share]
 
 
 # ---- everything public that takes a table ---------------------------------------------------------------------------------
@@ -145,40 +89,6 @@ def test_no_text_of_any_table_is_heard_by_anybody(tmp_path: Path) -> None:
 # ---- the command line -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with sound files, to work in."""
-    models = FITTED
-    models.linear.save(tmp_path / "m.json")
-    models.prepared.save(tmp_path / "n.json")
-    (tmp_path / "d.toml").write_text(
-        "target = { stay = [0, 30] }\nindicators = false\n[features]\nage = [0, 95]\nward = ['surgery', 'medicine']\n"
-    )
-    (tmp_path / "n.toml").write_text("row_norm = 2.0\ntarget = [0, 30]\n")
-    (tmp_path / "g.toml").write_text("intercept = [true, false]\n")
-    text_doors.sound().to_csv(tmp_path / "sound.csv", index=False)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "4000")
-    monkeypatch.delenv("HULLABALOO_DEBUG", raising=False)
-    monkeypatch.delenv("HULLABALOO_LEDGER", raising=False)
-    return tmp_path
-
-
-def run(words: list[str]) -> tuple[int, str, str]:
-    """The exit code, what is said on standard error, and all that is heard or left in files."""
-    before = {path: path.stat().st_mtime_ns for path in Path().iterdir() if path.is_file()}
-    ran: list[Any] = []
-    _, everything = heard(lambda: ran.append(CliRunner().invoke(app, words, prog_name="hullabaloo", input="")))
-    done = ran[0]
-    assert done.exception is None or isinstance(done.exception, SystemExit), words
-    left = [path for path in Path().iterdir() if path.is_file() and before.get(path) != path.stat().st_mtime_ns]
-    written = [path.read_text(encoding="utf-8", errors="replace") for path in left]
-    for path in set(left) - set(before):
-        path.unlink()
-    said = done.stderr or (done.stdout if '"ok": false' in done.stdout else "")
-    return done.exit_code, said, "\n".join([everything, done.stdout, done.stderr, *written])
-
-
 def _lines(command: str) -> list[str]:
     return [text_doors.LINES[command], *text_doors.ALSO.get(command, ())]
 
@@ -226,23 +136,6 @@ def test_no_command_says_what_stands_in_any_table(desk: Path) -> None:
     assert _through_commands(desk, _all_lines(desk)) > 900
 
 
-def _positions(command: str, inner: Any) -> Iterator[list[str]]:
-    """The command's line with WORD in the place of each argument and each option's value."""
-    words = text_doors.LINES[command].split()
-    options = [one for one in inner.params if one.param_type_name == "option" and not one.is_flag]
-    for place in range(len(command.split()), len(words)):
-        if not words[place].startswith("--"):
-            yield [*words[:place], "WORD", *words[place + 1 :]]
-    for option in options:
-        if option.opts[0] not in words:
-            yield [*words, option.opts[0], "WORD"]
-            yield [*words, f"{option.opts[0]}=WORD"]
-
-
-def _everywhere() -> list[list[str]]:
-    return [line for command, inner in text_doors.commands() for line in _positions(command, inner)]
-
-
 def _with_files(desk: Path, lines: list[list[str]], odd: tuple[str, ...]) -> int:
     """A file of records in every place of a command's line: as the domain, the model, the grid, an entry of a card."""
     (desk / "files").mkdir()
@@ -269,9 +162,7 @@ FILES = (".csv: no names", ".jsonl: torn lines", ".parquet: no Parquet", ".parqu
 
 def _file_places() -> list[list[str]]:
     """The places in which a command expects a file."""
-    return [
-        line for line in _everywhere() if not any(word.startswith("--") and word.endswith("=WORD") for word in line)
-    ]
+    return [line for line in everywhere() if not any(word.startswith("--") and word.endswith("=WORD") for word in line)]
 
 
 def test_a_file_of_records_in_another_files_place_is_not_quoted(desk: Path) -> None:
