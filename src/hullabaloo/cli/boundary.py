@@ -159,10 +159,11 @@ def _say(code: ExitCode, kind: str, sentence: str, words: list[str]) -> int:
     if "--json" in words:
         print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))
         return int(code)
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True, highlight=False)
+    from hullabaloo.cli.printing import PlainConsole
+
+    console = PlainConsole(stderr=True)
     headings = {ExitCode.USAGE: "Not understood: ", ExitCode.MACHINE: "Failed: ", ExitCode.INTERRUPTED: ""}
     message = Text.assemble((headings.get(code, "Refused: "), "bold red"), sentence)
     console.print(message, soft_wrap=not console.is_terminal)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.options import Calibration, Estimator, Fit, MultiClass, Relation, Solver
 from hullabaloo.cli.structure import structure_from_text
-from hullabaloo.errors import BudgetError, InvalidParameter
+from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
@@ -195,6 +195,7 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
     """Refuse an output that cannot be written, or that would be lost, before anything is spent on it."""
     if path is None:
         return
+    places(path)
     if path.is_dir():
         raise InvalidParameter(f"The output {path} is a folder. Name a file in it.")
     if path.exists() and not overwrite:
@@ -208,6 +209,15 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
         )
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise InvalidParameter(f"The output {path} cannot be written by this user. Choose another place.")
+
+
+def places(*paths: Path | None) -> None:
+    """Refuse an address with a password where a file or folder is to be made: its name would be shown, and stay."""
+    for path in paths:
+        if path is not None and passwords_in(str(path)):
+            raise InvalidParameter(
+                f"{path} was given where a file is to be written, and is an address with a password."
+            )
 
 
 def existing(path: Path, what: str) -> Path:

@@ -91,6 +91,7 @@ def search(
     """
     if not price:
         build.output(out, overwrite, lost="a release that was paid for")
+    build.places(state, key_file)
     build.level(confidence)
     declared = build.read_domain(domain)
     budget, ledger = build.budget(*spend), build.ledger(*book)

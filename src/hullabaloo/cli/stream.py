@@ -187,6 +187,7 @@ def stream(
 
     With --state the same command goes on where the last run stopped, whatever stopped it; exit code 130: interrupted.
     """
+    build.places(state, key_file)
     if key_file is not None and state is None:
         raise InvalidParameter("--key-file encrypts the file of --state, and none was given. Pass both, or neither.")
     declared = build.read_domain(domain)

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from hullabaloo.cli.printing import PlainConsole
 
 PLAIN_WIDTH = 120  # where the output is not a terminal
 
@@ -42,14 +43,14 @@ class Voice:
             console.print(Text(one) if isinstance(one, str) else one, soft_wrap=isinstance(one, Verbatim))
 
     @property
-    def console(self) -> Console:
+    def console(self) -> PlainConsole:
         """Standard output for people; wide where it is no terminal, so that tables are not cut."""
-        return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+        return PlainConsole(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Show that something takes time, and nothing about how much of it is done."""
-        console = Console(stderr=True)
+        console = PlainConsole(stderr=True)
         if self.as_json or not console.is_terminal:
             yield
             return
@@ -61,7 +62,7 @@ class Voice:
         """A bar over a number of steps that is public before any record is read; gives a function to advance it."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-        console = Console(stderr=True)
+        console = PlainConsole(stderr=True)
         if self.as_json or not console.is_terminal:
             yield lambda: None
             return

@@ -11,6 +11,7 @@ a failure of the machine, whose message says nothing of it (``terms.machine_fail
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.arrow import floats, kind_of, objects, type_name
 from hullabaloo.data.file_text import hidden
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable
 from hullabaloo.errors import SchemaError
 
 _MARKS = 4, 8  # bytes before the first page; bytes behind the footer
@@ -41,7 +42,8 @@ class ParquetFile:
         found = Counter(self.schema.names)
         columns = {name: dataset.field(name) for name in names if found[name] == 1}
         size = {} if most is None else {"batch_size": most}
-        yield from part.to_batches(schema=self.schema, columns=columns, **size)
+        with _reading():
+            yield from part.to_batches(schema=self.schema, columns=columns, **size)
 
 
 class ParquetTable(Table):
@@ -70,7 +72,7 @@ class ParquetTable(Table):
                 count += batch.num_rows
                 yield ParquetPart(batch, self._schema)
             if count != sum(file.sizes):
-                raise OSError("a Parquet file changed while it was read")  # reason: the machine's; says nothing of it
+                raise TornTable
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
@@ -116,6 +118,17 @@ class ParquetPart(Table):
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
         return objects(self._column(column))
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Around all that reads a file: PyArrow's errors quote bytes, values and the names of a folder's files."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError):
+        raise TornTable from None
 
 
 def _files(path: Path) -> tuple[ParquetFile, ...]:

@@ -27,21 +27,22 @@ NO_WIDTH = (
 )
 
 
-def column_of(schema: TableSchema, name: str, what: str) -> int:
-    """The position of a named column, which must occur once and have a type that a rule converts."""
+def column_of(schema: TableSchema, name: str, what: str, shown: str | None = None) -> int:
+    """The position of a named column, which must occur once and have a type that a rule converts; errors call it `shown`."""
+    shown = repr(name) if shown is None else shown
     if schema.names is None:
         raise SchemaError(
-            f"The {what} {name!r} is named, and the table has no column names. Pass a dataframe or a file, or pass the "
+            f"The {what} {shown} is named, and the table has no column names. Pass a dataframe or a file, or pass the "
             f"{what} as an array of its own."
         )
     found = schema.named(name)
     if len(found) != 1:
         what_found = "no such column" if not found else f"{len(found)} columns of that name"
         raise SchemaError(
-            f"The {what} {name!r} is declared in the domain, and the table has {what_found}. Rename the table's columns or "
+            f"The {what} {shown} is declared in the domain, and the table has {what_found}. Rename the table's columns or "
             f"correct the domain. {_NOT_SHOWN}{_SEPARATED if schema.from_text else ''}"
         )
-    check_type(schema, found[0], f"The {what} {name!r}")
+    check_type(schema, found[0], f"The {what} {shown}")
     return found[0]
 
 
@@ -118,7 +119,11 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
     if names:
         if len(names) != count:
             raise SchemaError(f"{len(names)} target columns were named, and the domain declares {count} targets.")
-        return table, [column_of(table.schema, name, "target") for name in names]
+        known = names if y is None or isinstance(y, str) else [target.column for target in domain.targets]
+        shown = [
+            repr(name) if name in known else f"number {i + 1} of y" for i, name in enumerate(names)
+        ]  # or of records
+        return table, [column_of(table.schema, name, "target", one) for name, one in zip(names, shown, strict=True)]
     if y is None:
         raise SchemaError(
             "No target was given, and the domain does not name its column. This estimator requires y to be passed, but "

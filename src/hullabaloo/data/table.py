@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.file_text import FileText
+from hullabaloo.errors import HullabalooError
 
 NUMBER = "number"  # a declared number or bool: read as float64, a null is missing
 CELLS = "cells"  # text or Python objects: read cell by cell by the domain's own rules
@@ -100,6 +101,16 @@ class TableSchema:
             for place, one in enumerate(self.names or ()):
                 self._places.setdefault(one, []).append(place)
         return self._places.get(name, [])
+
+
+class TornTable(HullabalooError, OSError):
+    """A table's file cannot be read to its end. What its reader said is left out: it may quote the file, or name others beside it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The table could not be read to its end: its file, or one in its folder, is damaged, or its disk failed. Repair the file, and "
+            "see that it can be read."
+        )
 
 
 class Table(ABC):

@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from hullabaloo._version import __version__
-from hullabaloo.errors import InvalidParameter, LedgerError, RelationRefused, TestKeyRefused, UnknownDataset
+from hullabaloo.errors import (
+    InvalidParameter,
+    LedgerError,
+    RelationRefused,
+    TestKeyRefused,
+    UnknownDataset,
+    passwords_in,
+)
 from hullabaloo.ledger import pricing, rows, schema
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Upgrade, Versions, describe_unit
@@ -232,6 +239,11 @@ def require_line(name: str, text: object) -> None:
         raise InvalidParameter(
             f"{name}={text!r} is to be kept in a ledger for good, where people must be able to read and repeat it: it must be "
             "one line of printable text, 1 to 500 characters."
+        )
+    if passwords_in(text):
+        raise InvalidParameter(
+            f"{name}={text!r} is to be kept in a ledger for good, where people read it, and it holds a password. Nothing was written. An "
+            "address goes before the name: Ledger(address).create(name, ...), or `hullabaloo ledger create ADDRESS NAME`."
         )
 
 

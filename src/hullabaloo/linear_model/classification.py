@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.errors import DomainError
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.not_private import warn_of_score
+from hullabaloo.linear_model.not_private import scoring, warn_of_score
 from hullabaloo.linear_model.parameters import declared
 
 Array = npt.NDArray[np.float64]
@@ -29,7 +29,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel, ABC):  # type: igno
         `hb.evaluate(model, X, y, budget=...)` gives accuracy and other metrics under differential privacy, with intervals.
         """
         warn_of_score()
-        return float(super().score(X, y, sample_weight))
+        with scoring():
+            return float(super().score(X, y, sample_weight))
 
     def decision_function(self, X: Any) -> Array:
         """`⟨x, θ⟩`, rows encoded by the domain: (n,) for two classes, positive for the second; else (n, k)."""

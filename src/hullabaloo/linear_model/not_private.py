@@ -1,8 +1,12 @@
-"""The warning of every plain score: it is computed from records, and no guarantee covers it."""
+"""What goes with every plain score: it is computed from records, no guarantee covers it, and a warning says so."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from hullabaloo.errors import NotPrivateWarning
+from sklearn.exceptions import NotFittedError
+
+from hullabaloo.errors import HullabalooError, InvalidParameter, NotPrivateWarning
 
 
 def warn_of_score() -> None:
@@ -13,3 +17,21 @@ def warn_of_score() -> None:
         NotPrivateWarning,
         stacklevel=3,
     )
+
+
+@contextmanager
+def scoring() -> Iterator[None]:
+    """Around a score: what scikit-learn says of targets that it cannot compare would quote them.
+
+    Raises:
+        InvalidParameter: the targets or the weights cannot be scored.
+    """
+    try:
+        yield
+    except (HullabalooError, NotFittedError, MemoryError):
+        raise
+    except Exception:  # reason: as above
+        raise InvalidParameter(
+            "No score can be computed of this y and sample_weight: scikit-learn refuses them, and what it says is not shown, as it "
+            "may quote a record. Pass one number, or one class as it was declared, for each row, and weights that are numbers."
+        ) from None

@@ -13,7 +13,7 @@ from hullabaloo.data import TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.not_private import warn_of_score
+from hullabaloo.linear_model.not_private import scoring, warn_of_score
 
 Array = npt.NDArray[np.float64]
 
@@ -27,7 +27,8 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel, ABC):  # type: ignore
         `hb.evaluate(model, X, y, budget=...)` gives R² and other metrics under differential privacy, with intervals.
         """
         warn_of_score()
-        return float(super().score(X, y, sample_weight))
+        with scoring():
+            return float(super().score(X, y, sample_weight))
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         single = coef.shape[0] == 1

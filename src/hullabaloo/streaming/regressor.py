@@ -9,7 +9,7 @@ from sklearn.utils import Tags
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
-from hullabaloo.linear_model.not_private import warn_of_score
+from hullabaloo.linear_model.not_private import scoring, warn_of_score
 from hullabaloo.release import Release
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
@@ -25,7 +25,8 @@ class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # 
         `hb.evaluate(stream.model_at(), X, y, budget=...)` gives R² and other metrics under differential privacy, with intervals.
         """
         warn_of_score()
-        return float(super().score(X, y, sample_weight))
+        with scoring():
+            return float(super().score(X, y, sample_weight))
 
     def _target(self) -> tuple[TargetScale, str | None]:
         if self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets):

@@ -11,7 +11,7 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from hullabaloo.cli import options
+from hullabaloo.cli import build, options
 from hullabaloo.cli.demo import survey
 from hullabaloo.cli.demo.files import Files
 from hullabaloo.cli.voice import Verbatim, Voice, facts
@@ -35,6 +35,7 @@ def demo(
 
     The survey is public: 6366 readers of a magazine on marriage and affairs, 1974. A second run shows the ledger refusing.
     """
+    build.places(out)
     files = Files(out)
     files.prepare(fresh)
     voice = Voice("demo", as_json)
