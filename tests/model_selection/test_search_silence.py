@@ -8,10 +8,13 @@ called some hundred times a run.
 import hashlib
 import logging
 import os
+import subprocess
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,7 +27,7 @@ from hullabaloo.curator.lottery import Lottery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.linear_model import ESTIMATORS
-from hullabaloo.model_selection import running
+from hullabaloo.model_selection import loaded, running
 from hullabaloo.model_selection.candidates import own_code
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.streaming import new_key_file
@@ -136,15 +139,25 @@ def durable(folder: Path, ledger: hb.Ledger) -> dict[str, Any]:
     """All that is left on the disk: names, sizes and rights of files, SQLite's own counters, and rows with their times."""
     head = (folder / "privacy.db").read_bytes()[:100]
     (charge,), (row,) = ledger.charges("people"), ledger.streams("people")
-    assert row.opened_at == row.advanced_at == charge.charged_at
     return {
         "files": sorted((one.name, one.stat().st_size, one.stat().st_mode) for one in folder.iterdir()),
         "change counter": int.from_bytes(head[24:28], "big"),
         "pages": int.from_bytes(head[28:32], "big"),
         "schema cookie": head[40:44],
-        "charge": {**charge.to_dict(), "charged_at": "", "who": ""},
-        "row": (row.charge, row.position, len(row.stream), len(row.token)),
+        "charge": charge.to_dict(),
+        "row": {**row.to_dict(), "stream": len(row.stream), "token": len(row.token)},
     }
+
+
+class Clock:
+    """Moves on by a second each time that somebody looks: searches with more runs take longer."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def now(self, zone: Any) -> datetime:
+        self.time += timedelta(seconds=1)
+        return self.time
 
 
 def searched(folder: Path, runs: int, monkeypatch: Any, capfd: Any, **more: Any) -> dict[str, Any]:
@@ -153,13 +166,16 @@ def searched(folder: Path, runs: int, monkeypatch: Any, capfd: Any, **more: Any)
     ledger = hb.Ledger(f"sqlite:///{folder}/privacy.db")
     ledger.create("people", BUDGET)
     monkeypatch.setattr(Lottery, "runs", lambda *_: runs)
+    clock = Clock()
+    for place in ("release", "ledger.schema"):
+        monkeypatch.setattr(f"hullabaloo.{place}.datetime", clock)
     given = {"state": folder / "search.state", "ledger": ledger, "dataset": "people", "metric": "squared_error", **more}
     made = hb.PrivateSearchCV(hb.Ridge(domain=DOMAIN), CANDIDATES, budget=BUDGET, **given)
     Counted.asked.clear()
     with counted(monkeypatch) as calls:
         try:
             made.fit(table())
-            outcome = "released"
+            outcome = "released at " + made.statement_.made
         except ZeroDivisionError as error:
             outcome = "failed: " + error.__notes__[0]
     said = capfd.readouterr()
@@ -177,6 +193,7 @@ def test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs(tmp_pa
     searched(tmp_path / "warm", 20, monkeypatch, capfd, key_file=key)  # imports, and compiled code
     seen = [searched(tmp_path / str(runs), runs, monkeypatch, capfd, key_file=key) for runs in RUNS]
     assert all(one == seen[0] for one in seen)
+    assert seen[0]["row"]["advanced_at"] == seen[0]["charge"]["charged_at"]
     assert seen[0]["calls"]["fsync"] == 4  # the file and its folder, at the beginning and at the end
     assert seen[0]["change counter"] == 3  # the ledger was made, the search was charged, it ended
     assert seen[0]["table"].total() > 0
@@ -216,6 +233,44 @@ def test_nothing_else_is_written_until_the_end(tmp_path, monkeypatch):
     given = {"state": tmp_path / "search.state", "ledger": ledger, "dataset": "people", "metric": "squared_error"}
     hb.PrivateSearchCV(hb.Ridge(domain=DOMAIN), CANDIDATES, budget=BUDGET, **given).fit(table())
     assert len(seen) == 1
+
+
+TRIES = """
+import sys, numpy as np, hullabaloo as hb
+from hullabaloo.curator.lottery import Lottery
+if __name__ == "__main__":
+    Lottery.runs, Lottery.candidate = lambda *_: 1, lambda *_: int(sys.argv[1])
+    x = np.random.default_rng(0).uniform(-1, 1, (200, 3))
+    domain = hb.Domain(features={f"x{i}": (-1, 1) for i in range(3)}, target=(-1, 1), indicators=False)
+    grid = [{"solver": "moments"}, {"solver": "gradient"}, {"solver": "coordinate_descent"}]
+    ball = hb.LinearRegression(domain=domain, constraint=hb.Box(-1.0, 1.0), fit_intercept=False)
+    hb.PrivateSearchCV(ball, grid, budget=hb.Budget(1.0, 1e-6)).fit(x, 0.5 * x[:, 0])
+"""
+
+
+@pytest.mark.slow
+def test_what_is_compiled_and_kept_is_the_same_whichever_candidates_are_drawn(tmp_path):
+    """Before, the folder of compiled code held the kernels of the candidates that were drawn, and of those alone."""
+    (tmp_path / "tries.py").write_text(TRIES)
+    seen = []
+    for number in range(3):
+        folder = tmp_path / str(number)
+        places = {"NUMBA_CACHE_DIR": str(folder), "PYTHONPYCACHEPREFIX": str(folder)}
+        command = [sys.executable, str(tmp_path / "tries.py"), str(number)]
+        subprocess.run(command, env={**os.environ, **places}, check=True, timeout=900)
+        seen.append(sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()))
+    assert len(seen[0]) > 100
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_every_kind_of_candidate_is_carried_out_before_anything_is_drawn(monkeypatch):
+    """The same in short: on a table of nothing, each once."""
+    done: list[str] = []
+    real = loaded.answer
+    monkeypatch.setattr(loaded, "answer", lambda fit, *rest: done.append(fit.plan.solver) or real(fit, *rest))
+    monkeypatch.setattr(Lottery, "runs", lambda *_: done.append("drawn") or 1)
+    hb.PrivateSearchCV(hb.Ridge(domain=DOMAIN), CANDIDATES * 2, budget=BUDGET, metric="squared_error").fit(table())
+    assert done == [*(one["solver"] for one in CANDIDATES), "drawn"]
 
 
 def test_runs_warn_nobody_and_call_no_handler_of_the_users(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from hullabaloo.errors import StateError
 from hullabaloo.fit import answer
 from hullabaloo.model_selection.hinge import Lottery, lottery, score_of
 from hullabaloo.model_selection.kept import Best, Kept
+from hullabaloo.model_selection.loaded import load_all
 from hullabaloo.model_selection.parts import held_out, part
 from hullabaloo.model_selection.searching import SearchPlan
 
@@ -34,8 +35,8 @@ def search(plan: SearchPlan, source: Any, target: Any, weight: Any, kept: Kept) 
 
     **Guarantee.** Claim: what leaves (an error and its words included) is at most the best of K runs, however often the search is killed and carried out again,
     and if the table is changed in between. Proof. Between the charge and the end nothing is written and nobody is asked: code that is not the library's
-    own was refused (`candidates.own_code`), records are read before the first draw, in every way that some candidate reads them, and what a run
-    computes reaches no warning and no handler (`_quiet`). So one that is killed has shown nothing but that it was killed, when; when a machine fails
+    own was refused (`candidates.own_code`), records are read before the first draw, in every way that some candidate reads them, code that is compiled and
+    kept is so for every candidate (`load_all`), and what a run computes reaches no warning and no handler (`_quiet`). So one that is killed has shown nothing but that it was killed, when; when a machine fails
     is no function of what it draws, beyond the time that has passed. Carried out again it is the search of the records that it then reads, its
     draws fresh or those of before (`Lottery`), in either case with the law of one search of these records. Its end is kept before it is shown, and
     an end is never followed by another (`Kept`). A run that raises ends the search as the best of its runs would: that is the best of K runs when
@@ -49,6 +50,8 @@ def search(plan: SearchPlan, source: Any, target: Any, weight: Any, kept: Kept) 
             raise StateError(FAILED)
         return kept.best
     parts, lots = _read(plan, source, target, weight, lottery(kept.key))
+    with _quiet():
+        load_all(plan, {reads: train for reads, (train, _) in parts.items()})
     try:
         with _quiet():
             best = _best(plan, parts, lots)
