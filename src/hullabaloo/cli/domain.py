@@ -49,13 +49,10 @@ def describe(*, domain: File, intercept: Intercept = True, as_json: Json = False
 @app.command("check")
 def check(*, domain: File, source: Table, target: Target = None, as_json: Json = False) -> None:
     """Check a table's column names and declared types against a domain; reads no value and spends nothing."""
-    from hullabaloo.data import describe_table
-
     declared = build.read_domain(domain)
     path = str(build.existing(source, "table"))
     declared.check_schema(path, target)
-    schema = describe_table(path)
-    names = list(schema.names or [])
+    names = list(declared.open(path).schema.names or [])
     roles = [_role(name, declared, target) for name in names]
     voice = Voice("domain check", as_json)
     data = {"table": path, "columns": [{"name": n, "use": r} for n, r in zip(names, roles, strict=True)]}

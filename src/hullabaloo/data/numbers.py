@@ -32,6 +32,8 @@ def parse_number(text: str) -> float:
 
 def number_of(cell: object) -> float:
     """The number in any Python object; NaN when there is none."""
+    if type(cell) is float:
+        return cell
     try:
         if isinstance(cell, str):
             return parse_number(cell)

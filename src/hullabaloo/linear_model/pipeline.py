@@ -12,10 +12,11 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Table, TableSchema, open_table
+from hullabaloo.data import Table, TableSchema
 from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.parameters import declared
 
 Array = npt.NDArray[np.float64]
 
@@ -115,8 +116,9 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
         """Transform row by row and fit; order and guarantee are the estimator's."""
         for step in self.steps:
             _refuse_learning(step)
-        self._model().fit(RowWise(open_table(X), self.steps), y, sample_weight)
-        self.n_features_in_ = open_table(X).schema.width
+        source = declared(self._model()).open(X)
+        self._model().fit(RowWise(source, self.steps), y, sample_weight)
+        self.n_features_in_ = source.schema.width
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -155,7 +157,7 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
         return self._model()
 
     def _prepared(self, X: Any) -> Table:
-        return RowWise(open_table(X), self.steps)
+        return RowWise(declared(self._model()).open(X), self.steps)
 
     def _model(self) -> PrivateLinearModel:
         if not isinstance(self.model, PrivateLinearModel):
@@ -175,6 +177,7 @@ class RowWise(Table):
 
     def __init__(self, source: Table, steps: tuple[Any, ...]) -> None:
         self._source = source
+        self.quoted_line_breaks = source.quoted_line_breaks
         self._steps = steps
         self._values: Array | None = None
         try:

@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, Table, TableSchema
 
-_PLAIN = {float, int, bool, np.float64, type(None)}
-"""Types of which NumPy makes the same float64 as `float` does, and None, of which it makes NaN."""
-
 
 def cells_schema(names: Sequence[str] | None, width: int) -> TableSchema:
     """Columns without declared types: their cells are read one by one, by the domain's rules."""
@@ -22,7 +19,15 @@ def cells_schema(names: Sequence[str] | None, width: int) -> TableSchema:
 class RecordTable(Table):
     """Columns of Python cells, with names where they have some."""
 
-    def __init__(self, columns: Sequence[Sequence[Any]], names: Sequence[str] | None, rows: int) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Sequence[Any]],
+        names: Sequence[str] | None,
+        rows: int,
+        *,
+        quoted_line_breaks: bool | None = None,
+    ) -> None:
+        self.quoted_line_breaks = quoted_line_breaks
         self._columns = columns
         self._names = names
         self._rows = rows
@@ -41,22 +46,12 @@ class RecordTable(Table):
         """See `Table`."""
         out = np.empty((self._rows, len(columns)))
         for place, column in enumerate(columns):
-            out[:, place] = _floats(self._columns[column])
+            out[:, place] = numbers_of(list(self._columns[column]))
         return out
 
     def cells(self, column: int) -> list[Any]:
         """See `Table`."""
         return list(self._columns[column])
-
-
-def _floats(cells: Sequence[Any]) -> NDArray[np.float64]:
-    """`numbers_of`, at the speed of NumPy where every cell is a plain number."""
-    if set(map(type, cells)) <= _PLAIN:
-        try:
-            return np.array(cells, dtype=np.float64)
-        except OverflowError:  # a whole number beyond float64
-            pass
-    return numbers_of(list(cells))
 
 
 def table_of(records: Sequence[tuple[Any, ...]], names: tuple[str, ...] | None, width: int) -> RecordTable:
