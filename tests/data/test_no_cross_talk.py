@@ -88,9 +88,9 @@ def test_cells_of_a_list_are_never_asked_what_they_are() -> None:
 
     domain = Domain(features={"a": (0, 1)}, target=(0, 1))
     X = np.zeros((3, 1))
-    for cell in (Hostile(), [1, 2], np.array([1.0, 2.0]), np.array(1.0)):
+    for cell, found in ((Hostile(), 0.0), ([1, 2], 1.0), (np.array([1.0, 2.0]), 1.0), ([], 0.0), (np.array(1.0), 0.0)):
         y = [0.5, cell, 1.0]
-        assert domain.encoding_for(X, y).encode(X, y).Y[:, 0].tolist() == [0.0, 0.0, 1.0]
+        assert domain.encoding_for(X, y).encode(X, y).Y[:, 0].tolist() == [0.0, found, 1.0]
 
 
 def test_a_template_shows_no_type_that_only_values_could_tell() -> None:
@@ -103,11 +103,10 @@ def test_a_template_shows_no_type_that_only_values_could_tell() -> None:
     assert "SECRET" not in line(pd.DataFrame({"c": pd.Categorical(["SECRET", "x"])}))
 
 
-@pytest.mark.parametrize("count_first", [True, False])
-def test_a_lazy_query_that_fails_quotes_no_value(count_first: bool) -> None:
-    table = open_table(pl.DataFrame({"a": ["1", "SECRET"]}).lazy().with_columns(pl.col("a").cast(pl.Float64)))
+def test_a_lazy_query_that_fails_quotes_no_value() -> None:
+    query = pl.DataFrame({"a": ["1", "SECRET"]}).lazy().with_columns(pl.col("a").cast(pl.Float64))
     with pytest.raises(SchemaError, match="could not be collected") as caught:
-        _ = table.n_rows if count_first else table.numbers([0])
+        open_table(query)
     assert "SECRET" not in str(caught.value)
     assert caught.value.__suppress_context__
 

@@ -15,14 +15,18 @@ FEATURES = {
     "c": ["x", "é", 1, "long text", "0.1"],
     "e": (0.5, 20),
 }
-COUNTS = Domain(features=FEATURES, target={"t": (0, 10)}, weight=("w", 3), interactions=[("a", "c"), ("a", "b")], records=1000)
+COUNTS = Domain(
+    features=FEATURES, target={"t": (0, 10)}, weight=("w", 3), interactions=[("a", "c"), ("a", "b")], records=1000
+)
 """Numbers, a transform, levels, an interaction, an exposure, a bounded target and a weight."""
 CLASSES = Domain(features=FEATURES, classes={"t": ["x", 1, "0.1"]}, weight=("w", 3), row_norm=("l2", 1.2), records=1000)
 """The same with a target of classes and clipped rows."""
 UNITS = Domain(features=FEATURES, target={"t": (0, 10)}, unit="w", records_per_unit=2, records=1000)
 """The last column names persons, of whom two records count."""
 WIDTH = 5
-MATRICES = tuple(Domain(row_norm=(norm, 2.0), target=(0, 10), weight=("w", 3), records=1000) for norm in ("l1", "l2", "linf"))
+MATRICES = tuple(
+    Domain(row_norm=(norm, 2.0), target=(0, 10), weight=("w", 3), records=1000) for norm in ("l1", "l2", "linf")
+)
 """Prepared matrices."""
 
 

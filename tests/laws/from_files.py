@@ -1,5 +1,6 @@
 """Readers of files and streams: CSV, JSON Lines, Parquet, standard input, growing files and Redis."""
 
+import itertools
 import os
 import tempfile
 import threading
@@ -69,7 +70,13 @@ def csv_table(suffix: str) -> Reader:
         yield Given(file_of(records, folder, rng, suffix))
 
     separator = "\t" if suffix == ".tsv" else ","
-    return Reader(f"a file {suffix}", lambda count, seed: hostile.csv_lines(count, seed, separator), give, "CsvTable", suffix=suffix)
+    return Reader(
+        f"a file {suffix}",
+        lambda count, seed: hostile.csv_lines(count, seed, separator),
+        give,
+        "CsvTable",
+        suffix=suffix,
+    )
 
 
 def csv_stream(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
@@ -81,12 +88,14 @@ def json_stream(records: Records, folder: Path, rng: Generator) -> Iterator[Give
 
 
 @contextmanager
-def writing(whole: bytes, write: Callable[[bytes], object], close: Callable[[], object], rng: Generator) -> Iterator[None]:
+def writing(
+    whole: bytes, write: Callable[[bytes], object], close: Callable[[], object], rng: Generator
+) -> Iterator[None]:
     """Write in pieces that end anywhere, from another thread."""
     cuts = [0, *sorted(rng.integers(0, len(whole) + 1, 6).tolist()), len(whole)]
 
     def run() -> None:
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in itertools.pairwise(cuts):
             write(whole[start:end])
         close()
 
@@ -113,7 +122,12 @@ def growing(kind: str) -> Callable[[Records, Path, Generator], Iterator[Given]]:
         path.write_bytes(b"")
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
         source = CsvSource(path, follow=True) if kind == ".csv" else JsonLinesSource(path, COLUMNS, follow=True)
-        with writing(head + b"".join(record + b"\n" for record in records), written(descriptor), lambda: os.close(descriptor), rng):
+        with writing(
+            head + b"".join(record + b"\n" for record in records),
+            written(descriptor),
+            lambda: os.close(descriptor),
+            rng,
+        ):
             yield from in_batches(source, len(records), rng)
 
     return give
@@ -137,13 +151,29 @@ def standard_input(kind: str) -> Callable[[Records, Path, Generator], Iterator[G
     return give
 
 
-PARQUET = {"a": pa.float64(), "b": pa.int64(), "c": pa.string(), "e": pa.float32(), "t": pa.string(), "w": pa.dictionary(pa.int32(), pa.string())}
+PARQUET = {
+    "a": pa.float64(),
+    "b": pa.int64(),
+    "c": pa.string(),
+    "e": pa.float32(),
+    "t": pa.string(),
+    "w": pa.dictionary(pa.int32(), pa.string()),
+}
 
 
 def mixed(count: int, seed: int) -> list[Any]:
-    kinds: list[Sequence[Any]] = [FLOATS, INTEGERS, BROKEN, FLOATS, BROKEN, [cell for cell in BROKEN if isinstance(cell, str)]]
+    kinds: list[Sequence[Any]] = [
+        FLOATS,
+        INTEGERS,
+        BROKEN,
+        FLOATS,
+        BROKEN,
+        [cell for cell in BROKEN if isinstance(cell, str)],
+    ]
     drawn = [hostile.typed(kind, count, seed + place, 1) for place, kind in enumerate(kinds)]
-    return [(1.5, 20, "x", 2.0, "3", "1"), *(tuple(cell for (cell,) in row) for row in zip(*drawn, strict=True))][:count]
+    return [(1.5, 20, "x", 2.0, "3", "1"), *(tuple(cell for (cell,) in row) for row in zip(*drawn, strict=True))][
+        :count
+    ]
 
 
 def parquet(records: Records, place: Path, rng: Generator) -> Path:
@@ -160,14 +190,18 @@ def parquet_file(records: Records, folder: Path, rng: Generator) -> Iterator[Giv
 def parquet_folder(records: Records, folder: Path, rng: Generator) -> Path:
     place = Path(tempfile.mkdtemp(dir=folder))
     cuts = [0, *sorted(rng.integers(0, len(records) + 1, 2).tolist()), len(records)]
-    for number, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for number, (start, stop) in enumerate(itertools.pairwise(cuts)):
         if stop > start:
             parquet(records[start:stop], place / f"{number}.parquet", rng)
     return place
 
 
 def parquet_stream(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
-    place = parquet_folder(records, folder, rng) if rng.random() < 0.5 else parquet(records, folder / "records.parquet", rng)
+    place = (
+        parquet_folder(records, folder, rng)
+        if rng.random() < 0.5
+        else parquet(records, folder / "records.parquet", rng)
+    )
     yield from in_batches(ParquetSource(place), len(records), rng)
 
 
@@ -205,7 +239,7 @@ def from_redis(url: str) -> tuple[Reader, ...]:
 
 _CSV = Reader("CSV, streamed", hostile.csv_lines, csv_stream, "RecordTable", "CsvSource")
 _JSON = Reader("JSON Lines, streamed", hostile.json_lines, json_stream, "RecordTable", "JsonLinesSource")
-_PARQUET = Reader("a Parquet file", mixed, parquet_file, "ArrowTable", suffix=".parquet")
+_PARQUET = Reader("a Parquet file", mixed, parquet_file, "ParquetTable", suffix=".parquet")
 
 FROM_FILES = (
     *map(csv_table, (".csv", ".tsv", ".txt")),
@@ -216,8 +250,17 @@ FROM_FILES = (
     replace(_JSON, name="JSON Lines, a growing file", give=growing(".jsonl")),
     replace(_JSON, name="JSON Lines, standard input", give=standard_input(".jsonl")),
     _PARQUET,
-    replace(_PARQUET, name="a Parquet file .pq", suffix=".pq", give=lambda r, f, g: iter([Given(parquet(r, f / "records.pq", g))])),
-    replace(_PARQUET, name="a folder of Parquet files", suffix="", give=lambda r, f, g: iter([Given(parquet_folder(r, f, g))])),
-    Reader("Parquet, streamed", mixed, parquet_stream, "ArrowTable", "ParquetSource"),
+    replace(
+        _PARQUET,
+        name="a Parquet file .pq",
+        suffix=".pq",
+        give=lambda r, f, g: iter([Given(parquet(r, f / "records.pq", g))]),
+    ),
+    replace(
+        _PARQUET,
+        name="a folder of Parquet files",
+        suffix="",
+        give=lambda r, f, g: iter([Given(parquet_folder(r, f, g))]),
+    ),
+    Reader("Parquet, streamed", mixed, parquet_stream, "ParquetPart", "ParquetSource"),
 )
-

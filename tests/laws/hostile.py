@@ -26,7 +26,28 @@ NUMBERS = [
     "1.", ".5", "1d2", "1f", "１", "٣", "1\u00a0", "9" * 25, "9" * 641, "-" + "9" * 5000, "0" * 400 + "1", "1" + "0" * 308, "1/3", "12:30", "2020-01-01",
 ]  # fmt: skip
 """Numbers as text, and what some grammar takes for one."""
-TEXTS = ["x", " x ", "X", "é", "e\u0301", "long text", "?", "-", "", " ", "\t", "\x00", "\u2028", "\x85", "\x0c", "'", "\\", "\ufeff", "\ufffd", "a" * 70_000]
+TEXTS = [
+    "x",
+    " x ",
+    "X",
+    "é",
+    "e\u0301",
+    "long text",
+    "?",
+    "-",
+    "",
+    " ",
+    "\t",
+    "\x00",
+    "\u2028",
+    "\x85",
+    "\x0c",
+    "'",
+    "\\",
+    "\ufeff",
+    "\ufffd",
+    "a" * 70_000,
+]
 LONGEST = 300_000
 
 FLOATS = [
@@ -114,7 +135,12 @@ def objects(count: int, seed: int, width: int = len(COLUMNS)) -> list[tuple[Any,
 def csv_lines(count: int, seed: int, separator: str = ",") -> list[bytes]:
     """Lines of a CSV file without their ends: too short, too long, with torn quotes and bytes that are no text; none is blank."""
     rng = np.random.default_rng(seed)
-    lines = [b"1.5,20,x,2,3,1".replace(b",", separator.encode()), b'"' + b"x" * LONGEST, b"\xff\xfe,\xc3,\x00", b"\xef\xbb\xbf1,2,x,2,3,1"]
+    lines = [
+        b"1.5,20,x,2,3,1".replace(b",", separator.encode()),
+        b'"' + b"x" * LONGEST,
+        b"\xff\xfe,\xc3,\x00",
+        b"\xef\xbb\xbf1,2,x,2,3,1",
+    ]
     for record in spread(CSV, count, seed):
         cells = list(record) + ["9", '"9'] * (rng.random() < 0.1)
         cells = cells[: rng.integers(1, 7)] if rng.random() < 0.2 else cells

@@ -1,5 +1,6 @@
 """Readers of what is in memory: arrays, lists, sparse matrices, dataframes, Arrow, and tables made of these."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,20 @@ def lists(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
 def ragged(count: int, seed: int) -> list[Any]:
     """Rows of lists too short, too long, or none at all."""
     rng = np.random.default_rng(seed)
-    odd: list[Any] = [[], [1], [1, 2, "x"], [1, 2, "x", 2, 5, 6], (1, 2, "x", 2), np.array([1.0, 2.0, 3.0, 4.0]), None, 5, "text", b"1234", {0: 1}, hostile.Sly()]
+    odd: list[Any] = [
+        [],
+        [1],
+        [1, 2, "x"],
+        [1, 2, "x", 2, 5, 6],
+        (1, 2, "x", 2),
+        np.array([1.0, 2.0, 3.0, 4.0]),
+        None,
+        5,
+        "text",
+        b"1234",
+        {0: 1},
+        hostile.Sly(),
+    ]
     rows: list[Any] = [([1.5, 20.0, "x", 2.0], 3.0, 1.0), *((row, 3.0, 1.0) for row in odd)]
     for record in hostile.objects(count, seed):
         row = list(record[:4])
@@ -101,7 +115,12 @@ def entries(count: int, seed: int) -> list[Any]:
     """Rows of a sparse matrix: indices out of range, twice and in any order."""
     rng = np.random.default_rng(seed)
     far = [*range(WIDTH)] * 3 + [WIDTH, WIDTH + 1, -1, -2, 2**31 - 1, -(2**31), 1000]
-    rows: list[Any] = [([(0, 1.5), (2, -1.0)], 3.0, 1.0), ([], 1.0, 1.0), ([(WIDTH, 4.0)], 1.0, 1.0), ([(-1, 4.0), (0, 1.0)], 1.0, 1.0)]
+    rows: list[Any] = [
+        ([(0, 1.5), (2, -1.0)], 3.0, 1.0),
+        ([], 1.0, 1.0),
+        ([(WIDTH, 4.0)], 1.0, 1.0),
+        ([(-1, 4.0), (0, 1.0)], 1.0, 1.0),
+    ]
     while len(rows) < count:
         places = rng.choice(len(far), rng.integers(0, 9))
         row = [(far[j], FLOATS[rng.integers(len(FLOATS))]) for j in places]
@@ -113,7 +132,10 @@ def matrix(kind: str, index: Any, dtype: Any) -> Reader:
     """Sparse matrices as SciPy's constructors take them: it checks no index of a CSR matrix."""
 
     def give(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
-        rows = [[(i, *entry) for entry in record[0] if kind != "csc" or 0 <= entry[0] < WIDTH] for i, record in enumerate(records)]
+        rows = [
+            [(i, *entry) for entry in record[0] if kind != "csc" or 0 <= entry[0] < WIDTH]
+            for i, record in enumerate(records)
+        ]
         flat = [entry for row in rows for entry in row]
         if kind == "csc":
             flat.sort(key=lambda entry: entry[1])
@@ -133,7 +155,9 @@ def matrix(kind: str, index: Any, dtype: Any) -> Reader:
             made = (sparse.csr_matrix if kind == "csr_matrix" else sparse.csr_array)((data, column, ends), shape=shape)
         yield Given(made, np.array([record[1] for record in records]), np.array([record[2] for record in records]))
 
-    return Reader(f"sparse {kind}, {np.dtype(dtype)} at {np.dtype(index)}", entries, give, "SparseTable", domain=MATRICES[1])
+    return Reader(
+        f"sparse {kind}, {np.dtype(dtype)} at {np.dtype(index)}", entries, give, "SparseTable", domain=MATRICES[1]
+    )
 
 
 def columns(records: Records) -> Iterator[tuple[str, list[Any]]]:
@@ -146,7 +170,11 @@ def pandas(name: str, cells: Sequence[Any], dtype: Any) -> Reader:
         for column, values in columns(records):
             held = objects_array([[value] for value in values])[:, 0]
             kind = pd.CategoricalDtype(cells) if dtype == "category" else dtype
-            made[column] = pd.Series(held, dtype=kind) if dtype in {object, "category"} else pd.Series(pd.array(values, dtype=kind))
+            made[column] = (
+                pd.Series(held, dtype=kind)
+                if dtype in {object, "category"}
+                else pd.Series(pd.array(values, dtype=kind))
+            )
         yield Given(pd.DataFrame(made))
 
     return Reader(f"pandas, {name}", pool(cells, tuple(cells[:1] * 6)), give, "FrameTable")
@@ -159,7 +187,9 @@ def pandas_series(records: Records, folder: Path, rng: Generator) -> Iterator[Gi
 
 def polars(name: str, cells: Sequence[Any], dtype: Any, lazy: bool = False) -> Reader:
     def give(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
-        frame = pl.DataFrame([pl.Series(column, values, dtype, strict=dtype != pl.Object) for column, values in columns(records)])
+        frame = pl.DataFrame(
+            [pl.Series(column, values, dtype, strict=dtype != pl.Object) for column, values in columns(records)]
+        )
         yield Given(frame.lazy() if lazy else frame)
 
     return Reader(f"Polars{', lazy' * lazy}, {name}", pool(cells, tuple(cells[:1] * 6)), give, "FrameTable")
@@ -168,9 +198,16 @@ def polars(name: str, cells: Sequence[Any], dtype: Any, lazy: bool = False) -> R
 def arrow_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """An array of a declared type; texts are not checked to be UTF-8, as in files of others."""
     if kind in {pa.string(), pa.large_string()}:
-        raw = [None if value is None else value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value for value in values]
+        raw = [
+            None if value is None else value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+            for value in values
+        ]
         plain = pa.array(raw, pa.binary() if kind == pa.string() else pa.large_binary())
-        return type(pa.array([], kind)).from_buffers(len(plain), *plain.buffers()[1:], plain.buffers()[0]) if len(plain) else pa.array([], kind)
+        return (
+            type(pa.array([], kind)).from_buffers(len(plain), *plain.buffers()[1:], plain.buffers()[0])
+            if len(plain)
+            else pa.array([], kind)
+        )
     if pa.types.is_dictionary(kind):
         return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
     return pa.array(values, kind)
@@ -183,9 +220,7 @@ def arrow(name: str, cells: Sequence[Any], kind: pa.DataType, how: str = "table"
             made = made.combine_chunks().to_batches()[0]
         elif how == "chunks":
             cuts = [0, *sorted(rng.integers(0, len(records) + 1, 3).tolist()), len(records)]
-            made = pa.concat_tables([made.slice(start, stop - start) for start, stop in zip(cuts, cuts[1:], strict=False)])
-        elif how == "reader":
-            made = made.to_reader()
+            made = pa.concat_tables([made.slice(start, stop - start) for start, stop in itertools.pairwise(cuts)])
         yield Given(made)
 
     return Reader(f"Arrow {how}, {name}", pool([*cells, None], tuple(cells[:1] * 6)), give, "ArrowTable")
@@ -207,11 +242,21 @@ def row_wise(step: Any) -> Reader:
 
     name = getattr(step, "func", type(step)).__name__
     more = f" {step.norm}" if isinstance(step, Normalizer) else ""
-    return Reader(f"pipeline, {name}{more}", pool(FLOATS, (1.5, 0.1, 0.7, 2.0, 3.0, 1.0)), give, "RowWise", domain=MATRICES[1])
+    return Reader(
+        f"pipeline, {name}{more}", pool(FLOATS, (1.5, 0.1, 0.7, 2.0, 3.0, 1.0)), give, "RowWise", domain=MATRICES[1]
+    )
 
 
-STEPS = [PolynomialFeatures(2), Binarizer(), *(Normalizer(norm) for norm in ("l1", "l2", "max")), *map(FunctionTransformer, _ELEMENTWISE)]
-DECIMALS = [None if text is None else pa.scalar(text).cast(pa.decimal128(38, 10)).as_py() for text in ("1.5", "0", "-2.25", "99999999999", "0.1")]
+STEPS = [
+    PolynomialFeatures(2),
+    Binarizer(),
+    *(Normalizer(norm) for norm in ("l1", "l2", "max")),
+    *map(FunctionTransformer, _ELEMENTWISE),
+]
+DECIMALS = [
+    None if text is None else pa.scalar(text).cast(pa.decimal128(38, 10)).as_py()
+    for text in ("1.5", "0", "-2.25", "99999999999", "0.1")
+]
 BROKEN = [*LONG, b"\xff", b"x\xc3", b"\xed\xa0\x80"]
 
 IN_MEMORY = (
@@ -244,7 +289,7 @@ IN_MEMORY = (
     pandas("category", ["1", "x", " 1 ", "é", 1, 2.5, "0.1", "nan", b"x"], "category"),
     pandas("sparse", FLOATS, pd.SparseDtype("float64", np.nan)),
     pandas("objects", OBJECTS, object),
-    Reader("pandas, series apart", lambda count, seed: hostile.objects(count, seed), pandas_series, "ArrayTable"),
+    Reader("pandas, series apart", hostile.objects, pandas_series, "ArrayTable"),
     polars("Float64", [*FLOATS, None], pl.Float64),
     polars("Float32", [1.0, 0.1, -0.0, np.inf, np.nan, None], pl.Float32),
     polars("Int64", [*INTEGERS, None], pl.Int64),
@@ -259,7 +304,6 @@ IN_MEMORY = (
     arrow("float64", FLOATS, pa.float64()),
     arrow("float64", FLOATS, pa.float64(), "batch"),
     arrow("float64", FLOATS, pa.float64(), "chunks"),
-    arrow("float64", FLOATS, pa.float64(), "reader"),
     arrow("float32", FLOATS, pa.float32()),
     arrow("float16", [np.float16(value) for value in (0.0, 1.0, np.nan, np.inf, 6e-8)], pa.float16()),
     arrow("int64", INTEGERS, pa.int64()),
@@ -275,8 +319,8 @@ IN_MEMORY = (
     arrow("dictionary of strings", SHORT, pa.dictionary(pa.int32(), pa.string()), "chunks"),
     arrow("dictionary of float64", FLOATS, pa.dictionary(pa.int32(), pa.float64())),
     arrow("null", [None], pa.null()),
-    Reader("records one by one", lambda count, seed: hostile.objects(count, seed), recorded, "RecordTable"),
-    Reader("records one by one, classes", lambda count, seed: hostile.objects(count, seed), recorded, "RecordTable", domain=CLASSES),
-    Reader("columns of several tables", lambda count, seed: hostile.objects(count, seed), chosen, "ChosenColumns"),
+    Reader("records one by one", hostile.objects, recorded, "RecordTable"),
+    Reader("records one by one, classes", hostile.objects, recorded, "RecordTable", domain=CLASSES),
+    Reader("columns of several tables", hostile.objects, chosen, "ChosenColumns"),
     *map(row_wise, STEPS),
 )

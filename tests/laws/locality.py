@@ -41,7 +41,9 @@ def read(reader: Reader, records: Sequence[Any], folder: Path, rng: np.random.Ge
         return rows_of(reader.domain, reader.give(records, folder, rng), saw)
 
 
-def batches(pool: int, sizes: Sequence[int], paired: Sequence[int], rng: np.random.Generator) -> Iterator[tuple[str, Places]]:
+def batches(
+    pool: int, sizes: Sequence[int], paired: Sequence[int], rng: np.random.Generator
+) -> Iterator[tuple[str, Places]]:
     """Neighbourhoods, as places in the pool, whose first record is harmless."""
     for size in sizes:
         yield "beside all others", rng.integers(pool, size=size)
@@ -54,7 +56,9 @@ def batches(pool: int, sizes: Sequence[int], paired: Sequence[int], rng: np.rand
         yield "beside harmless ones and its like", np.where(rng.random(size) < rng.choice([0.01, 0.5, 1.0]), place, 0)
 
 
-def tried(reader: Reader, folder: Path, *, pool: int, sizes: Sequence[int], paired: Sequence[int], seed: int = 0) -> int:
+def tried(
+    reader: Reader, folder: Path, *, pool: int, sizes: Sequence[int], paired: Sequence[int], seed: int = 0
+) -> int:
     """Try the law on one reader; the pairs (record, neighbourhood) that were.
 
     Raises:
@@ -75,7 +79,9 @@ def tried(reader: Reader, folder: Path, *, pool: int, sizes: Sequence[int], pair
             raise Broken(f"{reader.name}: {len(places)} records {how} are read as {len(found)}.")
         for i, place in enumerate(places):
             if found[i] != alone[place]:
-                raise Broken(f"{reader.name}: {how}, record {i} of {len(places)} is read otherwise than alone: {show(records[place])}")
+                raise Broken(
+                    f"{reader.name}: {how}, record {i} of {len(places)} is read otherwise than alone: {show(records[place])}"
+                )
         pairs += len(places)
     return pairs
 

@@ -1,7 +1,7 @@
-"""Arrow tables and Parquet files (a file or a folder of files) as tables, read batch by batch."""
+"""Arrow tables and record batches as tables. How a column is read follows from its declared type alone."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
-from hullabaloo.errors import SchemaError
 
 
 def kind_of(dtype: Any) -> str:
@@ -20,12 +19,23 @@ def kind_of(dtype: Any) -> str:
         return CELLS if kind_of(dtype.value_type) != REFUSED else REFUSED
     if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype) or types.is_boolean(dtype):
         return NUMBER
-    text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
-    return CELLS if text or types.is_null(dtype) else REFUSED
+    return CELLS if _is_text(dtype) or types.is_null(dtype) else REFUSED
+
+
+def type_name(dtype: Any) -> str:
+    """An Arrow type in a word of Arrow's own: what follows it may hold names of fields, zones or levels."""
+    found = re.match(r"[a-z0-9_]+", str(dtype))
+    return found[0] if found else "unknown"
+
+
+def _is_text(dtype: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
 
 
 class ArrowTable(Table):
-    """An Arrow table, record batch or dataset."""
+    """An Arrow table or record batch."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
@@ -36,99 +46,63 @@ class ArrowTable(Table):
         fields = list(self._source.schema)
         return TableSchema(
             tuple(field.name for field in fields),
-            tuple(str(field.type) for field in fields),
+            tuple(type_name(field.type) for field in fields),
             tuple(kind_of(field.type) for field in fields),
         )
 
     @property
     def n_rows(self) -> int:
         """See ``Table``."""
-        return int(self._source.count_rows() if hasattr(self._source, "count_rows") else self._source.num_rows)
-
-    def _batches(self, columns: Sequence[int]) -> Iterator[list[Any]]:
-        """The arrays of the columns, batch by batch, in the table's order."""
-        if hasattr(self._source, "to_batches") and not hasattr(self._source, "num_columns"):
-            from pyarrow import dataset
-
-            names = [self._source.schema.field(c).name for c in columns]
-            selected = {str(i): dataset.field(name) for i, name in enumerate(names)}
-            for batch in self._source.to_batches(columns=selected):
-                yield [batch.column(i) for i in range(len(names))]
-        else:
-            yield [self._source.column(c) for c in columns]
+        return int(self._source.num_rows)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
         out = np.empty((self.n_rows, len(columns)))
-        start = 0
-        for arrays in self._batches(columns):
-            stop = start + len(arrays[0]) if arrays else start
-            for j, array in enumerate(arrays):
-                out[start:stop, j] = _floats(array)
-            start = stop
+        for j, column in enumerate(columns):
+            out[:, j] = floats(self._source.column(column))
         return out
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        return [cell for (array,) in self._batches([column]) for cell in _objects(array)]
+        return objects(self._source.column(column))
 
 
-def _floats(array: Any) -> NDArray[np.float64]:
+def floats(array: Any) -> NDArray[np.float64]:
+    """The numbers of an array or chunked array; null is NaN.
+
+    Integers, floats and bools are cast by Arrow, which rounds as Python does and never fails. Decimals are not, as its
+    cast may be the next float64 and not the nearest.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if kind_of(array.type) != NUMBER:
-        return numbers_of(_objects(array))
+    if kind_of(array.type) != NUMBER or pa.types.is_decimal(array.type):
+        return numbers_of(objects(array))
     if pa.types.is_boolean(array.type):
         array = pc.cast(array, pa.uint8())
-    try:
-        values = pc.fill_null(pc.cast(array, pa.float64(), safe=False), np.nan)
-        return np.asarray(values.to_numpy(), dtype=np.float64) if _chunked(values) else _plain(values)
-    except pa.ArrowException:
-        return numbers_of(_objects(array))
+    return _numpy(pc.fill_null(pc.cast(array, pa.float64(), safe=False), np.nan))
 
 
-def _chunked(array: Any) -> bool:
-    return hasattr(array, "chunks")
+def objects(array: Any) -> list[Any]:
+    """The cells of an array or chunked array as Python objects; null is None."""
+    chunks = array.chunks if hasattr(array, "chunks") else [array]
+    return [cell for chunk in chunks for cell in _cells(chunk)]
 
 
-def _plain(array: Any) -> NDArray[np.float64]:
-    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _objects(array: Any) -> list[Any]:
-    """Cells as Python objects; text that is not UTF-8 (Parquet does not check) is decoded leniently from its bytes."""
+def _cells(array: Any) -> list[Any]:
+    """Text is decoded from its bytes, since Parquet does not check that it is UTF-8; a place outside a dictionary is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
-        array = pc.cast(array, array.type.value_type)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
-        try:
-            return list(array.to_pylist())
-        except UnicodeDecodeError:
-            binary = pa.large_binary() if pa.types.is_large_string(array.type) else pa.binary()
-            return [None if c is None else c.decode("utf-8", "replace") for c in pc.cast(array, binary).to_pylist()]
+        levels: list[Any] = _cells(array.dictionary)
+        places = _numpy(pc.fill_null(pc.cast(array.indices, pa.int64(), safe=False), -1)).tolist()
+        return [levels[place] if 0 <= place < len(levels) else None for place in places]
+    if _is_text(array.type):
+        found = pc.cast(array, pa.large_binary()).to_pylist()
+        return [None if cell is None else cell.decode("utf-8", "replace") for cell in found]
     return list(array.to_pylist())
 
 
-def parquet_dataset(path: Path) -> Any:
-    """PyArrow's dataset of a Parquet file or folder; the message of a failure says nothing of what the file holds."""
-    try:
-        from pyarrow import dataset
-    except ImportError:
-        raise SchemaError(
-            "Reading a Parquet file needs pyarrow, which is not installed. Install it with: "
-            "pip install 'hullabaloo[parquet]'"
-        ) from None
-    try:
-        return dataset.dataset(path, format="parquet")
-    except Exception:  # reason: the reader's own error may quote bytes of the file
-        raise SchemaError(
-            f"The file {path} cannot be read as Parquet. Check that it is a complete Parquet file."
-        ) from None
-
-
-def open_parquet(path: Path) -> ArrowTable:
-    """Open a Parquet file or folder."""
-    return ArrowTable(parquet_dataset(path))
+def _numpy(array: Any) -> NDArray[Any]:
+    return np.asarray(array.to_numpy() if hasattr(array, "chunks") else array.to_numpy(zero_copy_only=False))

@@ -19,11 +19,11 @@ class ChosenColumns(Table):
     @property
     def schema(self) -> TableSchema:
         """See ``Table``."""
-        found = [(table.schema, place) for _, table, place in self._columns]
+        found = [table.schema.column(place) for _, table, place in self._columns]
         return TableSchema(
             names=tuple(name for name, _, _ in self._columns),
-            types=tuple(schema.types[place] for schema, place in found),
-            kinds=tuple(schema.kinds[place] for schema, place in found),
+            types=tuple(declared for declared, _ in found),
+            kinds=tuple(kind for _, kind in found),
         )
 
     @property

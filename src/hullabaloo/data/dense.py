@@ -24,7 +24,7 @@ class ArrayTable(Table):
                 f"as features. Reshape your data either using array.reshape(-1, 1) if it has a single feature or "
                 f"array.reshape(1, -1) if it is a single record."
             )
-        self._array = array
+        self._array = array if isinstance(array, np.ma.MaskedArray) else np.asarray(array)  # np.matrix has no columns
         self._names = names
 
     @property
@@ -35,8 +35,9 @@ class ArrayTable(Table):
         else:
             dtypes = [self._array.dtype] * self._array.shape[1]
         kinds = tuple(REFUSED if d.subdtype or d.names else _KINDS.get(d.kind, REFUSED) for d in dtypes)
-        texts = {"U": "str", "S": "bytes"}  # NumPy's own names of these hold the length of the longest cell
-        return TableSchema(self._names, tuple(texts.get(d.kind, str(d)) for d in dtypes), kinds)
+        # NumPy's own names of texts hold the length of the longest cell; the full ones of records hold names of fields.
+        texts = {"U": "str", "S": "bytes", "T": "str"}
+        return TableSchema(self._names, tuple(texts.get(d.kind, d.name) for d in dtypes), kinds)
 
     @property
     def n_rows(self) -> int:
@@ -72,22 +73,19 @@ def _floats(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 class ListTable(Table):
-    """A list of rows, each a list. It declares no types, so cells are read one by one; a short row lacks cells."""
+    """A list of records, each a list (or tuple or array) of cells. It declares no columns: the domain says how many there are.
+
+    **Guarantee.** No record is asked what the others are: one that is too short lacks its last cells, surplus cells are
+    ignored, and one that is no list is a cell, its first.
+    """
 
     def __init__(self, rows: Sequence[Any]) -> None:
-        first = rows[0] if len(rows) else ()
-        if not isinstance(first, list | tuple | np.ndarray):
-            raise SchemaError(
-                "Expected 2D array, got 1D array instead. A table is a list of rows. Reshape your data either using "
-                "array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if it is a single record."
-            )
         self._rows = rows
-        self._width = len(first)
 
     @property
     def schema(self) -> TableSchema:
         """See ``Table``."""
-        return TableSchema(None, ("unknown",) * self._width, (CELLS,) * self._width)
+        return TableSchema(None, (), (), unbounded=True)
 
     @property
     def n_rows(self) -> int:
@@ -107,18 +105,20 @@ class ListTable(Table):
 
 
 def _item(row: Any, column: int) -> Any:
+    if not issubclass(type(row), list | tuple | np.ndarray):  # isinstance would ask a hostile row what it is
+        return row if column == 0 else None
     try:
         return row[column]
-    except Exception:  # reason: a hostile row may raise anything; what cannot be read is missing
+    except (
+        Exception
+    ):  # reason: a row may be too short, and a hostile one raises anything; what cannot be read is missing
         return None
 
 
 class ColumnTable(Table):
     """One column of numbers or cells: a target, a weight or a unit given as an array."""
 
-    def __init__(self, values: NDArray[Any] | list[Any]) -> None:
-        if isinstance(values, list):
-            values = np.fromiter(values, dtype=object, count=len(values))  # each cell as it is, never asked what it is
+    def __init__(self, values: NDArray[Any]) -> None:
         self._inner = ArrayTable(values[:, None])
 
     @property

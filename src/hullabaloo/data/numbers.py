@@ -55,5 +55,4 @@ def _real(cell: Any) -> float:
 
 def numbers_of(cells: list[Any]) -> NDArray[np.float64]:
     """``number_of`` each cell, as a float64 array."""
-    rule = parse_number if set(map(type, cells)) == {str} else number_of
-    return np.fromiter(map(rule, cells), dtype=np.float64, count=len(cells))
+    return np.fromiter(map(number_of, cells), dtype=np.float64, count=len(cells))

@@ -1,5 +1,6 @@
 """Open anything a user may pass as a table, and describe its declared schema without reading a value."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,6 @@ def open_column(values: Any, what: str, *, quoted_line_breaks: bool = False) -> 
         raise SchemaError(
             f"The {what} is a sparse matrix, which has no meaning here. Pass a dense array: {what}.toarray()."
         )
-    if isinstance(values, list | tuple):
-        nested = len(values) > 0 and isinstance(values[0], list | tuple | np.ndarray)
-        return open_table(values) if nested else ColumnTable(list(values))
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.names is None:
         return ColumnTable(values)
     if isinstance(values, np.ndarray) and values.ndim not in {1, 2}:
@@ -69,9 +67,14 @@ def open_column(values: Any, what: str, *, quoted_line_breaks: bool = False) -> 
         import pyarrow as pa
 
         return _open_arrow(pa.table({what: values}))
-    if hasattr(values, "__array__") and not hasattr(values, "dtype"):
-        from hullabaloo.data.frames import open_frame
+    from hullabaloo.data.frames import is_lazy, open_frame
 
+    if is_lazy(values):
+        raise SchemaError(
+            f"The {what} is a lazy dataframe: it would be collected apart from the table, and which of its rows belongs to which record "
+            "is not said. Collect it, or name its column in the table."
+        )
+    if hasattr(values, "__array__") and not hasattr(values, "dtype"):
         frame = open_frame(values)  # a dataframe keeps its names
         return frame if frame is not None else open_column(np.asarray(values), what)
     return open_table(values, quoted_line_breaks=quoted_line_breaks)
@@ -102,21 +105,24 @@ def _open_path(path: Path, quoted_line_breaks: bool) -> Table:
 
         return CsvTable(path, quoted_line_breaks=quoted_line_breaks)
     if suffix in {".parquet", ".pq"} or path.is_dir():
-        from hullabaloo.data.arrow import open_parquet
+        from hullabaloo.data.parquet import ParquetTable
 
-        return open_parquet(path)
+        return ParquetTable(path)
     raise SchemaError(
         f"The file {path} is neither .csv, .tsv nor .parquet, so how to read it is not known. Pass {_INPUTS}."
     )
 
 
 def _open_arrow(table: Any) -> Table:
+    import pyarrow as pa
+
     from hullabaloo.data.arrow import ArrowTable
 
-    if hasattr(table, "read_all"):
-        table = table.read_all()
-    if not hasattr(table, "schema"):
-        raise SchemaError(f"A {type(table).__name__} of PyArrow is not a table. Pass a pyarrow.Table.")
+    if not isinstance(table, pa.Table | pa.RecordBatch):
+        raise SchemaError(
+            f"A {type(table).__name__} of PyArrow is not a table whose cells are at hand: reading it may fail because of one. Pass a "
+            "pyarrow.Table (its read_all() or to_table()), or the path of a Parquet file or folder."
+        )
     return ArrowTable(table)
 
 
@@ -127,4 +133,4 @@ def describe_table(table: Any, *, count: bool = True) -> TableSchema:
     """
     opened = open_table(table)
     schema = opened.schema
-    return TableSchema(schema.names, schema.types, schema.kinds, opened.n_rows) if count else schema
+    return replace(schema, n_rows=opened.n_rows) if count else schema

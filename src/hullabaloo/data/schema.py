@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from hullabaloo.data.encoding import Encoding
 
 
+NO_WIDTH = (
+    "A list of rows was passed, and neither it nor the domain declares how many columns there are: counting the cells of a row "
+    "would tell of a record. Pass np.asarray(rows) with a shape that you know, or declare the features."
+)
+
+
 def column_of(schema: TableSchema, name: str, what: str) -> int:
     """The position of a named column, which must occur once and have a type that a rule converts."""
     if schema.names is None:
@@ -47,8 +53,8 @@ def _separator(names: Sequence[str]) -> str:
 
 def check_type(schema: TableSchema, position: int, what: str) -> None:
     """Refuse a declared type that no rule converts."""
-    if schema.kinds[position] == REFUSED:
-        declared = schema.types[position]
+    declared, kind = schema.column(position)
+    if kind == REFUSED:
         hint = (
             "Complex data not supported: pass" if "complex" in declared else "Convert the column first, for example to"
         )
@@ -87,6 +93,8 @@ def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: i
                 check_type(schema, position, f"The feature {name!r}")
             return list(range(len(names)))
         return [column_of(schema, name, "feature") for name in names]
+    if schema.width is None:
+        return list(range(width))
     positions = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
     check_width(len(positions), width)
     for position in positions:
@@ -95,14 +103,19 @@ def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: i
 
 
 def target_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
-    """The names of the target's columns in the table itself; empty when y is given apart, or there is no target."""
+    """The names of the target's columns in the table itself; empty when y is given apart, or there is no target.
+
+    With several targets a list of as many texts as targets is their names, and any other list is of records: how many there are
+    says which, not what they are.
+    """
     if y is None:
         return tuple(str(t.column) for t in domain.targets) if domain.targets_named else ()
     if isinstance(y, str):
         return (y,)
     several = len(domain.targets) > 1  # with one target a list of texts is the target itself
-    if several and isinstance(y, list | tuple) and all(isinstance(name, str) for name in y):
-        return tuple(y)
+    if several and isinstance(y, list | tuple) and len(y) == len(domain.targets):
+        names = tuple(name for name in y if issubclass(type(name), str))
+        return names if len(names) == len(y) else ()
     return ()
 
 
@@ -126,7 +139,7 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
             "the target y is None: pass y as an array or as a column's name, or declare target={'column': (lo, hi)}."
         )
     opened = _given_apart(domain, y, "target")
-    if opened.schema.width != count:
+    if opened.schema.width not in {count, None}:
         raise SchemaError(
             f"y has {opened.schema.width} columns, and the domain declares {count} target(s). Pass one column for each."
         )
@@ -139,7 +152,7 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
 def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
     """Where the declared targets are in a y of several columns: by name where it has names, else in the declared order."""
     if schema.names is None or not domain.targets_named:
-        return list(range(schema.width))
+        return list(range(len(domain.targets)))
     declared = [str(target.column) for target in domain.targets]
     if set(schema.names) != set(declared):
         raise SchemaError(
@@ -161,7 +174,7 @@ def open_role(domain: "Domain", table: Table, values: Any, name: str, what: str)
     if values is None:
         return table, column_of(table.schema, name, what)
     opened = _given_apart(domain, values, what)
-    if opened.schema.width != 1:
+    if opened.schema.width not in {1, None}:
         raise SchemaError(f"The {what} needs one value for each record, and {opened.schema.width} columns were given.")
     check_type(opened.schema, 0, f"The {what}")
     return opened, 0
@@ -192,6 +205,8 @@ def encoding_for(
     else:
         others = role_columns(domain, y)
         names = None if schema.names is None else [name for name in schema.names if name not in others]
+        if schema.width is None:
+            raise SchemaError(NO_WIDTH)
         encoding = domain.encoding(names, None if names is not None else schema.width, **options)
     feature_columns(schema, encoding.feature_names_in, encoding.n_features_in, role_columns(domain, y))
     check_roles(domain, opened, y, weight, unit)

@@ -19,18 +19,24 @@ class TableSchema:
 
     ``names`` is None where columns have no names; ``types`` are the declared types as the source writes them
     ("unknown" in a CSV file); ``kinds`` says how each is read; ``n_rows`` is the number of records, or None when it
-    was not asked for. Under add-or-remove neighbours ``n_rows`` is private.
+    was not asked for. Under add-or-remove neighbours ``n_rows`` is private. A list of rows is ``unbounded``: it declares
+    no columns, so ``types`` and ``kinds`` are empty, and any position may be asked for. How long its rows are, records tell.
     """
 
     names: tuple[str, ...] | None
     types: tuple[str, ...]
     kinds: tuple[str, ...]
     n_rows: int | None = None
+    unbounded: bool = False
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.types)
+    def width(self) -> int | None:
+        """Number of columns; None where none is declared, and the domain has to say it."""
+        return None if self.unbounded else len(self.types)
+
+    def column(self, position: int) -> tuple[str, str]:
+        """The declared type of a column, and how it is read."""
+        return ("unknown", CELLS) if self.unbounded else (self.types[position], self.kinds[position])
 
 
 class Table(ABC):

@@ -6,7 +6,9 @@ from typing import Any
 
 from hullabaloo.data.declarations import PLACEHOLDER
 from hullabaloo.data.readers import describe_table
+from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER, REFUSED
+from hullabaloo.errors import SchemaError
 
 _HEAD = f"""\
 # What is declared here is public and decides the noise: narrower bounds, fewer columns, less noise. Fill in every
@@ -29,6 +31,8 @@ def domain_template(table: Any) -> str:
     Loading it with a placeholder left is a ``DomainError`` that says which.
     """
     schema = describe_table(table, count=False)
+    if schema.width is None:
+        raise SchemaError(NO_WIDTH)
     names = schema.names if schema.names is not None else tuple(f"x{i}" for i in range(schema.width))
     lines = [_line(*column) for column in zip(names, schema.types, schema.kinds, strict=True)]
     return _HEAD + "\n".join(lines) + "\n"

@@ -13,8 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Table, TableSchema
+from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.parameters import declared
 
@@ -116,9 +117,9 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
         """Transform row by row and fit; order and guarantee are the estimator's."""
         for step in self.steps:
             _refuse_learning(step)
-        source = declared(self._model()).open(X)
-        self._model().fit(RowWise(source, self.steps), y, sample_weight)
-        self.n_features_in_ = source.schema.width
+        rows = RowWise(declared(self._model()).open(X), self.steps)
+        self._model().fit(rows, y, sample_weight)
+        self.n_features_in_ = rows.source_width
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -157,7 +158,7 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
         return self._model()
 
     def _prepared(self, X: Any) -> Table:
-        return RowWise(declared(self._model()).open(X), self.steps)
+        return RowWise(declared(self._model()).open(X), self.steps, getattr(self, "n_features_in_", None))
 
     def _model(self) -> PrivateLinearModel:
         if not isinstance(self.model, PrivateLinearModel):
@@ -173,20 +174,28 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
 
 
 class RowWise(Table):
-    """A numeric table seen through row-wise steps; nothing is computed before its numbers are asked for."""
+    """A numeric table seen through row-wise steps; nothing is computed before its numbers are asked for.
 
-    def __init__(self, source: Table, steps: tuple[Any, ...]) -> None:
+    A list of rows has ``known`` columns, those of an earlier fit; without one it is refused.
+    """
+
+    def __init__(self, source: Table, steps: tuple[Any, ...], known: int | None = None) -> None:
         self._source = source
         self.quoted_line_breaks = source.quoted_line_breaks
         self._steps = steps
         self._values: Array | None = None
+        declared = source.schema.width
+        found = known if declared is None else declared
+        if found is None:
+            raise SchemaError(NO_WIDTH)
+        self.source_width: int = found
         try:
-            width = self._apply(np.zeros((1, source.schema.width))).shape[1]
+            width = self._apply(np.zeros((1, found))).shape[1]
         except HullabalooError:
             raise
         except Exception as error:  # reason: whatever a step says of a blank row, it says of no record
             raise InvalidParameter(
-                f"The steps of a private pipeline were tried on a blank row of {source.schema.width} columns and failed ({type(error).__name__}: "
+                f"The steps of a private pipeline were tried on a blank row of {found} columns and failed ({type(error).__name__}: "
                 f"{str(error).rstrip('.')}). Nothing was read or charged. Correct their parameters."
             ) from error
         self._schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
@@ -204,7 +213,7 @@ class RowWise(Table):
     def numbers(self, columns: Sequence[int]) -> Array:
         """The transformed columns; PRIVATE."""
         if self._values is None:
-            self._values = self._apply(self._source.numbers(range(self._source.schema.width)))
+            self._values = self._apply(self._source.numbers(range(self.source_width)))
         return np.ascontiguousarray(self._values[:, list(columns)])
 
     def cells(self, column: int) -> list[Any]:

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hullabaloo.data.arrow import ArrowTable, parquet_dataset
 from hullabaloo.data.given import names_of, path_of
+from hullabaloo.data.parquet import ParquetPart, ParquetTable
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.streaming.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, StreamSource
@@ -27,23 +27,21 @@ class ParquetSource(StreamSource):
             raise InvalidParameter(
                 f"There is no file {path} to read records from. Check the path; nothing was read or spent."
             )
-        self._dataset: Any = parquet_dataset(self._path)
-        names = self._dataset.schema.names
-        kept = None if columns is None else names_of(columns, "columns")
-        chosen = [name for name in names if kept is None or name in kept]
-        self._columns = None if len(set(names)) < len(names) else chosen
-        self._groups = [group for file in self._dataset.get_fragments() for group in file.split_by_row_group()]
-        self._sizes: list[int] = [group.row_groups[0].num_rows for group in self._groups]
+        table = ParquetTable(self._path)
+        self._schema = table.schema
+        self._kept = self._schema if columns is None else _of(self._schema, names_of(columns, "columns"))
+        self._groups = [(file, group) for file in table.files for group in file.fragment.split_by_row_group()]
+        self._sizes: list[int] = [size for file in table.files for size in file.sizes]
         self._rewind(0)
 
     @property
     def schema(self) -> TableSchema:
-        """The declared columns of the file."""
-        return ArrowTable(self._dataset).schema
+        """The declared columns of the files together; see `ParquetTable`."""
+        return self._schema
 
     def empty(self) -> Table:
         """See `StreamSource`; the declared types are the file's."""
-        return ArrowTable(self._dataset.schema.empty_table())
+        return ParquetPart(None, self._schema)
 
     def _identity(self) -> dict[str, int]:
         found = os.stat(self._path)
@@ -69,11 +67,11 @@ class ParquetSource(StreamSource):
 
     def _read(self, start: int) -> Iterator[Any]:
         """The record batches from a row on; whole row groups before it are not read."""
-        for group, size in zip(self._groups, self._sizes, strict=True):
+        for (file, group), size in zip(self._groups, self._sizes, strict=True):
             if size <= start:
                 start -= size
                 continue
-            for batch in group.to_batches(schema=self._dataset.schema, columns=self._columns, batch_size=BATCH):
+            for batch in file.batches(group, self._kept.names or (), BATCH):
                 skipped = min(start, batch.num_rows)
                 start -= skipped
                 if batch.num_rows > skipped:
@@ -93,4 +91,11 @@ class ParquetSource(StreamSource):
         found = self._rest.slice(0, most)
         self._rest = self._rest.slice(most) if self._rest.num_rows > most else None
         self._row += found.num_rows
-        return Portion(found.num_rows, partial(ArrowTable, found))
+        return Portion(found.num_rows, partial(ParquetPart, found, self._kept))
+
+
+def _of(schema: TableSchema, kept: Collection[str]) -> TableSchema:
+    columns = zip(schema.names or (), schema.types, schema.kinds, strict=True)
+    found = [column for column in columns if column[0] in kept]
+    names, types, kinds = ([column[at] for column in found] for at in range(3))
+    return TableSchema(tuple(names), tuple(types), tuple(kinds))

@@ -1,0 +1,83 @@
+"""The only code that meets the indices of a sparse matrix before they are known to lie inside it.
+
+Sequential loops, so that an output row is a function of its record's entries alone.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def by_rows(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    values: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    kept: NDArray[np.float64],
+    places: NDArray[np.int64],
+) -> None:
+    """Write entries row by row, each row's in their order, and where rows start; entries of no row are left out.
+
+    ``starts`` is (n + 1,) zeros for n rows. Memory: an index of ``starts`` is a row number that was compared with n, or
+    n; one of ``kept`` and ``places`` counts entries, of which there are at most as many as they have room for.
+    """
+    n = starts.shape[0] - 1
+    for q in range(rows.shape[0]):
+        if 0 <= rows[q] < n:
+            starts[rows[q] + 1] += 1
+    for i in range(n):
+        starts[i + 1] += starts[i]
+    following = starts[:n].copy()
+    for q in range(rows.shape[0]):
+        i = rows[q]
+        if 0 <= i < n:
+            kept[following[i]] = values[q]
+            places[following[i]] = columns[q]
+            following[i] += 1
+
+
+@njit(cache=True, nogil=True)
+def canonical(
+    values: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    width: int,
+    data: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+) -> None:
+    """Write rows with rising columns in [0, width): entries outside left out, those of one cell summed, zeros left out.
+
+    ``starts`` rises from 0 to at most the number of values. Entries of one cell are added in their order: the sort is
+    stable. Memory: ``data`` and ``indices`` have room for all values, and k never passes the entry that is read.
+    """
+    k = 0
+    for i in range(starts.shape[0] - 1):
+        first, last, rising = k, np.int64(-1), True
+        for q in range(starts[i], starts[i + 1]):
+            j = columns[q]
+            if 0 <= j < width:
+                rising = rising and j > last
+                last = j
+                data[k] = values[q]
+                indices[k] = j
+                k += 1
+        if not rising:
+            order = np.argsort(indices[first:k], kind="mergesort")
+            sorted_indices, sorted_data = indices[first:k][order], data[first:k][order]
+            k = first
+            for at in range(order.shape[0]):
+                if k > first and indices[k - 1] == sorted_indices[at]:
+                    data[k - 1] += sorted_data[at]
+                else:
+                    indices[k] = sorted_indices[at]
+                    data[k] = sorted_data[at]
+                    k += 1
+        stop, k = k, first
+        for q in range(first, stop):
+            if data[q] != 0.0:
+                data[k] = data[q]
+                indices[k] = indices[q]
+                k += 1
+        indptr[i + 1] = k

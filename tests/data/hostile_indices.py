@@ -1,0 +1,133 @@
+"""Every compiled function over sparse rows, on tables whose indices lie anywhere: run by itself, as a fault would end the process.
+
+Prints as JSON which compiled functions take rows by their indices, and which of them were called.
+"""
+
+import faulthandler
+import json
+import pkgutil
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numba.core.registry import CPUDispatcher
+
+import hullabaloo
+from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.data.source import Rows
+from hullabaloo.geometry import NoPenalty, SquaredL2Penalty, separable_form, with_free_intercept
+from hullabaloo.losses import Logistic, MultinomialLogistic, Squared
+from hullabaloo.losses.readings import Reading, Reads
+from hullabaloo.losses.scores import SquaredError
+from hullabaloo.losses.tallies import Moments
+from hullabaloo.privacy import Neighbours
+from hullabaloo.streaming.sketch import Sketch
+
+N, P = 60, 6
+PLACES = [-(2**63), -(2**31), -P - 1, -1, *range(P), P, P + 1, 2**31 - 1, 2**31, 2**40, 2**63 - 1]
+
+
+def hostile(rng: np.random.Generator, form: str) -> Any:
+    """A matrix of a format, its indices put there behind the back of its constructor."""
+    made = getattr(sp, form)(sp.csr_array(rng.normal(size=(N, P))))
+    name = form[:3]
+    places = np.array(PLACES, dtype=np.int64)
+    if name in {"csr", "csc", "bsr"}:
+        made.indices = rng.choice(places, made.indices.size)
+    elif name == "coo":
+        made.coords = (rng.choice(places, made.nnz), rng.choice(places, made.nnz))
+    elif name == "dia":
+        made.offsets = rng.choice(places, made.offsets.size)
+    elif name == "lil":
+        for line in made.rows:
+            line[:] = rng.choice(places, len(line)).tolist()
+    else:
+        made._dict = {(int(rng.choice(places)), int(rng.choice(places))): 1.0 for _ in range(100)}
+    return made
+
+
+def ask(encoding: Encoding, rows: Rows) -> None:
+    """Put every kind of question to rows."""
+    menu = CuratorMenu(encoding.facts, Neighbours.REPLACE_ONE, N)
+    p, k = encoding.facts.width, len(encoding.facts.targets)
+    theta = np.linspace(-1.0, 1.0, p)
+    bowl = with_free_intercept(SquaredL2Penalty(0.1))
+    common: dict[str, Any] = {"feasible": None, "penalty": NoPenalty(), "mu": 0.5, "clip": 1.0, "ridge": 0.1}
+    reading = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (4.0,))
+    if k > 1:
+        both = [
+            menu.gradient(MultinomialLogistic(), clip=1.0, mu=0.5, count=1),
+            menu.minimizer(MultinomialLogistic(), **{**common, "clip": 9.0}),
+        ]
+        curator = Curator(rows, both)
+        curator.gradient(np.zeros((p, k)))
+        curator.minimizer()
+        return
+    curator = Curator(
+        rows,
+        [
+            menu.gradient(Squared(), clip=1.0, mu=0.5, count=1),
+            menu.step(Squared(), mu=0.5, count=2),
+            menu.scales(Squared(), bins=3, mu=0.5, count=1),
+            menu.spread(mu=0.5),
+            menu.means(mu=0.5),
+            menu.moments(mu=0.5, target_scale=1.0),
+            menu.second_moments(mu=0.5),
+            menu.partial(Logistic(), mu=0.5, count=3 * p),
+            menu.score(reading, [Moments(SquaredError(0, 4.0))], mu=0.5),
+            menu.minimizer(Logistic(), **common),
+        ],
+    )
+    centre = np.zeros(p)
+    curator.gradient(theta)
+    curator.step(theta, centre=centre, lift=1.0, reach=1.0)
+    curator.turned(np.eye(p)).step(theta, centre=centre, lift=1.0, reach=1.0)
+    curator.scales(theta, centre=centre, lift=1.0, edges=np.array([0.1, 0.5]))
+    curator.spread(centre=centre[:-1], reach=1.0)
+    curator.means()
+    curator.moments()
+    curator.second_moments()
+    form = separable_form(bowl, None, p)
+    order = np.tile(np.arange(p), 3)
+    curator.descend(theta, order=order, clips=np.ones(p), steps=np.full(p, 0.5), form=form)
+    curator.score(theta[:, None])
+    curator.minimizer()
+    Sketch(p - 1, 2, 7, 3, None).rows(rows, encoding.facts)
+
+
+def main() -> None:
+    """Ask everything of every format; a fault ends the process with a signal."""
+    faulthandler.enable()
+    rng = np.random.default_rng(11)
+    y = rng.uniform(-1.0, 1.0, N)
+    labels = rng.integers(0, 3, N)
+    for name in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok"):
+        for kind in ("array", "matrix"):
+            table = hostile(rng, f"{name}_{kind}")
+            for domain, target in (
+                (Domain(row_norm=1.0, target=(-1, 1)), y),
+                (Domain(row_norm=1.0, classes=[0, 1, 2]), labels),
+            ):
+                encoding = domain.encoding_for(table, target)
+                rows = encoding.encode(table, target)
+                if (name, kind) in {("csr", "matrix"), ("csc", "array")}:  # once read, all are of one kind
+                    ask(encoding, rows)
+                encoding.predictions(table, np.ones((P + 1, 1)))
+            declared = Domain(features={f"x{j}": (-1, 1) for j in range(P)}).encoding()
+            declared.features(table)
+    found, called = [], []
+    for module in pkgutil.walk_packages(hullabaloo.__path__, "hullabaloo."):
+        if module.name.split(".")[1] in {"data", "curator", "streaming"} and "for_river" not in module.name:
+            for made in vars(import_module(module.name)).values():
+                if isinstance(made, CPUDispatcher) and made.py_func.__module__ == module.name:
+                    taken = made.py_func.__code__.co_varnames[: made.py_func.__code__.co_argcount]
+                    if "indptr" in taken:
+                        found.append(made.py_func.__name__)
+                        called += found[-1:] if made.signatures else []
+    print(json.dumps({"found": sorted(found), "called": sorted(called)}))
+
+
+if __name__ == "__main__":
+    main()
