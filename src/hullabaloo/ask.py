@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.curator.query import Query
-from hullabaloo.data import Encoding, open_table
+from hullabaloo.data import Encoding
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.privacy import Allowance, Event, NotPrivateEvent, compose
 from hullabaloo.release import PrivacyStatement
@@ -59,7 +59,7 @@ def ask(
         table, target, weight: as in an estimator's `fit`.
         detail: public facts for the ledger's readers.
     """
-    source = open_table(table)
+    source = encoding.domain.open(table)
     records = price_terms(terms, source.n_rows if terms.count_is_public else None)
     quotes = quoted(terms, encoding, buy, records)
     event = _event(quotes)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from hullabaloo.curator import Curator, CuratorMenu
-from hullabaloo.data import Domain, Encoding, Rows, TargetScale, open_table
+from hullabaloo.data import Domain, Encoding, Rows, TargetScale
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
@@ -247,7 +247,7 @@ def tried_out(prepared: Prepared, draws: int = 4) -> tuple[Rehearsed, ...]:
 
 def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None) -> Fitted:
     """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
-    source = open_table(table)
+    source = task.terms.domain.open(table)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
     prepared = prepare(task, encoding, source.n_rows if task.terms.count_is_public else None)
     charge = _charge(prepared)

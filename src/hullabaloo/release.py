@@ -24,6 +24,10 @@ NO_COPY_IS_NOTICED = (
     "Without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records "
     "a second time, and nothing counts that"
 )
+AS_PARSED = (
+    "Records of a CSV file are records as parsed: by the domain's declaration quoted cells may hold line breaks, so one that closes no "
+    "quote takes those after it with it, and nothing is promised of whether it does"
+)
 NOT_PRIVATE = {
     "epsilon": "NOT PRIVATE: epsilon is infinite and no noise was drawn",
     "test_key": "NOT PRIVATE: the noise came from a test key, which anyone who knows the key can subtract",
@@ -65,6 +69,7 @@ class PrivacyStatement:
         version: the library that made it.
         claimed: for noise calibrated as a paper prints it, the budget that the paper claims for it; else None.
         horizon: for a stream, the most records that all its releases together are accounted for; None for a table.
+        quoted_line_breaks: whether records of a CSV file are as parsed, by the domain's declaration; else each is one line.
     """
 
     event: Event
@@ -82,6 +87,7 @@ class PrivacyStatement:
     version: str = __version__
     claimed: Budget | None = None
     horizon: int | None = None
+    quoted_line_breaks: bool = False
 
     def __post_init__(self) -> None:
         """Fail closed: what drew no noise is marked whatever a file says, and an unknown mark is refused."""
@@ -148,6 +154,8 @@ class PrivacyStatement:
                 "were, and what the others gave, is not released and must not become known. The time that the search took tells how many, and is "
                 "not covered: who sees the release must not learn it, nor see when files were written",
             )
+        if self.quoted_line_breaks:
+            lines.insert(len(opening) + 1, AS_PARSED)
         if late := large_delta(self.budget, self.records):
             lines.insert(
                 len(opening) + 1,
@@ -172,12 +180,13 @@ class PrivacyStatement:
     def _neighbours(self) -> str:
         """What cannot be told apart."""
         replaced = self.neighbours is Neighbours.REPLACE_ONE
+        parsed = " as parsed" if self.quoted_line_breaks else ""
         if self.horizon is not None:
-            return "streams that differ in one record, " + (
+            return f"streams that differ in one record{parsed}, " + (
                 "replaced in its place by any other" if replaced else "present or absent in its place"
             )
         unit = (
-            "one record"
+            f"one record{parsed}"
             if self.unit == "record"
             else f"all records of one {self.unit} (at most {self.records_per_unit})"
         )
@@ -227,6 +236,7 @@ class PrivacyStatement:
             "version": self.version,
             "claimed": None if self.claimed is None else self.claimed.to_dict(),
             **({} if self.horizon is None else {"horizon": self.horizon}),
+            **({"quoted_line_breaks": True} if self.quoted_line_breaks else {}),
         }
 
     @classmethod

@@ -147,6 +147,7 @@ class Terms:
             charge=None if charge is None else charge.number,
             query_noise=noise,
             claimed=claimed,
+            quoted_line_breaks=self.domain.quoted_line_breaks,
         )
 
 

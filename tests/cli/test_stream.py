@@ -379,7 +379,6 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
     "window and half-life": ((*STREAM, *MODELS, "--window", 100, "--half-life", 100), 1, "window"),
     "unknown target": ((*STREAM, *MODELS, "--target", "los"), 1, "los"),
     "following Parquet": (("stream", "events.parquet", *KEPT, "--follow"), 1, "followed"),
-    "one line of JSON": (("stream", "events.jsonl", *KEPT, "--one-line"), 1, "--one-line"),
     "a key of a file": ((*STREAM, *MODELS, "--key", "events"), 1, "--key"),
     "Redis without a key": (("stream", "redis://127.0.0.1:1/0", *KEPT), 1, "--key"),
     "no Redis": (("stream", "redis://me:hush@127.0.0.1:1/0", "--key", "events", *KEPT), 1, "127.0.0.1:1"),

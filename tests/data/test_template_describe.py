@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hullabaloo.data import Domain, describe_table, domain_template
+from hullabaloo.data import Domain, describe_table, domain_template, open_table
 from hullabaloo.errors import DomainError
 
 FRAME = pd.DataFrame({"age": [31, 47], "job title": ["SECRET", "SECRET"], "ok": [True, False], 'é"': [0.125, 0.375]})
@@ -102,6 +102,7 @@ def test_describe_prints_every_scale_and_cost() -> None:
 def test_describe_table_counts_records_by_the_parser_that_reads_them(tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,"x\ny"\n\n2\n', encoding="utf-8")
-    assert describe_table(path).n_rows == 2
+    assert describe_table(path).n_rows == 3
+    assert describe_table(open_table(path, quoted_line_breaks=True)).n_rows == 2
     assert describe_table(path, count=False).n_rows is None
     assert describe_table(FRAME).names == ("age", "job title", "ok", 'é"')

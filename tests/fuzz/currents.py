@@ -26,8 +26,8 @@ def _content(kind: str) -> bytes:
 
 
 SOURCE: dict[str, Door] = {
-    "columns": lambda g: g.one((["age", "hours", "job", "cost"], g.sequence(g.text), "age")), "numeric": lambda g: g.one((["age"], (), g.sequence(g.text))),
-    "separator": lambda g: g.one((None, ",", "\t", g.text())), "one_line": lambda g: g.chance(0.5), "follow": lambda g: False,
+    "columns": lambda g: g.one((["age", "hours", "job", "cost"], g.sequence(g.text), "age")),
+    "separator": lambda g: g.one((None, ",", "\t", g.text())), "quoted_line_breaks": lambda g: g.chance(0.5), "follow": lambda g: False,
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.ask import ask
 from hullabaloo.bounds.record import PrivateBounds
-from hullabaloo.data import BoundedTarget, Domain, Numeric, open_table, schema
+from hullabaloo.data import BoundedTarget, Domain, Numeric, schema
 from hullabaloo.data.chosen import ChosenColumns
 from hullabaloo.data.given import names_of
 from hullabaloo.data.grid import Grid, GridKind
@@ -88,7 +88,7 @@ def private_bounds(
     _check_types(budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     asked = shares(coverage, quantiles)
     kind, names = GridKind.parse(grid), chosen_names(declared, columns)
-    source = chosen_columns(declared, names, open_table(X), y)
+    source = chosen_columns(declared, names, declared.open(X), y)
     inner = _question(declared, names)
     ranges = outer_ranges(declared)
     grids = {name: Grid(*found, kind) for name, found in ranges.items()}
@@ -271,7 +271,7 @@ def chosen_columns(domain: Domain, names: tuple[str, ...], source: "Table", y: A
         schema.check_lengths(source, holder)
         parts += [(name, holder, place) for name, place in zip(targets, places, strict=True) if name in names]
     if domain.unit is not None:
-        parts.append((domain.unit, *schema.open_role(source, None, domain.unit, "unit")))
+        parts.append((domain.unit, *schema.open_role(domain, source, None, domain.unit, "unit")))
     return ChosenColumns(parts)
 
 
@@ -283,6 +283,7 @@ def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
         unit=domain.unit,
         records_per_unit=domain.records_per_unit if domain.unit is not None else None,
         records=domain.records,
+        quoted_line_breaks=domain.quoted_line_breaks,
     )
 
 

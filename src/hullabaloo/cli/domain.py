@@ -52,12 +52,10 @@ def describe(*, domain: File, intercept: Intercept = True, as_json: Json = False
 @app.command("check")
 def check(*, domain: File, source: Table, target: Target = None, as_json: Json = False) -> None:
     """Check a table's column names and declared types against a domain; reads no value and spends nothing."""
-    from hullabaloo.data import describe_table
-
     declared = build.read_domain(domain)
     path = str(build.existing(source, "table"))
     declared.check_schema(path, target)
-    schema = describe_table(path, count=False)
+    schema = declared.open(path).schema
     found = [(name, use) for name, use in _uses(declared, target) if schema.named(name)]
     rest = len(schema.types) - len(found)  # which names these have is not said: a line of names may be a record
     use = "not used" if declared.feature_names else "features, by position"

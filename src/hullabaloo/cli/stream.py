@@ -96,14 +96,6 @@ def stream(
     key: Annotated[
         str | None, typer.Option("--key", metavar="NAME", rich_help_panel=_FILES, help="redis: the stream's key.")
     ] = None,
-    one_line: Annotated[
-        bool,
-        typer.Option(
-            "--one-line",
-            rich_help_panel=_FILES,
-            help="csv: every line is one record, so that a quote left open spoils no other; else quoted cells may hold line breaks.",
-        ),
-    ] = False,
     spend: options.Spend,
     neighbours: Annotated[
         options.Relation,
@@ -229,7 +221,7 @@ def stream(
         voice,
         made,
         target=target,
-        opened={"address": source, "given": format_, "follow": follow, "one_line": one_line, "key": key},
+        opened={"address": source, "given": format_, "follow": follow, "key": key},
         files=(models, out, state),
         continues=continues,
         new_key=new_key,

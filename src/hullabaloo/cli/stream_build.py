@@ -98,14 +98,13 @@ def source(
     domain: "Domain",
     target: str | None,
     follow: bool,
-    one_line: bool,
     key: str | None,
 ) -> "StreamSource":
-    """The source at an address; columns and which of them are numbers are taken from the domain."""
+    """The source at an address; its columns, and what is a record of a CSV file, are taken from the domain."""
     from hullabaloo.streaming import sources
 
     kind = format_of(address, given)
-    columns, numeric = _columns(domain, target)
+    columns = _columns(domain, target)
     if (key is not None) != (kind is Format.REDIS):
         raise InvalidParameter(
             "--key names the Redis stream to read, and goes with an address such as redis://host:6379/0; "
@@ -115,10 +114,8 @@ def source(
                 else "it is missing. Pass --key NAME."
             )
         )
-    if one_line and kind is not Format.CSV:
-        raise InvalidParameter("--one-line is about quotes in CSV files, and the source is none. Leave it out.")
     if kind is Format.CSV:
-        return sources.CsvSource(address, follow=follow, columns=columns, numeric=numeric, one_line=one_line)
+        return sources.CsvSource(address, follow=follow, columns=columns, quoted_line_breaks=domain.quoted_line_breaks)
     if kind is Format.PARQUET:
         if follow or address == "-":
             raise InvalidParameter(
@@ -132,21 +129,15 @@ def source(
             "features, or write CSV or Parquet."
         )
     if kind is Format.JSONL:
-        return sources.JsonLinesSource(address, columns, follow=follow, numeric=numeric)
+        return sources.JsonLinesSource(address, columns, follow=follow)
     return sources.RedisSource(address, str(key), columns, follow=follow)
 
 
-def _columns(domain: "Domain", target: str | None) -> tuple[list[str] | None, list[str]]:
-    """The columns that the domain uses, None for all there are; and those of them that it declares as numbers."""
-    from hullabaloo.data import BoundedTarget, Numeric
-
-    numeric = [name for name, declared in domain.features if isinstance(declared, Numeric)]
+def _columns(domain: "Domain", target: str | None) -> list[str] | None:
+    """The columns that the domain uses; None for all there are."""
     targets = [target] if target is not None else [str(one.column) for one in domain.targets if one.column is not None]
     weight = [] if domain.weight is None else [domain.weight[0]]
-    if all(isinstance(one, BoundedTarget) for one in domain.targets):
-        numeric += targets
-    columns = [*domain.feature_names, *targets, *weight] if domain.features else None
-    return columns, numeric + weight
+    return [*domain.feature_names, *targets, *weight] if domain.features else None
 
 
 def every(text: str) -> int | tuple[int, ...] | str:

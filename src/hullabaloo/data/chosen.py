@@ -15,6 +15,7 @@ class ChosenColumns(Table):
 
     def __init__(self, columns: Sequence[tuple[str, Table, int]]) -> None:
         self._columns = tuple(columns)
+        self.quoted_line_breaks = self._columns[0][1].quoted_line_breaks if self._columns else None
 
     @property
     def schema(self) -> TableSchema:

@@ -158,4 +158,9 @@ def _rest(domain: "Domain", fit_intercept: bool) -> list[str]:
         )
     if domain.records is not None:
         lines.append(f"Nominal number of records: {domain.records} (public; sums are divided by it).")
+    if domain.quoted_line_breaks:
+        lines.append(
+            "Records of a CSV file are as parsed: quoted cells may hold line breaks, so a record that closes no quote takes those "
+            "after it with it."
+        )
     return ["", *lines] if lines else []

@@ -12,6 +12,7 @@ from hullabaloo.errors import DomainError
 
 if TYPE_CHECKING:
     from hullabaloo.data.encoding import Encoding
+    from hullabaloo.data.table import Table
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -33,6 +34,8 @@ class Domain:
     - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count.
     - ``weight``: ``(column, max)``: a weight per record, clipped to [0, max].
     - ``records``: a public nominal number of records, needed under add-or-remove and with several records a unit.
+    - ``quoted_line_breaks``: of CSV files, whether a quoted cell may hold line breaks. By default a record is one line, and a quote
+      that it leaves open ends with it; else records are as parsed, and one that closes no quote takes those after it with it.
 
     Raises ``DomainError`` when a declaration is incomplete or contradicts itself.
     """
@@ -46,6 +49,7 @@ class Domain:
     records_per_unit: int
     weight: tuple[str, float] | None
     records: int | None
+    quoted_line_breaks: bool
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class Domain:
         records_per_unit: int | None = None,
         weight: tuple[str, float] | None = None,
         records: int | None = None,
+        quoted_line_breaks: bool = False,
     ) -> None:
         declared = keywords.features(features, transforms)
         norm = keywords.row_norm(row_norm)
@@ -74,6 +79,8 @@ class Domain:
             )
         if not isinstance(flag(indicators, "indicators"), bool):
             raise DomainError("The option `indicators` is yes or no (true or false).")
+        if not isinstance(flag(quoted_line_breaks, "quoted_line_breaks"), bool):
+            raise DomainError("The option `quoted_line_breaks` is yes or no (true or false).")
         values = {
             "features": tuple(declared.items()),
             "row_norm": norm,
@@ -84,6 +91,7 @@ class Domain:
             "records_per_unit": keywords.count(records_per_unit, "records_per_unit", default=1),
             "weight": keywords.weight(weight),
             "records": keywords.count(records, "records"),
+            "quoted_line_breaks": quoted_line_breaks,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -124,6 +132,18 @@ class Domain:
     def targets_named(self) -> bool:
         """Whether the target columns can be found in a table by their declared names."""
         return bool(self.targets) and all(t.column is not None for t in self.targets)
+
+    def open(self, table: Any) -> "Table":
+        """A table opened for reading, with the records that this domain declares; reads no value.
+
+        Raises:
+            SchemaError: it is no table, or was read from a CSV file with other records.
+        """
+        from hullabaloo.data.readers import check_records, open_table
+
+        opened = open_table(table, quoted_line_breaks=self.quoted_line_breaks)
+        check_records(opened, self.quoted_line_breaks)
+        return opened
 
     def encoding(
         self,
@@ -188,6 +208,8 @@ class Domain:
             out["weight"] = list(self.weight)
         if self.records is not None:
             out["records"] = self.records
+        if self.quoted_line_breaks:
+            out["quoted_line_breaks"] = True
         return out
 
     @classmethod

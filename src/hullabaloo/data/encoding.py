@@ -59,9 +59,8 @@ class Encoding:
         ``numbers.py``, ``labels.py``); tested bitwise under permutation and by fuzzing.
         """
         from hullabaloo.data import encode, schema
-        from hullabaloo.data.readers import open_table
 
-        source = open_table(table)
+        source = self.domain.open(table)
         columns = schema.feature_columns(
             source.schema, self.feature_names_in, self.n_features_in, schema.role_columns(self.domain, y)
         )
@@ -79,9 +78,9 @@ class Encoding:
             if schema.weight_is_left_out(source, weight):
                 weights = np.full(X.shape[0], min(1.0, largest))
             else:
-                weights = encode.encode_weight(*schema.open_role(source, weight, name, "weight"), largest)
+                weights = encode.encode_weight(*schema.open_role(self.domain, source, weight, name, "weight"), largest)
         if self.domain.unit is not None:
-            holder, column = schema.open_role(source, unit, self.domain.unit, "unit")
+            holder, column = schema.open_role(self.domain, source, unit, self.domain.unit, "unit")
             kept = encode.within_share(holder, column, self.domain.records_per_unit)
             weights = kept if weights is None else weights * kept
         return Rows(X, Y, weights, self._offsets(source, columns))
@@ -99,9 +98,8 @@ class Encoding:
 
     def _opened(self, table: Any) -> tuple[Any, list[int]]:
         from hullabaloo.data import schema
-        from hullabaloo.data.readers import open_table
 
-        source = open_table(table)
+        source = self.domain.open(table)
         others = schema.role_columns(self.domain, None)
         return source, schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
 

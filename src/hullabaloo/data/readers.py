@@ -17,12 +17,15 @@ _INPUTS = (
 )
 
 
-def open_table(table: Any) -> Table:  # noqa: PLR0911 - a table of types, one line each
-    """Open a table for reading; raises ``SchemaError`` for what is none."""
+def open_table(table: Any, *, quoted_line_breaks: bool = False) -> Table:  # noqa: PLR0911 - a table of types, one line each
+    """Open a table for reading; raises ``SchemaError`` for what is none.
+
+    ``quoted_line_breaks``: whether a quoted cell of a CSV file may hold line breaks. ``Domain.open`` passes on what it declares.
+    """
     if isinstance(table, Table):
         return table
     if isinstance(table, str | Path):
-        return _open_path(Path(table))
+        return _open_path(Path(table), quoted_line_breaks)
     if isinstance(table, np.ndarray):
         from hullabaloo.data.dense import ArrayTable
 
@@ -48,7 +51,7 @@ def open_table(table: Any) -> Table:  # noqa: PLR0911 - a table of types, one li
     raise SchemaError(f"A table of type {type(table).__name__} was passed, which no reader opens. Pass {_INPUTS}.")
 
 
-def open_column(values: Any, what: str) -> Table:
+def open_column(values: Any, what: str, *, quoted_line_breaks: bool = False) -> Table:
     """Open a target, weight or unit given apart from the table: one value, or one row, for each record."""
     from hullabaloo.data.dense import ColumnTable
 
@@ -74,10 +77,22 @@ def open_column(values: Any, what: str) -> Table:
     if hasattr(values, "__array__") and not hasattr(values, "dtype"):
         frame = open_frame(values)  # a dataframe keeps its names
         return frame if frame is not None else open_column(np.asarray(values), what)
-    return open_table(values)
+    return open_table(values, quoted_line_breaks=quoted_line_breaks)
 
 
-def _open_path(path: Path) -> Table:
+def check_records(table: Table, quoted_line_breaks: bool) -> None:
+    """Refuse a table whose records are others than those declared: of a CSV file, lines, or what quotes make of lines."""
+    if table.quoted_line_breaks in {None, quoted_line_breaks}:
+        return
+    took, declared = ("may", "may not") if table.quoted_line_breaks else ("may not", "may")
+    raise SchemaError(
+        f"The table was read from a CSV file whose quoted cells {took} hold line breaks, and the domain declares that they {declared}: its "
+        f"records are others. Declare Domain(..., quoted_line_breaks={bool(table.quoted_line_breaks)}), or open the file with "
+        f"quoted_line_breaks={quoted_line_breaks}."
+    )
+
+
+def _open_path(path: Path, quoted_line_breaks: bool) -> Table:
     try:
         there = path.exists()
     except OSError:  # a text that no file may be named by
@@ -88,7 +103,7 @@ def _open_path(path: Path) -> Table:
     if suffix in {".csv", ".tsv", ".txt"}:
         from hullabaloo.data.csvfile import CsvTable
 
-        return CsvTable(path)
+        return CsvTable(path, quoted_line_breaks=quoted_line_breaks)
     if suffix in {".parquet", ".pq"} or path.is_dir():
         from hullabaloo.data.parquet import ParquetTable
 

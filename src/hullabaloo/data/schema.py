@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.data.readers import open_column, open_table
+from hullabaloo.data.readers import check_records, open_column
 from hullabaloo.data.table import REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
 
@@ -129,7 +129,7 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
             "No target was given, and the domain does not name its column. This estimator requires y to be passed, but "
             "the target y is None: pass y as an array or as a column's name, or declare target={'column': (lo, hi)}."
         )
-    opened = open_column(y, "target")
+    opened = _given_apart(domain, y, "target")
     if opened.schema.width not in {count, None}:
         raise SchemaError(
             f"y has {opened.schema.width} columns, and the domain declares {count} target(s). Pass one column for each."
@@ -153,11 +153,17 @@ def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
     return [schema.named(name)[0] for name in declared]
 
 
-def open_role(table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
+def _given_apart(domain: "Domain", values: Any, what: str) -> Table:
+    opened = open_column(values, what, quoted_line_breaks=domain.quoted_line_breaks)
+    check_records(opened, domain.quoted_line_breaks)
+    return opened
+
+
+def open_role(domain: "Domain", table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
     """The table that holds a weight or unit: the column of that name, or an array given apart."""
     if values is None:
         return table, column_of(table.schema, name, what)
-    opened = open_column(values, what)
+    opened = _given_apart(domain, values, what)
     if opened.schema.width not in {1, None}:
         raise SchemaError(f"The {what} needs one value for each record, and {opened.schema.width} columns were given.")
     check_type(opened.schema, 0, f"The {what}")
@@ -182,7 +188,7 @@ def encoding_for(
     domain: "Domain", table: Any, y: Any = None, *, weight: Any, unit: Any, options: Mapping[str, Any]
 ) -> "Encoding":
     """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
-    opened = open_table(table)
+    opened = domain.open(table)
     schema = opened.schema
     if domain.features:
         encoding = domain.encoding(**options)
@@ -218,13 +224,13 @@ def check_roles(domain: "Domain", table: Table, y: Any, weight: Any, unit: Any) 
         count = len(domain.targets)
         check_lengths(table, open_target(domain, table, y, count)[0])
     if domain.weight is not None and not weight_is_left_out(table, weight):
-        check_lengths(table, open_role(table, weight, domain.weight[0], "weight")[0])
+        check_lengths(table, open_role(domain, table, weight, domain.weight[0], "weight")[0])
     elif domain.weight is None and weight is not None:
         raise SchemaError(
             "A weight was given, and the domain declares none. Its largest value multiplies the noise, so it has to be "
             "declared: Domain(weight=('weight', largest))."
         )
     if domain.unit is not None:
-        check_lengths(table, open_role(table, unit, domain.unit, "unit")[0])
+        check_lengths(table, open_role(domain, table, unit, domain.unit, "unit")[0])
     elif unit is not None:
         raise SchemaError("A unit was given, and the domain declares none. Declare Domain(unit='patient_id').")

@@ -116,6 +116,9 @@ class TornTable(HullabalooError, OSError):
 class Table(ABC):
     """A table opened for reading. ``schema`` reads no value; the other methods never raise because of one."""
 
+    quoted_line_breaks: bool | None = None
+    """Whether a record could go on in the next line of the CSV file that it was read from; None where it was read from none."""
+
     @property
     @abstractmethod
     def schema(self) -> TableSchema:

@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Domain, Encoding, TargetScale, open_table
+from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
 from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
@@ -158,7 +158,7 @@ class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped b
                 DataConversionWarning,
                 stacklevel=2,
             )
-        source = open_table(X)
+        source = domain.open(X)
         encoding = domain.encoding_for(
             source, y, weight=sample_weight, fit_intercept=bool(self.fit_intercept), scale=scale, exposure=exposure
         )

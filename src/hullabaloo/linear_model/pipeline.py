@@ -12,11 +12,12 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Table, TableSchema, open_table
+from hullabaloo.data import Table, TableSchema
 from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.parameters import declared
 
 Array = npt.NDArray[np.float64]
 
@@ -116,7 +117,7 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
         """Transform row by row and fit; order and guarantee are the estimator's."""
         for step in self.steps:
             _refuse_learning(step)
-        rows = RowWise(open_table(X), self.steps)
+        rows = RowWise(declared(self._model()).open(X), self.steps)
         self._model().fit(rows, y, sample_weight)
         self.n_features_in_ = rows.source_width
         return self
@@ -157,7 +158,7 @@ class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
         return self._model()
 
     def _prepared(self, X: Any) -> Table:
-        return RowWise(open_table(X), self.steps, getattr(self, "n_features_in_", None))
+        return RowWise(declared(self._model()).open(X), self.steps, getattr(self, "n_features_in_", None))
 
     def _model(self) -> PrivateLinearModel:
         if not isinstance(self.model, PrivateLinearModel):
@@ -180,6 +181,7 @@ class RowWise(Table):
 
     def __init__(self, source: Table, steps: tuple[Any, ...], known: int | None = None) -> None:
         self._source = source
+        self.quoted_line_breaks = source.quoted_line_breaks
         self._steps = steps
         self._values: Array | None = None
         declared = source.schema.width

@@ -60,7 +60,7 @@ def held_out(terms: Terms, table: Any, holdout: float, secret: bytes) -> Mask:
 
     if terms.domain.unit is None:
         return np.array([coin(f"position {place}") for place in range(count)], dtype=bool)
-    holder, column = open_role(table, None, terms.domain.unit, "unit")
+    holder, column = open_role(terms.domain, table, None, terms.domain.unit, "unit")
     labels = memo(holder.cells(column), label_of)
     coins = {label: coin(f"unit {label}") for label in set(labels) if label is not None}
     return np.array([label is not None and coins[label] for label in labels], dtype=bool)

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.data import Domain, Encoding, open_table
+from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.schema import check_roles, feature_columns, role_columns
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.base import PrivateLinearModel
@@ -44,7 +44,7 @@ class Released:
 
     def check_schema(self, table: Any, target: Any, weight: Any) -> None:
         """Refuse a table that `encoding.encode` would refuse; reads no value."""
-        source = open_table(table)
+        source = self.domain.open(table)
         encoding, roles = self.encoding, role_columns(self.domain, target)
         feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
         check_roles(self.domain, source, target, weight, None)

@@ -10,7 +10,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Encoding, open_table
+from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
@@ -120,8 +120,8 @@ class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
             LedgerError: the ledger refuses; nothing was read or spent.
             StateError: the state file is in use, damaged, another search's, an older version's, or that of a search in which a run failed.
         """
-        source = open_table(X)
         models, terms = self._opened()
+        source = terms.domain.open(X)
 
         def encoded(model: PrivateLinearModel) -> Encoding:
             domain, scale, exposure = model._declared()

@@ -31,6 +31,11 @@ def domain_notes(domain: Domain) -> list[str]:
         norm, radius = domain.row_norm
         name = {"l1": "sum of absolute values", "l2": "Euclidean length", "linf": "largest absolute value"}[norm]
         notes.append(f"Rows are scaled down to a norm ({name}) of at most {radius:g}.")
+    if domain.quoted_line_breaks:
+        notes.append(
+            "Records of a CSV file are records as parsed: quoted cells may hold line breaks, so one that closes no quote takes those "
+            "after it with it."
+        )
     if domain.interactions:
         notes.append("Products of columns: " + ", ".join(f"{a} × {b}" for a, b in domain.interactions) + ".")
     if domain.features:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.numbers import shown, up
-from hullabaloo.report.words import by_person, is_replaced, of_stream, records_public, span_text
+from hullabaloo.report.words import as_parsed, by_person, is_replaced, of_stream, records_public, span_text
 
 SOURCES = {
     "dp": "Dwork, McSherry, Nissim, Smith (2006), Calibrating noise to sensitivity in private data analysis.",
@@ -65,7 +65,7 @@ def _fit(statement: PrivacyStatement, about: Mapping[str, Any]) -> str:
 
 
 def _relation(statement: PrivacyStatement) -> str:
-    unit = "one record" if not by_person(statement) else f"all records of one {statement.unit}"
+    unit = f"one record{as_parsed(statement)}" if not by_person(statement) else f"all records of one {statement.unit}"
     change = f"replacement of {unit} by any other" if is_replaced(statement) else f"addition or removal of {unit}"
     if of_stream(statement):
         count = f" at one position of {span_text(statement)}, and holds for all models released along it together"

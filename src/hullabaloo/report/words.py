@@ -46,19 +46,24 @@ def by_person(statement: PrivacyStatement) -> bool:
     return statement.unit != "record"
 
 
+def as_parsed(statement: PrivacyStatement) -> str:
+    """What is added to "record" where one may be several lines of a CSV file."""
+    return " as parsed" if statement.quoted_line_breaks else ""
+
+
 def unit_text(statement: PrivacyStatement) -> str:
     """The unit of privacy."""
     if not by_person(statement):
-        return "one record"
+        return f"one record{as_parsed(statement)}"
     return f"all records of one {statement.unit} (at most {statement.records_per_unit} of them are used)"
 
 
 def relation_text(statement: PrivacyStatement) -> str:
     """The neighbouring relation."""
-    whose = "record" if not by_person(statement) else f"{statement.unit}'s records"
+    whose = f"record{as_parsed(statement)}" if not by_person(statement) else f"{statement.unit}'s records"
     if of_stream(statement):
         change = "replaced in its place by any other" if is_replaced(statement) else "present or absent in its place"
-        return f"{statement.neighbours}: two streams are neighbours when they differ in one record, {change}, all others in theirs"
+        return f"{statement.neighbours}: two streams are neighbours when they differ in one {whose}, {change}, all others in theirs"
     if is_replaced(statement):
         return f"replace-one: two tables are neighbours when one {whose} in one of them is replaced by any other in the other"
     return f"add-or-remove: two tables are neighbours when one of them has one {whose} that the other lacks"

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import Tags
 
-from hullabaloo.data import Domain, Encoding, TargetScale, open_table
+from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
@@ -330,7 +330,7 @@ class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
                 DataConversionWarning,
                 stacklevel=3,
             )
-        source = open_table(X)
+        source = domain.open(X)
         count = source.n_rows
         if fresh and count < 1:
             raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")

@@ -287,6 +287,7 @@ def statement(task: StreamTask, process: Process, noise: tuple[Mapping[str, Any]
         not_private="epsilon" if not private else "" if task.key is None else "test_key",
         query_noise=noise,
         horizon=task.records,
+        quoted_line_breaks=task.domain.quoted_line_breaks,
     )
 
 

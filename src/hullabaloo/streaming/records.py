@@ -22,7 +22,16 @@ def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableS
 class RecordTable(Table):
     """Columns of Python cells, with names where they have some; `from_text`: a line of a text file."""
 
-    def __init__(self, columns: Sequence[Sequence[Any]], names: Names, rows: int, *, from_text: bool = False) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Sequence[Any]],
+        names: Names,
+        rows: int,
+        *,
+        from_text: bool = False,
+        quoted_line_breaks: bool | None = None,
+    ) -> None:
+        self.quoted_line_breaks = quoted_line_breaks
         self._columns = columns
         self._names = names
         self._rows = rows

@@ -1,24 +1,43 @@
 """Records of a JSON Lines file, of one that grows, or of standard input.
 
-Every line is one record, whatever it holds: a line that is no JSON object, and a blank one, is a record whose cells are all missing.
-A key that a line lacks is a missing cell, other keys are ignored, of a key that occurs twice the last counts, and a list or an
-object is a missing value. Numbers are numbers, texts are read by the domain's rules.
+Every line is one record, whatever it holds, and is decoded by itself, by one decoder. **The rule**, a function of the line's bytes:
+
+- A line ends with a line feed. Bytes that are no UTF-8 become U+FFFD, and a byte-order mark at its beginning is left out.
+- The line is one object as RFC 8259 writes it, blanks around it allowed, or it is nothing: a line that is no object, a blank one, and
+  one in which anything follows the object are records whose cells are all missing. So is a line whose lists and objects nest more
+  than `DEEPEST` deep.
+- Beside the RFC's numbers `NaN` (missing), `Infinity` and `-Infinity` (out of range, like 1e999) are read; `Inf`, `-Inf`, `-NaN` and
+  all other words are no JSON, wherever they stand.
+- A key that a line lacks is a missing cell, other keys are ignored, of a key that occurs twice the last counts, and a list or an
+  object is a missing value. Numbers are numbers, texts (lone surrogates too) are read by the domain's rules. A whole number of more
+  than `DIGITS` digits stays the text that it is written as, which those rules read as out of range.
+
+Neither of the interpreter's limits can decide about a record: on digits, because `DIGITS` is the least that it can be set to; on nesting,
+because a batch is begun only where the stack has room for twice `DEEPEST`, whatever the records hold.
 """
 
 import json
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from hullabaloo.data.arrow import ArrowTable
 from hullabaloo.data.given import names_of
-from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.data.table import TableSchema
 from hullabaloo.streaming.records import RecordTable, cells_schema
 from hullabaloo.streaming.sources.base import Gap, Portion
 from hullabaloo.streaming.sources.line_source import LineSource
 
-FEW = 192  # lines for which calling PyArrow does not pay
+DEEPEST = 64
+"""Levels of lists and objects in a line, the line's own object included."""
+DIGITS = 640
+
+_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_BRACKET = re.compile(rb"[\[{\]}]")
+_NESTED = {dict, list}
+_STEP = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 
 class JsonLinesSource(LineSource):
@@ -28,15 +47,11 @@ class JsonLinesSource(LineSource):
         path: the file, or "-".
         columns: the keys to read; they are declared, not looked up in the records.
         follow: wait for more at the end of the file, until the reading is stopped.
-        numeric: keys that are declared as numbers, which PyArrow then parses. It changes the speed and no record.
     """
 
-    def __init__(
-        self, path: str | Path, columns: Sequence[str], *, follow: bool = False, numeric: Collection[str] = ()
-    ) -> None:
-        super().__init__(path, follow=follow, universal=False)
+    def __init__(self, path: str | Path, columns: Sequence[str], *, follow: bool = False) -> None:
+        super().__init__(path, follow=follow)
         self._names = names_of(columns, "columns")
-        self._numeric = frozenset(names_of(numeric, "columns"))
 
     @property
     def schema(self) -> TableSchema:
@@ -44,58 +59,49 @@ class JsonLinesSource(LineSource):
         return cells_schema(self._names, len(self._names))
 
     def _next(self, most: int) -> Portion | Gap:
-        self._lines.fetch(most)
-        lines = self._lines.peek(most)
+        lines = self._lines.take(most)
         if not lines:
             return Gap.END if self._lines.ended else Gap.IDLE
-        self._lines.drop(len(lines))
         return Portion(len(lines), partial(self._table, lines))
 
-    def _table(self, lines: Sequence[bytes]) -> Table:
-        found = self._arrow(lines) if len(lines) >= FEW else None
-        if found is not None:
-            return found
-        objects = [record(line) for line in lines]
-        return RecordTable([[_cell(one.get(name)) for one in objects] for name in self._names], self._names, len(lines))
-
-    def _arrow(self, lines: Sequence[bytes]) -> Table | None:
-        """The table by PyArrow's parser; None where it cannot, or could, read another than the plain parser.
-
-        Where it succeeds on lines that all begin with an opening brace and end with a closing one, each line is one object: an object
-        that went on in the next line would need a comma or a closing brace there, and every line holds at least one of as many.
-        """
-        if not all(line[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines):
-            return None
-        try:
-            import pyarrow as pa
-            from pyarrow import json as fast
-        except ImportError:
-            return None
-        schema = pa.schema([(name, pa.float64() if name in self._numeric else pa.string()) for name in self._names])
-        text = b"".join(lines)
-        try:
-            table = fast.read_json(
-                pa.BufferReader(text),
-                fast.ReadOptions(use_threads=False, block_size=len(text) + 1),
-                fast.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
-            )
-        except (pa.ArrowException, UnicodeError):
-            return None
-        return ArrowTable(table) if table.num_rows == len(lines) and table.schema.names == list(self._names) else None
+    def _table(self, lines: Sequence[bytes]) -> RecordTable:
+        objects = records(lines)
+        columns = [
+            [None if type(cell := one.get(name)) in _NESTED else cell for one in objects] for name in self._names
+        ]
+        return RecordTable(columns, self._names, len(lines))
 
 
-def record(line: bytes) -> dict[str, Any]:
-    """The object in a line; an empty one where there is none. Never raises."""
-    text = line.decode("utf-8", "replace").removeprefix("\ufeff")
+def records(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    """The object in each line, by the rule above; an empty one where there is none.
+
+    Raises:
+        RecursionError: the caller left too little of the interpreter's stack, whatever the lines hold.
+    """
+    _decoded("[" * (2 * DEEPEST) + "1" + "]" * (2 * DEEPEST))
+    return list(map(_record, lines))
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    if _too_deep(line):
+        return {}
     try:
-        found = json.loads(text)
-    except Exception:  # reason: whatever a line holds, it is a record, and no message may quote it
-        try:
-            found = json.loads(text, parse_int=float)  # a whole number too long for Python
-        except Exception:  # reason: as above
-            return {}
+        found = _decoded(line.decode("utf-8", "replace").removeprefix("\ufeff"))
+    except ValueError:  # it is no JSON, and no message may quote it
+        return {}
     return found if isinstance(found, dict) else {}
 
 
-def _cell(value: object) -> object:
-    return None if isinstance(value, dict | list) else value
+def _too_deep(line: bytes) -> bool:
+    """Whether brackets nest more than `DEEPEST` deep; in a line that is JSON, those outside of texts."""
+    if line.count(b"[") + line.count(b"{") <= DEEPEST:
+        return False
+    steps = map(_STEP.__getitem__, _BRACKET.findall(_TEXT.sub(b"", line)))
+    return max(accumulate(steps), default=0) > DEEPEST
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= DIGITS else digits
+
+
+_decoded = json.JSONDecoder(parse_int=_whole).decode

@@ -11,8 +11,8 @@ from hullabaloo.streaming.sources.lines import Lines
 class LineSource(StreamSource):
     """Records in lines of text: a file, a file that grows (`follow`), or standard input ("-")."""
 
-    def __init__(self, path: str | Path, *, follow: bool, universal: bool) -> None:
-        self._lines = Lines(path, follow=follow, universal=universal)
+    def __init__(self, path: str | Path, *, follow: bool) -> None:
+        self._lines = Lines(path, follow=follow)
         self._first = 0  # where the first record begins
         self.can_wait = not self._lines.seekable
 

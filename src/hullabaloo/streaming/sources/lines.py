@@ -18,15 +18,14 @@ STANDARD_INPUT = "-"
 
 
 class Lines:
-    """A queue of complete lines, filled from a file descriptor; it never waits.
+    """A queue of complete lines, each with the line feed that ends it, filled from a file descriptor; it never waits.
 
     A line that its writer has not finished is no line, until the end of a source that is not followed: there the last line may lack
-    its end. `universal` lines end with a line feed, a carriage return or both, as in CSV; others with a line feed.
+    its end.
     """
 
-    def __init__(self, path: str | Path, *, follow: bool, universal: bool) -> None:
+    def __init__(self, path: str | Path, *, follow: bool) -> None:
         self._path = None if isinstance(path, str) and path == STANDARD_INPUT else path_of(path)
-        self._universal = universal
         self._fd = 0 if self._path is None else _open(self._path)
         self._seekable = self._path is not None and stat.S_ISREG(os.fstat(self._fd).st_mode)
         self._follow = follow and self._seekable
@@ -85,19 +84,17 @@ class Lines:
             self.read += len(block)
             self._add(block)
 
-    def peek(self, count: int) -> list[bytes]:
-        """The first lines of the queue, left there."""
-        return list(islice(self._queue, count))
+    def peek(self, start: int, count: int) -> list[bytes]:
+        """Up to `count` lines of the queue after the first `start`, left there; reads on where there are fewer."""
+        self.fetch(start + count)
+        return list(islice(self._queue, start, start + count))
 
-    def drop(self, count: int) -> None:
-        """Take the first lines off the queue."""
-        for _ in range(count):
-            self.offset += len(self._queue.popleft())
-
-    @property
-    def queued(self) -> int:
-        """Lines in the queue."""
-        return len(self._queue)
+    def take(self, count: int) -> list[bytes]:
+        """Up to `count` lines, taken off the queue; reads on where there are fewer."""
+        self.fetch(count)
+        found = [self._queue.popleft() for _ in range(min(count, len(self._queue)))]
+        self.offset += sum(map(len, found))
+        return found
 
     @property
     def ended(self) -> bool:
@@ -147,17 +144,12 @@ class Lines:
                 self._unfinished = True
                 self._queue.append(rest)
             return
-        last = block[-1:]
-        held = self._universal and (b"\r" in block or any(piece.endswith(b"\r") for piece in self._begun[-1:]))
-        if b"\n" not in block and not held:
+        if b"\n" not in block:
             self._begun.append(block)
             return
-        text = b"".join([*self._begun, block])
-        lines = text.splitlines(keepends=True) if self._universal else text.split(b"\n")
-        if not self._universal:
-            lines = [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-        self._begun = [] if last == b"\n" else [lines.pop()]  # a carriage return may be half of a line's end
-        self._queue.extend(lines)
+        *lines, rest = b"".join([*self._begun, block]).split(b"\n")
+        self._begun = [rest] if rest else []
+        self._queue.extend(line + b"\n" for line in lines)
 
 
 def _open(path: Path) -> int:

@@ -1,4 +1,9 @@
-"""Records of a Redis stream, in the order of their ids."""
+"""Records of a Redis stream, in the order of their ids.
+
+Every entry is one record, whatever it holds: a field that it lacks is a missing cell, other fields are ignored, of a field that occurs
+twice the last counts, a field without a value is missing, and bytes that are no UTF-8 become U+FFFD. Answers are taken as bytes whatever
+the address asks for (``decode_responses``), for a client that decodes them stops at an entry that it cannot decode.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -51,6 +56,7 @@ class RedisSource(StreamSource):
         self._follow = follow
         try:
             self._client: Any = redis.Redis.from_url(url, protocol=2)
+            self._client.connection_pool.connection_kwargs.update(protocol=2, decode_responses=False)
         except ValueError:
             raise InvalidParameter(
                 f"The address {self._shown} is none of a Redis server. Write redis://host:6379/0 or unix:///path/to/socket."
@@ -182,7 +188,7 @@ class RedisSource(StreamSource):
         self._client.close()
 
     def _table(self, entries: Sequence[Any]) -> RecordTable:
-        named = [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in entries]
+        named = [dict(zip(fields[::2], fields[1::2], strict=False)) for _, fields in entries]
         columns = [[_cell(one.get(key)) for one in named] for key in self._keys]
         return RecordTable(columns, self._names, len(entries))
 
