@@ -6,8 +6,10 @@ called some hundred times a run.
 """
 
 import hashlib
+import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -29,6 +31,7 @@ from hullabaloo.geometry import ConvexSet
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.model_selection import loaded, running
 from hullabaloo.model_selection.candidates import own_code
+from hullabaloo.model_selection.kept import Kept
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.streaming import new_key_file
 
@@ -218,6 +221,50 @@ def test_a_search_that_fails_leaves_what_one_that_does_not_leaves(tmp_path, monk
     assert torn == whole
 
 
+ENDS = {
+    "Ridge": [{"solver": one} for one in ("moments", "gradient", "output_perturbation", "preconditioned_gradient")],
+    "LinearRegression": [
+        *({"solver": one, "constraint": hb.L1Ball(1.0), "fit_intercept": False} for one in ("frank_wolfe", "mirror_descent", "greedy_selection")),
+        *({"solver": one, "constraint": hb.Box(-1.0, 1.0)} for one in ("greedy_coordinate_descent", "coordinate_descent")),
+        *({"solver": hb.WithMoments(one)} for one in ("gradient", "preconditioned_gradient")),
+    ],
+    "MultiTaskRegression": [{"radius": 1.0}],
+    "ElasticNet of three": [{"solver": "moments"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("columns", [1, 20])
+def test_the_end_fits_into_its_room_whichever_candidate_is_the_best(tmp_path, monkeypatch, name, columns):
+    """So that a file's size tells nothing; with all numbers written in full, for noise decides how many digits they have."""
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, (300, columns)), rng.uniform(-1, 1, (300, 3))
+    many = name in {"MultiTaskRegression", "ElasticNet of three"}
+    target = {f"y{i}": (-1, 1) for i in range(3)} if many else (-1, 1)
+    domain = hb.Domain(features={f"x{i}": (-1, 1) for i in range(columns)}, target=target)
+    monkeypatch.setattr(Lottery, "runs", lambda *_: len(ENDS[name]))
+    monkeypatch.setattr(Lottery, "candidate", lambda self, count, run: run)
+    rooms, lengths, real = set(), [], running.answer
+
+    def long(*given: Any) -> Any:
+        release = real(*given)
+        lengths.append(len(re.sub(r"-?[0-9][0-9.e-]*", 25 * "9", json.dumps(release.to_dict()))))
+        return release
+
+    monkeypatch.setattr(running, "answer", long)
+    end = Kept.end
+    monkeypatch.setattr(Kept, "end", lambda kept, best: rooms.add(kept._plan.room) or end(kept, best))
+    model = getattr(hb, name.partition(" ")[0])(domain=domain)
+    search = hb.PrivateSearchCV(
+        model, ENDS[name], budget=hb.Budget(20.0, 1e-6), metric="squared_error", state=tmp_path / "state"
+    )
+    search.fit(x, y if many else y[:, 0])
+    (room,) = rooms
+    assert len(lengths) == len(ENDS[name])
+    assert max(lengths) + 4_000 < room <= 1 << 20
+    assert room < (tmp_path / "state").stat().st_size < room + 1_000
+
+
 def test_nothing_else_is_written_until_the_end(tmp_path, monkeypatch):
     """Whenever a run begins, the disk is as it was left at the beginning."""
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
@@ -242,7 +289,7 @@ if __name__ == "__main__":
     Lottery.runs, Lottery.candidate = lambda *_: 1, lambda *_: int(sys.argv[1])
     x = np.random.default_rng(0).uniform(-1, 1, (200, 3))
     domain = hb.Domain(features={f"x{i}": (-1, 1) for i in range(3)}, target=(-1, 1), indicators=False)
-    grid = [{"solver": "moments"}, {"solver": "gradient"}, {"solver": "coordinate_descent"}]
+    grid = [{"solver": "moments"}, {"solver": "coordinate_descent"}]
     ball = hb.LinearRegression(domain=domain, constraint=hb.Box(-1.0, 1.0), fit_intercept=False)
     hb.PrivateSearchCV(ball, grid, budget=hb.Budget(1.0, 1e-6)).fit(x, 0.5 * x[:, 0])
 """
@@ -253,14 +300,14 @@ def test_what_is_compiled_and_kept_is_the_same_whichever_candidates_are_drawn(tm
     """Before, the folder of compiled code held the kernels of the candidates that were drawn, and of those alone."""
     (tmp_path / "tries.py").write_text(TRIES)
     seen = []
-    for number in range(3):
+    for number in range(2):
         folder = tmp_path / str(number)
         places = {"NUMBA_CACHE_DIR": str(folder), "PYTHONPYCACHEPREFIX": str(folder)}
         command = [sys.executable, str(tmp_path / "tries.py"), str(number)]
         subprocess.run(command, env={**os.environ, **places}, check=True, timeout=900)
         seen.append(sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()))
-    assert len(seen[0]) > 100
-    assert seen[0] == seen[1] == seen[2]
+    assert len(seen[0]) > 40
+    assert seen[0] == seen[1]
 
 
 def test_every_kind_of_candidate_is_carried_out_before_anything_is_drawn(monkeypatch):

@@ -107,9 +107,9 @@ QUESTIONS = (
     Bug(
         "search: the number of runs is shown",
         "The released plan says in which run the best model was found.",
-        "model_selection.searching",
-        old="            best = (number, score, release)\n",
-        new='            best = (number, score, replace(release, plan={**release.plan, "run": run}))\n',
+        "model_selection.running",
+        old="            best = Best(number, score, release)\n",
+        new='            release.plan["run"] = run\n            best = Best(number, score, release)\n',
         caught_by=(
             "tests/model_selection/test_search.py::test_what_is_released_does_not_tell_how_many_runs_there_were_nor_which_was_the_best",
         ),
