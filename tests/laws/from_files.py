@@ -179,7 +179,7 @@ def mixed(count: int, seed: int) -> list[Any]:
 def parquet(records: Records, place: Path, rng: Generator) -> Path:
     with np.errstate(all="ignore"):
         table = pa.table({column: arrow_array(values, PARQUET[column]) for column, values in columns(records)})
-    pq.write_table(table, place, row_group_size=int(rng.choice([1 if len(records) < 300 else 50, 191, 1024, 5000])))
+    pq.write_table(table, place, row_group_size=int(rng.choice([1 if len(records) < 10 else 50, 191, 1024, 5000])))
     return place
 
 
