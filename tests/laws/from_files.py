@@ -243,10 +243,10 @@ _PARQUET = Reader("a Parquet file", mixed, parquet_file, "ParquetTable", suffix=
 
 FROM_FILES = (
     *map(csv_table, (".csv", ".tsv", ".txt")),
-    _CSV,
+    replace(_CSV, few=120),
     replace(_CSV, name="CSV, a growing file", give=growing(".csv")),
     replace(_CSV, name="CSV, standard input", give=standard_input(".csv")),
-    _JSON,
+    replace(_JSON, few=120),
     replace(_JSON, name="JSON Lines, a growing file", give=growing(".jsonl")),
     replace(_JSON, name="JSON Lines, standard input", give=standard_input(".jsonl")),
     _PARQUET,
