@@ -519,10 +519,10 @@ def test_what_a_record_of_a_csv_file_is_is_declared_in_the_domain(run: Run, file
     lines = (files / "events.csv").read_text().splitlines(keepends=True)
     lines[100] = '30,"surgery,3\n'
     (files / "events.csv").write_text("".join(lines))
-    assert "The source ends after record 400" in run("stream", "events.csv", *WORDS).out
+    assert "The source ends after record 400" in run("stream", "events.csv", *WORDS, "--out", "lines.json").out
     domain = (files / "domain.toml").read_text()
     (files / "domain.toml").write_text(f"quoted_line_breaks = true\n{domain}")
-    done = run("stream", "events.csv", *WORDS, "--json")
+    done = run("stream", "events.csv", *WORDS, "--out", "parsed.json", "--json")
     last = json.loads(done.out.splitlines()[-1])
     assert last["position"] == 100
     assert any("records as parsed" in line for line in last["guarantee"])
