@@ -514,6 +514,20 @@ def test_an_internal_fault_shows_no_record(run: Run, files: Path, monkeypatch: p
     assert "Miller" not in done.out + done.err
 
 
+def test_what_a_record_of_a_csv_file_is_is_declared_in_the_domain(run: Run, files: Path) -> None:
+    """By default a quote left open ends with its line; it took all lines after it, and how many were left told of it."""
+    lines = (files / "events.csv").read_text().splitlines(keepends=True)
+    lines[100] = '30,"surgery,3\n'
+    (files / "events.csv").write_text("".join(lines))
+    assert "The source ends after record 400" in run("stream", "events.csv", *WORDS, "--out", "lines.json").out
+    domain = (files / "domain.toml").read_text()
+    (files / "domain.toml").write_text(f"quoted_line_breaks = true\n{domain}")
+    done = run("stream", "events.csv", *WORDS, "--out", "parsed.json", "--json")
+    last = json.loads(done.out.splitlines()[-1])
+    assert last["position"] == 100
+    assert any("records as parsed" in line for line in last["guarantee"])
+
+
 def test_the_place_beside_the_state_is_private_and_not_needed(run: Run, files: Path) -> None:
     lines = (files / "events.csv").read_text().splitlines(keepends=True)
     (files / "events.csv").write_text("".join(lines[:131]))

@@ -179,7 +179,7 @@ def mixed(count: int, seed: int) -> list[Any]:
 def parquet(records: Records, place: Path, rng: Generator) -> Path:
     with np.errstate(all="ignore"):
         table = pa.table({column: arrow_array(values, PARQUET[column]) for column, values in columns(records)})
-    pq.write_table(table, place, row_group_size=int(rng.choice([1 if len(records) < 300 else 50, 191, 1024, 5000])))
+    pq.write_table(table, place, row_group_size=int(rng.choice([1 if len(records) < 10 else 50, 191, 1024, 5000])))
     return place
 
 
@@ -243,10 +243,10 @@ _PARQUET = Reader("a Parquet file", mixed, parquet_file, "ParquetTable", suffix=
 
 FROM_FILES = (
     *map(csv_table, (".csv", ".tsv", ".txt")),
-    _CSV,
+    replace(_CSV, few=120),
     replace(_CSV, name="CSV, a growing file", give=growing(".csv")),
     replace(_CSV, name="CSV, standard input", give=standard_input(".csv")),
-    _JSON,
+    replace(_JSON, few=120),
     replace(_JSON, name="JSON Lines, a growing file", give=growing(".jsonl")),
     replace(_JSON, name="JSON Lines, standard input", give=standard_input(".jsonl")),
     _PARQUET,

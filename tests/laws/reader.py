@@ -27,6 +27,7 @@ class Reader:
         source: the class of the stream's source, "" for a table.
         suffix: of the file, "" where there is none or it does not matter.
         domain: what is declared of it.
+        few: hostile records of the reduced form.
     """
 
     name: str
@@ -36,3 +37,4 @@ class Reader:
     source: str = ""
     suffix: str = ""
     domain: Domain = COUNTS
+    few: int = 16
