@@ -44,6 +44,7 @@ from tests.laws.spies import Heard, SpyCell, listening, spied
 from tests.linear_model import examples
 from tests.replay import cases
 from tests.replay.exact import exact
+from tests.replay.seen import still
 from tests.replay.tape import Tape
 
 ROOMS = ("", ".geometry", ".losses", ".solvers", ".streaming", ".data", ".linear_model", ".privacy", ".curator")
@@ -174,7 +175,7 @@ def spies_are_shown_the_same(fit: Callable[[Heard, Any], Any], tables: list[Any]
     tape, first, heard = Tape(), None, []  # type: Tape, Any, Heard
     for place, table in enumerate(tables):
         now: Heard = []
-        with till() as done, tape.running(replay=place > 0):
+        with still(), till() as done, tape.running(replay=place > 0):
             ended = outcome(lambda: fit(now, table))  # noqa: B023 - used at once
         if place == 0:
             first, heard = ended, now
