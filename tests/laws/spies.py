@@ -16,6 +16,7 @@ def spied(inner: Any, heard: Heard, *bases: type, also: tuple[str, ...] = ()) ->
     """An object of a class of its own with these bases: whatever they leave abstract is asked of `inner`."""
     names = {name for base in bases for name in getattr(base, "__abstractmethods__", ())} | set(also)
     body: dict[str, Any] = {name: _passed_on(name, inner, heard, *bases) for name in names}
+    body["__repr__"] = lambda self: f"Spied{type(inner).__name__}()"
     return type(f"Spied{type(inner).__name__}", bases, body)()
 
 

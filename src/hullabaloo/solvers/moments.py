@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import HasElasticForm, PenaltyWithFreeIntercept
+from hullabaloo.geometry import HasElasticForm, PenaltyWithFreeIntercept, Projectable, require
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyMoments
@@ -44,12 +44,14 @@ class MomentsSolver(Solver):
         """One moments release with all of the budget.
 
         Raises:
-            CapabilityError: the loss is not the squared loss.
+            CapabilityError: the loss is not the squared loss, or the set has no projection.
         """
         if not isinstance(problem.loss, Squared):
             raise CapabilityError(
                 f"Moments determine the squared loss, not the loss {problem.loss.name!r}. Use solver='gradient'."
             )
+        if problem.constraint is not None:
+            require(problem.constraint, [Projectable], "The moments solver")
         mu = allowance.mu
         quote = menu.moments(mu=mu, target_scale=TARGET_SCALE)
         reason = (

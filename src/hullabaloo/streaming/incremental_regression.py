@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, ClassVar, final
 
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.parameters import one_of
@@ -106,6 +106,8 @@ class IncrementalRegression(StreamRegressor):
     def _open(self, encoding: Encoding) -> MomentsProcess:
         constraint, penalty = chosen(self, encoding)
         refuse_unknown(constraint, penalty)
+        if constraint is not None:
+            require(constraint, [Projectable], "IncrementalRegression")
         paper = one_of("solver", self.solver, self.SOLVERS) == "noisy_projected_gradient"
         if paper:
             check_bounded(constraint)

@@ -1,0 +1,311 @@
+"""A solver of a user's own gets noisy answers and nothing else: not by what it hands over, not from errors, not from the curator itself."""
+
+import copy
+import inspect
+import math
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.data.grid import Grid
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.geometry import (
+    ConvexSet,
+    HasVertices,
+    L1Ball,
+    L1Penalty,
+    NoPenalty,
+    Penalty,
+    Projectable,
+    SeparableForm,
+    SeparablePenalty,
+    with_intercept,
+)
+from hullabaloo.losses import Loss, Squared
+from hullabaloo.losses.readings import Reading, Reads
+from hullabaloo.losses.scores import Score, SquaredError
+from hullabaloo.losses.tallies import Moments
+from hullabaloo.privacy import Neighbours
+from hullabaloo.solvers import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.gradient import GradientSolver
+from tests.laws.spies import Heard, SpyArray, SpyNumber, spied
+from tests.laws.test_foreign_code import ByHand, spies_are_shown_the_same
+from tests.linear_model import examples
+from tests.replay import cases
+from tests.replay.exact import exact
+from tests.replay.tape import VIEWS, answering
+
+TINY = 1e-3
+LOSS = Squared()
+SIZES: dict[str, Any] = {"clip": 0.5, "mu": TINY, "count": 1}
+SHAPED: dict[str, Any] = {"feasible": with_intercept(L1Ball(1.0), -1.0, 1.0), "penalty": NoPenalty()}
+READING = Reading(Reads.NUMBERS, low=(-1.0,), high=(1.0,), names=("cost",), span=(40.0,), origin=(-20.0,))
+
+BUYS: Mapping[str, tuple[Any, dict[str, Any]]] = {
+    "gradient": ((LOSS,), SIZES),
+    "means": ((), {"mu": TINY}),
+    "scales": ((LOSS,), {"bins": 4, "mu": TINY, "count": 1}),
+    "score": ((READING, (Moments(SquaredError(0, 40.0)),)), {"mu": TINY}),
+    "step": ((LOSS,), {"mu": TINY, "count": 1}),
+    "spread": ((), {"mu": TINY}),
+    "partial": ((LOSS,), {"mu": TINY, "count": 3}),
+    "vertex": ((with_intercept(L1Ball(1.0), -1.0, 1.0), LOSS), {"clip": 0.5, "epsilon": TINY, "count": 1}),
+    "select": ((LOSS,), {"clip": 0.5, "epsilon": TINY, "count": 1, "scales": (1.0,) * 5}),
+    "minimizer": ((LOSS,), {**SIZES, **SHAPED, "ridge": 0.1, "linear_bound": 1.0}),
+    "perturbed_minimizer": (
+        (LOSS,),
+        {"clip": 0.5, **SHAPED, "ridge": 1e3, "noise_multiplier": 1e3, "curvature": 1.0, "output_multiplier": 1e3},
+    ),
+    "moments": ((), {"mu": TINY, "target_scale": 3.0}),
+    "second_moments": ((), {"mu": TINY}),
+    "second_moments_laplace": ((), {"epsilon": TINY}),
+    "quantiles": (([(0, -1, Grid(-1.0, 1.0))],), {"shares": (0.1, 0.1), "epsilon": TINY}),
+    "count": ((), {"mu": TINY}),
+}
+"""How every query is bought, of a table of five encoded columns."""
+
+DEAR = ("perturbed_minimizer",)
+"""What takes seconds to price beside others, and is asked without an argument."""
+
+HARMLESS = ("/tape.py", "/test_foreign_solver.py", "/copy.py")
+"""Files whose frames hold no more than the question: the replay's, this one, and what notes addresses."""
+
+
+def bought(menu: Any, name: str) -> Any:
+    given, named = BUYS[name]
+    return getattr(menu, name)(*given, **named)
+
+
+def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
+    """Every question with arrays and numbers that tell what is computed with them."""
+
+    def array(values: Any) -> Any:
+        return SpyArray.of(values, heard)
+
+    def number(value: float) -> Any:
+        return SpyNumber.of(value, heard)
+
+    point, ones = array(np.full(5, 0.1)), array(np.ones(5))
+    seen: dict[str, Any] = {"theta": point, "centre": array(np.zeros(5)), "lift": number(1.0)}
+    form = SeparableForm(array(np.zeros(5)), array(np.zeros(5)), array(-np.ones(5)), array(np.ones(5)))
+    return {
+        "gradient": {"theta": point},
+        "means": {},
+        "scales": {**seen, "edges": array([0.1, 0.2, 0.3])},
+        "score": {"theta": point},
+        "step": {**seen, "reach": number(0.5)},
+        "spread": {"centre": array(np.zeros(4)), "reach": number(0.5)},
+        "descend": {"theta": point, "order": array([0, 1]), "clips": ones, "steps": ones, "form": form},
+        "vertex": {"theta": point},
+        "select": {
+            "theta": point,
+            "excluded": array([True, False, False, False, False]),
+            "clip": number(0.25),
+            "scales": [number(1.0)] * 5,
+            "within": (array(np.full(5, -0.1)), array(np.full(5, 0.1))),
+        },
+        "minimizer": {"linear": array(np.zeros(5))},
+        "perturbed_minimizer": {},
+        "moments": {},
+        "second_moments": {},
+        "second_moments_laplace": {},
+        "quantiles": {},
+        "count": {},
+    }
+
+
+def looks(heard: Heard) -> Mapping[str, dict[str, Any]]:
+    """Every view of the curator."""
+    return {
+        "of_target": {"target": 0},
+        "of_columns": {"columns": SpyArray.of([0, 2], heard)},
+        "turned": {"matrix": SpyArray.of(np.eye(5), heard)},
+        "centred": {"centre": SpyArray.of(np.full(5, 0.1), heard)},
+    }
+
+
+def test_every_query_is_bought_and_every_question_is_asked_here() -> None:
+    menu = {name for name, one in inspect.getmembers(CuratorMenu, inspect.isfunction) if not name.startswith("_")}
+    assert menu - {"sells", "of_columns"} == set(BUYS)
+    assert {name for owner, name in answering() if owner is Curator} == set(asks([]))
+    assert set(VIEWS) == set(looks([]))
+
+
+@dataclass(eq=False)
+class Nosy(Solver):
+    """A solver that buys every query, asks with spies, asks for more than was paid, and looks into every error."""
+
+    heard: Heard = field(default_factory=list)
+    name = "nosy"
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
+        return Plan(self.name, tuple(bought(menu, name) for name in BUYS if name not in DEAR))
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        for name, given in {**asks(self.heard), **looks(self.heard)}.items():
+            method = getattr(curator, name)
+            self._try(lambda method=method, given=given: method(**given))
+            for wrong in ({}, {key: np.zeros(3) for key in given}, dict.fromkeys(given, "text"), given):
+                self._try(lambda method=method, wrong=wrong: method(**wrong))
+        self.heard.append([name for name in dir(curator) if not callable(getattr(curator, name))])
+        looking: list[Callable[[Any], Any]] = [
+            repr, str, copy.copy, copy.deepcopy, pickle.dumps, vars,
+            lambda one: one.__getstate__(), lambda one: one.__reduce_ex__(4), lambda one: one.__reduce__(),
+        ]  # fmt: skip
+        for look in looking:
+            self._try(lambda look=look: look(curator))
+        return Solution(theta=np.zeros((problem.dimension, 1)))
+
+    def _try(self, work: Callable[[], Any]) -> None:
+        try:
+            self.heard.append(exact(work()))
+        except Exception as error:
+            self.heard.append(list(_told(error)))
+
+    predicted_risk = GradientSolver.predicted_risk  # type: ignore[assignment]
+    predicted_noise = GradientSolver.predicted_noise  # type: ignore[assignment]
+
+
+def _told(error: BaseException | None) -> Any:
+    """All that an exception carries along: words, causes, and the variables of the frames that it came through, but for tests'."""
+    while error is not None:
+        yield type(error).__name__, str(error), exact(error.args)
+        step = error.__traceback__
+        while step is not None:
+            if not step.tb_frame.f_code.co_filename.endswith(HARMLESS):
+                named = {
+                    name: one
+                    for name, one in step.tb_frame.f_locals.items()
+                    if name not in ("self", "answer", "error", "fault")
+                }
+                yield step.tb_frame.f_code.co_name, exact(named)
+            step = step.tb_next
+        error = error.__cause__ or error.__context__
+
+
+def model(solver: Any) -> Any:
+    domain = examples.domain_for("LinearRegression", records=cases.N)
+    budget, relation = hb.Budget(50.0, 1e-3), "add-or-remove"
+    return hb.LinearRegression(
+        budget=budget, domain=domain, solver=solver, neighbours=relation, constraint=hb.L1Ball(1.0)
+    )
+
+
+def test_a_solver_hears_nothing_but_answers() -> None:
+    tables = [cases.base(), *cases.others("add-or-remove").values()]
+    assert spies_are_shown_the_same(lambda heard, table: model(Nosy(heard)).fit(table).coef_, tables)
+
+
+def test_what_was_asked_with_spies_was_answered() -> None:
+    """Else nothing would have met the records."""
+    heard: Heard = []
+    model(Nosy(heard)).fit(cases.base())
+    answered = [one for one in heard if not isinstance(one, list)]
+    assert len(answered) >= len(BUYS) + len(VIEWS)
+
+
+class Straight(Score):
+    """A score of a user's own."""
+
+    of = SquaredError.of
+    bounds = (0.0, 1.0)
+
+
+STRANGE: Mapping[str, Callable[[], Any]] = {
+    "loss": lambda: spied(Squared(), [], Loss),
+    "constraint": lambda: with_intercept(spied(L1Ball(1.0), [], ConvexSet, Projectable, HasVertices), -1.0, 1.0),
+    "feasible": lambda: spied(L1Ball(1.0), [], ConvexSet, Projectable),
+    "penalty": lambda: spied(L1Penalty(0.1), [], Penalty),
+    "reading": type("Mine", (), {}),
+    "tallies": lambda: (Moments(Straight()),),
+    "columns": lambda: [(0, -1, type("Mine", (), {"points": np.linspace(-1, 1, 5)})())],
+}
+"""What a query may be made of that somebody else may write."""
+
+
+def menu() -> CuratorMenu:
+    encoding = model("gradient")._encoding(None, None)
+    return CuratorMenu(encoding.facts, Neighbours.ADD_OR_REMOVE, cases.N)
+
+
+@pytest.mark.parametrize("name", BUYS)
+def test_no_query_is_made_of_strangers(name: str) -> None:
+    """Every parameter that is neither a number nor a list of numbers, whatever its query does with it."""
+    signature = inspect.signature(getattr(CuratorMenu, name))
+    shop, (given, named) = menu(), BUYS[name]
+    arguments = dict(signature.bind(shop, *given, **named).arguments)
+    open_to_all = {key for key, one in arguments.items() if not _is_number(one)} - {"self"}
+    assert open_to_all <= set(STRANGE)
+    for key in open_to_all:
+        changed = {**arguments, key: STRANGE[key]()}
+        changed.pop("self")
+        with pytest.raises(CapabilityError, match="not the library's own code"):
+            getattr(shop, name)(**changed)
+        if name == "gradient":  # nothing is promised, and nothing refused
+            getattr(shop, name)(**{**changed, "mu": math.inf})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int) or (isinstance(value, tuple) and all(map(_is_number, value)))
+
+
+@pytest.mark.parametrize("name", BUYS)
+def test_no_query_is_priced_by_numbers_that_compute_as_they_like(name: str) -> None:
+    shop, (given, named) = menu(), BUYS[name]
+    for key, value in named.items():
+        if not isinstance(value, float):
+            continue
+        try:
+            quote = getattr(shop, name)(*given, **{**named, key: SpyNumber.of(value, [])})
+        except HullabalooError:
+            continue
+        assert not shop.sells(quote)
+
+
+def test_facts_that_say_they_are_equal_are_not_believed() -> None:
+    class Agreeable:
+        width, intercept = 5, True
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = None  # type: ignore[assignment]
+
+    shop = menu()
+    quote = copy.copy(bought(shop, "gradient"))
+    object.__setattr__(quote, "facts", Agreeable())
+    assert not shop.sells(quote)
+
+
+def test_a_plan_whose_quotes_are_not_the_same_twice_is_refused() -> None:
+    class Changing(list):  # type: ignore[type-arg]
+        pass
+
+    @dataclass(eq=False)
+    class Turncoat(Nosy):
+        def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
+            return Plan(self.name, Changing([bought(menu, "gradient")]))  # type: ignore[arg-type]
+
+    with pytest.raises(InvalidParameter, match="not made by the menu"):
+        model(Turncoat()).fit(cases.base())
+
+
+def test_a_prox_of_ones_own_does_not_run_beside_records() -> None:
+    """Its frames would: what it raises would take them along."""
+    form = SeparableForm(*np.zeros((2, 5)), -np.ones(5), np.ones(5), own=spied(ByHand(), [], SeparablePenalty))
+
+    @dataclass(eq=False)
+    class Asking(Nosy):
+        def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+            about = {"clips": np.ones(5), "steps": np.ones(5)}
+            curator.descend(np.zeros(5), order=np.array([0]), form=form, **about)
+            raise AssertionError
+
+    with pytest.raises(InvalidParameter, match="no other code runs beside records"):
+        model(Asking()).fit(cases.base())
