@@ -124,6 +124,25 @@ def write_files(folder: Path, marks: Marks) -> dict[str, Path]:
     return made
 
 
+READERS = {
+    "ArrayTable": "numpy: objects",
+    "ArrowTable": "arrow: a struct",
+    "ChosenColumns": "pandas: other names",  # of private_bounds, under declared names
+    "ColumnTable": "a list of texts",
+    "CsvTable": ".csv: no names",
+    "FrameTable": "polars: a struct",
+    "ListTable": "lists",
+    "RecordTable": ".jsonl: other keys",
+    "RowWise": "pandas: other names",  # of private_pipeline, without names
+    "SparseTable": "sparse",
+    "CsvSource": ".csv: no names",
+    "JsonLinesSource": ".jsonl: other keys",
+    "ParquetSource": ".parquet: other names",
+    "RedisSource": "",  # needs a server: `test_what_a_redis_stream_holds_is_not_heard`
+}
+"""Every reader and source, and a table that reaches it."""
+
+
 def _plain(odd: str) -> str:
     return odd.replace(" ", "-").replace(",", "")
 

@@ -100,7 +100,7 @@ class _Fitted:
 
     @cached_property
     def stream(self) -> Any:
-        return _stream().fit(sound())
+        return stream().fit(sound())
 
     @cached_property
     def periodic(self) -> Any:
@@ -124,7 +124,8 @@ def _search() -> Any:
     return hb.PrivateSearchCV(_regression(DOMAIN, None), candidates, budget=BUDGET, expected_candidates=1.5)
 
 
-def _stream(domain: hb.Domain = DOMAIN) -> Any:
+def stream(domain: hb.Domain = DOMAIN) -> Any:
+    """A stream of forty records that was not begun."""
     return streaming.IncrementalRegression(budget=BUDGET, domain=domain, horizon=40, every=40)
 
 
@@ -208,12 +209,12 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
         lambda table: hb.private_bounds(table, outer=DOMAIN, budget=BUDGET),
         lambda table: hb.private_bounds(table, table, outer={"age": (0, 200), "target": (0, 99)}, budget=BUDGET),
     ),
-    "PrivateStream.fit": _each(lambda table: _stream().fit(table), lambda table: _stream(PREPARED).fit(table, "stay")),
+    "PrivateStream.fit": _each(lambda table: stream().fit(table), lambda table: stream(PREPARED).fit(table, "stay")),
     "PrivateStream.partial_fit": _each(
-        lambda table: _stream().partial_fit(table), lambda table: _stream(PREPARED).partial_fit(table, "stay")
+        lambda table: stream().partial_fit(table), lambda table: stream(PREPARED).partial_fit(table, "stay")
     ),
     "PrivateStream.learn_one": _each(
-        lambda table: _stream().learn_one(table, table), lambda table: _stream(TWO).learn_one({"age": 1}, table)
+        lambda table: stream().learn_one(table, table), lambda table: stream(TWO).learn_one({"age": 1}, table)
     ),
     "PrivateStream.predict": _one(lambda: FITTED.stream, "predict"),
     "PrivateStream.predict_interval": _one(lambda: FITTED.stream, "predict_interval"),
@@ -225,7 +226,7 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "PeriodicERM.decision_function": _one(lambda: FITTED.periodic, "decision_function"),
     "PeriodicERM.predict_proba": _one(lambda: FITTED.periodic, "predict_proba"),
     "PeriodicERM.predict_proba_one": _one(lambda: FITTED.periodic, "predict_proba_one"),
-    "RiverRegressor.learn_one": _each(lambda table: streaming.RiverRegressor(_stream()).learn_one(table, table)),
+    "RiverRegressor.learn_one": _each(lambda table: streaming.RiverRegressor(stream()).learn_one(table, table)),
     "RiverRegressor.predict_one": _each(lambda table: streaming.RiverRegressor(FITTED.stream).predict_one(table)),
 }
 """By qualified name: the calls to make with a table, wherever a table, a target, a weight or a record goes."""
