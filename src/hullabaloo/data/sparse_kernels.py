@@ -4,8 +4,9 @@ Sequential loops, so that an output row is a function of its record's entries al
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)
