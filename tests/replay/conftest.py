@@ -1,4 +1,4 @@
-"""A fresh ledger and a fresh folder for every fit, under the same names."""
+"""A emptied ledger and a emptied folder for every fit, under the same names."""
 
 import shutil
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ import pytest
 import hullabaloo as hb
 from tests.replay import cases
 from tests.replay.compare import Show
+from tests.replay.durable import emptied
 from tests.replay.shown import of_ledger, of_model
 
 
@@ -24,12 +25,11 @@ def ledgers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def show(tmp_path: Path, ledgers: Path) -> Show:
-    """Fit a model to a table, charged to a fresh ledger in a fresh folder of the same name, and show all that there is."""
+    """Fit a model to a table, charged to a emptied ledger in a emptied folder of the same name, and show all that there is."""
 
     def go(model: Any, table: Any) -> Mapping[str, Any]:
         folder = tmp_path / "run"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        emptied(folder)
         shutil.copy(ledgers / f"{model.neighbours}.db", folder / "privacy.db")
         ledger = hb.Ledger(f"sqlite:///{folder / 'privacy.db'}")
         model.set_params(ledger=ledger, dataset="people").fit(table)

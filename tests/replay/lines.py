@@ -21,8 +21,8 @@ from hullabaloo.data.table import Table
 from hullabaloo.model_selection import parts
 
 SOURCE = str(Path(hullabaloo.__file__).parent)
-PRICES = SOURCE + "/privacy/"
-"""Not counted, for there is much of it: arithmetic on events, which are compared themselves."""
+UNCOUNTED = (SOURCE + "/privacy/", SOURCE + "/compiled.py")
+"""Arithmetic on events, which are compared themselves and of which there is much; and what happens once in a process, as imports do."""
 
 
 def _codes(owner: type) -> Iterator[CodeType]:
@@ -55,7 +55,7 @@ class Lines:
         self.outside: Counter[tuple[str, int]] = Counter()
         self.inside: Counter[tuple[str, int]] = Counter()
         self.order = 0
-        self._depth = 0
+        self._depth = self._importing = 0
         self._ours: dict[CodeType, bool] = {}
 
     @contextmanager
@@ -70,18 +70,25 @@ class Lines:
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
+        if self._importing or code.co_name == "<module>":
+            self._importing += 1
+            return self._imported
         if code in TOUCHING:
             self._depth += 1
             return self._within
         ours = self._ours.get(code)
         if ours is None:
-            ours = self._ours[code] = code.co_filename.startswith(SOURCE) and not code.co_filename.startswith(PRICES)
+            ours = self._ours[code] = code.co_filename.startswith(SOURCE) and not code.co_filename.startswith(UNCOUNTED)
         return self._line if ours else None
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
             self._count(frame)
         return self._line
+
+    def _imported(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self._importing -= event == "return"
+        return self._imported
 
     def _within(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":

@@ -1,4 +1,4 @@
-"""Everything that can be seen of one run: what it gives, asks, raises, prints, logs, warns of and writes, and which lines it runs."""
+"""Everything that can be seen of one run: what it gives, asks, raises, prints, logs, warns of, writes and leaves, and which lines it runs."""
 
 import gc
 import io
@@ -7,11 +7,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
+from difflib import ndiff
 from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from tests.replay.durable import left, touching
 from tests.replay.exact import exact
 from tests.replay.lines import Lines, apart
 from tests.replay.tape import Tape
@@ -63,6 +65,7 @@ def observe(work: Work, tape: Tape, *, replay: bool, folder: Path | None = None,
             for one in (still(), redirect_stdout(out), redirect_stderr(err)):
                 stack.enter_context(one)
             run = stack.enter_context(tape.running(replay=replay))
+            touched = stack.enter_context(touching())
             if lines:
                 stack.enter_context(counted.counting())
             seen["raised"], shown = _outcome(work)
@@ -73,7 +76,8 @@ def observe(work: Work, tape: Tape, *, replay: bool, folder: Path | None = None,
     seen |= {name: exact(value) for name, value in shown.items()}
     seen |= {"questions": run.questions, "logs": log.lines, "stdout": out.getvalue(), "stderr": err.getvalue()}
     seen["warnings"] = [(one.category.__name__, str(one.message), one.lineno) for one in caught]
-    seen["files"] = [] if folder is None else written(folder)
+    seen["touched"] = touched
+    seen |= {f"file {name}": found for name, found in ({} if folder is None else left(folder)).items()}
     seen["lines"], seen["inside"] = counted, counted.inside
     return seen
 
@@ -89,18 +93,14 @@ def _outcome(work: Work) -> tuple[Any, Mapping[str, Any]]:
         return told, {}
 
 
-def written(folder: Path) -> list[tuple[str, bytes | None]]:
-    """The files in a folder with their contents; of databases and of private state only that they are there."""
-    private = (".db", ".db-wal", ".db-shm", ".state", ".place")
-    return [
-        (path.name, None if path.name.endswith(private) else path.read_bytes()) for path in sorted(folder.iterdir())
-    ]
-
-
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """By name, what two runs show differently; empty when nobody could tell them apart."""
     names = [name for name in {**one, **other} if name not in ("lines", "inside")]
-    found = {name: (one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)}
+    found: dict[str, Any] = {
+        name: (one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)
+    }
+    if "touched" in found:
+        found["touched"] = [line for line in ndiff(*(list(map(str, asked)) for asked in found["touched"])) if line[0] != " "]
     lines: Any = apart(one["lines"].outside, other["lines"].outside)
     if not lines and one["lines"].order != other["lines"].order:
         lines = "the same lines in another order"

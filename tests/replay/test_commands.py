@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from hullabaloo.cli.app import app
 from tests.replay.compare import told_apart
+from tests.replay.durable import emptied
 
 DOMAIN = """
 target = { cost = [-20, 20] }
@@ -89,8 +90,7 @@ def test_commands_on_other_records_say_and_write_the_same(
     monkeypatch.setenv("COLUMNS", "200")
 
     def show(_: Any, records: list[str]) -> Mapping[str, Any]:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        emptied(folder)
         monkeypatch.chdir(folder)
         shutil.copy(ledgers / "replace-one.db", folder / "privacy.db")
         (folder / "d.toml").write_text(DOMAIN, encoding="utf-8")

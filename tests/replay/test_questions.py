@@ -11,6 +11,7 @@ import hullabaloo as hb
 from hullabaloo.noise import TestKey
 from tests.replay import cases
 from tests.replay.compare import told_apart
+from tests.replay.durable import emptied
 
 OUTER = {"age": (0, 130), "hours": (0, 168), "cost": (-100, 100)}
 Made = tuple[Path, hb.Ledger]
@@ -22,8 +23,7 @@ def fresh(tmp_path: Path, ledgers: Path) -> Any:
 
     def go(relation: str) -> Made:
         folder = tmp_path / "run"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        emptied(folder)
         shutil.copy(ledgers / f"{relation}.db", folder / "privacy.db")
         return folder, hb.Ledger(f"sqlite:///{folder / 'privacy.db'}")
 

@@ -11,6 +11,7 @@ import pytest
 import hullabaloo as hb
 from tests.replay import cases
 from tests.replay.compare import told_apart
+from tests.replay.durable import emptied
 from tests.replay.shown import of_ledger
 
 HORIZON, EVERY = 60, 20
@@ -60,8 +61,7 @@ def test_streams_of_other_records_show_the_same(name: str, relation: str, tmp_pa
 
     def show(_: Any, table: Any) -> Mapping[str, Any]:
         folder = tmp_path / "run"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        emptied(folder)
         shutil.copy(ledgers / f"{relation}.db", folder / "privacy.db")
         ledger = hb.Ledger(f"sqlite:///{folder / 'privacy.db'}")
         stream = streams(relation)[name]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _PASSING = {"library_version", "version", "made"}  # of a model file, what says when and by whom it was written
 POSITION = "{position}"
 SELDOM = 1.0  # seconds between two saves of the place
+BLOCK = 1 << 13  # bytes, of which the place takes a few hundred
 
 
 class ModelFiles:
@@ -131,7 +132,7 @@ class PlaceFile:
     """Where the reading of the source stands, beside the state file: it saves counting.
 
     It holds two marks: the first one made in this source, from which its records can always be counted, and the latest. Mode 0600, as
-    the state: a byte offset says how long records are.
+    the state: a byte offset says how long records are; and of one size, as its digits would say it too.
     """
 
     def __init__(self, state: Path | None) -> None:
@@ -164,9 +165,10 @@ class PlaceFile:
         if self._path is None or (not now and monotonic() - self._saved < SELDOM):
             return
         marks = [{"position": one.position, "place": dict(one.place)} for one in (self._first or mark, mark)]
+        text = json.dumps(marks)
         draft = self._path.with_name(f"{self._path.name}.unfinished")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(marks, file)
+            file.write(text + " " * (-len(text) % BLOCK))
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._path)
