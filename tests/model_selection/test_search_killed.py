@@ -19,7 +19,14 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.curator.lottery import Lottery
-from hullabaloo.errors import BudgetExhausted, InvalidParameter, StateError, StreamMoved
+from hullabaloo.errors import (
+    BudgetExhausted,
+    InvalidParameter,
+    LedgerUnreachable,
+    StateError,
+    StreamMoved,
+    UnknownStream,
+)
 from hullabaloo.model_selection import running
 from hullabaloo.noise import TestKey
 from hullabaloo.streaming import new_key_file
@@ -255,6 +262,39 @@ def test_a_run_that_fails_ends_the_search(tmp_path, monkeypatch, failure):
         with pytest.raises(StateError, match="has ended without a release"):
             search(tmp_path, **terms).fit(X, Y)
     assert (len(calls), len(ledger.charges("clinic"))) == (3, 1)
+
+
+@pytest.mark.parametrize("place", ["open_stream", "advance"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_ledger_that_is_not_reached_is_asked_again(tmp_path, monkeypatch, place, after):
+    """At the beginning or at the end, whether it heard or not: nothing is shown, nothing is charged twice, and what is shown then is the same."""
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("clinic", BUDGET)
+    terms = {"ledger": ledger, "dataset": "clinic", "expected_candidates": 2}
+    real = getattr(hb.Ledger, place)
+
+    def torn(*given: Any, **more: Any) -> Any:
+        if after:
+            real(*given, **more)
+        raise LedgerUnreachable("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hb.Ledger, place, torn)
+        with pytest.raises(LedgerUnreachable):
+            search(tmp_path, **terms).fit(X, Y)
+    kept = saved(tmp_path)
+    assert kept is not None
+    found = search(tmp_path, **terms).fit(X, Y)
+    if place == "advance":
+        assert kept["ended"]
+        assert kept["best"][2]["theta"] == found.best_estimator_.release_.theta.tolist()
+    assert told(search(tmp_path, **terms).fit(X, Y)) == told(found)
+    assert len(ledger.charges("clinic")) == 1
+    other = hb.Ledger(f"sqlite:///{tmp_path}/older.db")  # put back to a time before the search
+    other.create("clinic", BUDGET)
+    with pytest.raises(UnknownStream):
+        search(tmp_path, **{**terms, "ledger": other}).fit(X, Y)
+    assert not other.charges("clinic")
 
 
 def test_a_search_of_an_older_version_is_refused(tmp_path):
