@@ -37,7 +37,8 @@ class ParquetFile:
         """The record batches of a part of the file, under its own types; names that it has not exactly once are left out."""
         from pyarrow import dataset
 
-        columns = {name: dataset.field(name) for name in names if self.schema.names.count(name) == 1}
+        found = Counter(self.schema.names)
+        columns = {name: dataset.field(name) for name in names if found[name] == 1}
         size = {} if most is None else {"batch_size": most}
         yield from part.to_batches(schema=self.schema, columns=columns, **size)
 
