@@ -14,9 +14,11 @@ import pytest
 import hullabaloo
 from hullabaloo.data import Table, readers
 from hullabaloo.data.labels import label_of
+from hullabaloo.streaming.records import table_of
+from hullabaloo.streaming.single import _Row
 from hullabaloo.streaming.sources import StreamSource
 from tests.laws import hostile, locality
-from tests.laws.encoded import UNITS
+from tests.laws.encoded import CLASSES, UNITS
 from tests.laws.from_files import from_redis
 from tests.laws.reader import Reader
 from tests.laws.readers import READERS, all_readers
@@ -98,6 +100,16 @@ def test_what_a_unit_adds_is_a_function_of_its_records_alone(name: str, tmp_path
         found = added(own)
         assert found == {i: row for i, row in together.items() if owners[i] == owner}
         assert len(found) == min(len(own), UNITS.records_per_unit)
+
+
+def test_the_row_of_a_prediction_is_the_row_of_a_table() -> None:
+    """Predictions of single records have a reader of their own; it reads what the table's reader does, byte for byte."""
+    records = hostile.objects(200, 3)
+    encoding = CLASSES.encoding_for(table_of(records, hostile.COLUMNS, 6))
+    whole = encoding.features(table_of(records, hostile.COLUMNS, 6))
+    alone = _Row(encoding)
+    for record, row in zip(records, whole, strict=True):
+        assert alone(dict(zip(hostile.COLUMNS, record, strict=True))).tobytes() == row.tobytes(), locality.show(record)
 
 
 @pytest.mark.parametrize("size", [1, 2, 64])
