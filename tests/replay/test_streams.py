@@ -91,3 +91,31 @@ def _empty_cells() -> Any:
     frame = cases.base().copy()
     frame[["age", "hours", "cost"]] = np.nan
     return frame
+
+
+@pytest.mark.parametrize("key", [False, True], ids=["plain", "sealed"])
+def test_states_of_sparse_rows_are_of_one_size(key: bool, tmp_path: Path) -> None:
+    """They were not: a stream that keeps its records kept as many cells as were not 0."""
+    from scipy.sparse import csr_array
+
+    folder, secret = tmp_path / "run", tmp_path / "key"
+    if key:
+        hb.streaming.new_key_file(secret)
+    rng = np.random.default_rng(0)
+    full = rng.normal(size=(HORIZON, 30))
+    domain = hb.Domain(row_norm=1.0, target=(-1, 1), records=HORIZON)
+    estimator = hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver="gradient", constraint=hb.L2Ball(1.0))
+
+    def show(_: Any, X: Any) -> Mapping[str, Any]:
+        emptied(folder)
+        stream = hb.streaming.PeriodicERM(
+            estimator, **COMMON, state=folder / "s.state", key_file=secret if key else None
+        )
+        with stream:
+            stream.partial_fit(csr_array(X[:25]), np.zeros(25))
+            stream.checkpoint()
+            stream.partial_fit(csr_array(X[25:50]), np.zeros(25))
+        return {"coefficients": stream.model_at().coef_}
+
+    others = {"sparser": full * (rng.uniform(size=full.shape) < 0.1), "nothing": 0.0 * full}
+    assert told_apart(show, None, full, others, folder) == {}
