@@ -100,7 +100,9 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, A
         name: (one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)
     }
     if "touched" in found:
-        found["touched"] = [line for line in ndiff(*(list(map(str, asked)) for asked in found["touched"])) if line[0] != " "]
+        found["touched"] = [
+            line for line in ndiff(*(list(map(str, asked)) for asked in found["touched"])) if line[0] != " "
+        ]
     lines: Any = apart(one["lines"].outside, other["lines"].outside)
     if not lines and one["lines"].order != other["lines"].order:
         lines = "the same lines in another order"
