@@ -1,10 +1,13 @@
 """The replay can fail: branches on records, planted one at a time into the library, are each seen for what they are."""
 
 import logging
+import os
+import sqlite3
 import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -175,6 +178,66 @@ def plan_by_length(patch: Patch) -> None:
     patch.setattr(Terms, "count_is_public", True)
 
 
+def in_the_folder(patch: Patch, does: Callable[[Path], None]) -> None:
+    """Do something to the ledger's file or beside it where a cell lay beyond its bounds: when the model is adopted, all being written."""
+
+    def act(model: Any, rows: Rows) -> None:
+        if clipped(rows) and model.ledger is not None:  # none of a model that was loaded from its file
+            does(Path(model.ledger.address.removeprefix("sqlite:///")))
+
+    adopting(patch, act)
+
+
+def run_sql(database: Path, text: str) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(text)
+
+
+def counted(database: Path) -> None:
+    """Leaves every row as it is."""
+    run_sql(database, "UPDATE hullabaloo_dataset SET charges = charges")
+
+
+def another_table(database: Path) -> None:
+    run_sql(database, "CREATE TABLE notes (text TEXT)")
+
+
+def free_pages(database: Path) -> None:
+    """Nothing is left of it in any row."""
+    another_table(database)
+    run_sql(database, "DROP TABLE notes")
+
+
+def passing(database: Path) -> None:
+    draft = database.with_name("draft")
+    draft.write_text("")
+    draft.unlink()
+
+
+def locked(database: Path) -> None:
+    database.chmod(0o640)
+
+
+def synced(database: Path) -> None:
+    with database.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def lock_left(database: Path) -> None:
+    (database.parent / ".lock").touch()
+
+
+LEFT: Mapping[str, tuple[Callable[[Path], None], str]] = {
+    "a change of a database that changes no row": (counted, "file privacy.db"),
+    "a table of a database": (another_table, "file privacy.db"),
+    "a page that a database left free": (free_pages, "file privacy.db"),
+    "a file that is gone again": (passing, "touched"),
+    "the mode of a file": (locked, "file privacy.db"),
+    "a flush to the disk": (synced, "touched"),
+    "an empty file": (lock_left, "file .lock"),
+}
+
+
 SEEN: Mapping[str, tuple[Callable[..., None], str]] = {
     "a warning": (lambda patch: encoding_that(patch, warn), "warnings"),
     "a log": (lambda patch: encoding_that(patch, log), "logs"),
@@ -213,7 +276,14 @@ def test_a_value_in_an_error_is_seen(show: Show, tmp_path: Path, monkeypatch: Pa
 
 def test_a_file_left_behind_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     left_behind(monkeypatch, tmp_path)
-    assert "files" in told(show, tmp_path)
+    assert "file cache.npy" in told(show, tmp_path)
+
+
+@pytest.mark.parametrize("fault", LEFT)
+def test_a_planted_trace_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
+    does, where = LEFT[fault]
+    in_the_folder(monkeypatch, does)
+    assert where in told(show, tmp_path)
 
 
 def test_what_a_ledger_learns_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:

@@ -11,7 +11,7 @@ import pytest
 import hullabaloo as hb
 from tests.replay import cases
 from tests.replay.compare import told_apart
-from tests.replay.durable import emptied
+from tests.replay.durable import emptied, left
 from tests.replay.shown import of_ledger
 
 HORIZON, EVERY = 60, 20
@@ -58,6 +58,11 @@ NAMES = list(streams("replace-one"))
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 def test_streams_of_other_records_show_the_same(name: str, relation: str, tmp_path: Path, ledgers: Path) -> None:
     """Under both relations the number of places is public: one record present or absent is a place that is filled or not."""
+    assert told_of_a_stream(name, relation, tmp_path, ledgers, every=True) == {}
+
+
+def told_of_a_stream(name: str, relation: str, tmp_path: Path, ledgers: Path, *, every: bool = False) -> dict[str, Any]:
+    """What tells a stream's records apart; the names of what shows it, unless `every` table is compared."""
 
     def show(_: Any, table: Any) -> Mapping[str, Any]:
         folder = tmp_path / "run"
@@ -71,10 +76,11 @@ def test_streams_of_other_records_show_the_same(name: str, relation: str, tmp_pa
         found: dict[str, Any] = {}
         with stream:
             stream.partial_fit(table.iloc[: EVERY + 5])
-            found["first"] = shown(stream)
+            found["first"], found["files at first"] = shown(stream), left(folder)
             for record in table.iloc[EVERY + 5 : EVERY + 15].to_dict("records"):
                 stream.learn_one(record, record["cost"])
             stream.checkpoint()
+            found["files in between"] = left(folder)
             stream.partial_fit(table.iloc[EVERY + 15 :])
             found["last"] = shown(stream)
         if hasattr(stream.model_at(), "save"):
@@ -84,10 +90,41 @@ def test_streams_of_other_records_show_the_same(name: str, relation: str, tmp_pa
     others = cases.others("replace-one")
     if name == "incremental":
         others = {**others, "no cell at all": _empty_cells()}
-    assert told_apart(show, None, cases.base(), others, tmp_path / "run") == {}
+    if every:
+        return told_apart(show, None, cases.base(), others, tmp_path / "run")
+    found = told_apart(show, None, cases.base(), others, tmp_path / "run", lines=False)
+    return {shown: value for one in found.values() for shown, value in one.items()}
 
 
 def _empty_cells() -> Any:
     frame = cases.base().copy()
     frame[["age", "hours", "cost"]] = np.nan
     return frame
+
+
+@pytest.mark.parametrize("key", [False, True], ids=["plain", "sealed"])
+def test_states_of_sparse_rows_are_of_one_size(key: bool, tmp_path: Path) -> None:
+    """They were not: a stream that keeps its records kept as many cells as were not 0."""
+    from scipy.sparse import csr_array
+
+    folder, secret = tmp_path / "run", tmp_path / "key"
+    if key:
+        hb.streaming.new_key_file(secret)
+    rng = np.random.default_rng(0)
+    full = rng.normal(size=(HORIZON, 30))
+    domain = hb.Domain(row_norm=1.0, target=(-1, 1), records=HORIZON)
+    estimator = hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver="gradient", constraint=hb.L2Ball(1.0))
+
+    def show(_: Any, X: Any) -> Mapping[str, Any]:
+        emptied(folder)
+        stream = hb.streaming.PeriodicERM(
+            estimator, **COMMON, state=folder / "s.state", key_file=secret if key else None
+        )
+        with stream:
+            stream.partial_fit(csr_array(X[:25]), np.zeros(25))
+            stream.checkpoint()
+            stream.partial_fit(csr_array(X[25:50]), np.zeros(25))
+        return {"coefficients": stream.model_at().coef_}
+
+    others = {"sparser": full * (rng.uniform(size=full.shape) < 0.1), "nothing": 0.0 * full}
+    assert told_apart(show, None, full, others, folder) == {}

@@ -96,7 +96,7 @@ class PrefixProcess(Process):
         return self._release
 
     def snapshot(self) -> Snapshot:
-        """The records and the last release. PRIVATE, of a size that grows with the records."""
+        """The records and the last release. PRIVATE, of a size that grows with the number of records and says nothing else of them."""
         rows = self._rows()
         arrays: dict[str, Array] = {}
         if rows is not None:
@@ -176,9 +176,8 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _matrix(X: Any) -> dict[str, Array]:
-    if isinstance(X, np.ndarray):
-        return {"X": X}
-    return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.asarray(X.shape, dtype=np.int64)}
+    """The rows cell by cell, also where they are sparse: how many cells are not 0 would show in the size of the file."""
+    return {"X": X} if isinstance(X, np.ndarray) else {"cells": X.toarray()}
 
 
 def _read(arrays: Mapping[str, Array]) -> Any:
@@ -186,5 +185,7 @@ def _read(arrays: Mapping[str, Array]) -> Any:
         return arrays["X"]
     from scipy.sparse import csr_array
 
-    rows, columns = map(int, arrays["shape"])
+    if "cells" in arrays:
+        return csr_array(arrays["cells"])
+    rows, columns = map(int, arrays["shape"])  # as older versions wrote it
     return csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(rows, columns))
