@@ -1,0 +1,381 @@
+"""Bugs at the rims: what is remembered, what is left in files, whose code is called, and what words and lists let through."""
+
+from tests.planted.bug import Bug
+from tests.planted.bugs.rims_readers import READERS
+
+_STRANGE = "        if type(quote) not in QUERIES or not isinstance(quote, Query):"
+
+_REMEMBERED = (
+    Bug(
+        "kernels kept by their file",
+        "What is compiled of a kernel is kept under its own file's text, so it goes on running old helpers of other files.",
+        "compiled",
+        old="        return _hash(_described(kernel, {}))",
+        new="        return _hash(Path(inspect.getfile(kernel.py_func)).read_bytes())",
+        caught_by=(),
+    ),
+    Bug(
+        "kernels kept by helpers' names",
+        "The digest of a kernel names the kernels that it calls, and does not hold what they are made of.",
+        "compiled",
+        old='        return "kernel", _described([value.py_func, dict(value.targetoptions), dict(value.locals)], seen)',
+        new=(
+            "        if len(seen) > 1:\n"
+            '            return "kernel", value.py_func.__module__, value.py_func.__qualname__\n'
+            '        return "kernel", _described([value.py_func, dict(value.targetoptions), dict(value.locals)], seen)'
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "kernels kept without closures",
+        "Kernels that differ in what their closure holds are kept as one.",
+        "compiled",
+        old="        cells = [cell.cell_contents for cell in value.__closure__ or ()]\n",
+        new="        cells = [name for name in value.__code__.co_freevars]\n",
+        caught_by=(),
+    ),
+    Bug(
+        "kernels kept without constants",
+        "The constants of its module that a kernel reads are not in its digest.",
+        "compiled",
+        old="for name in code.co_names if name in space]",
+        new="for name in code.co_names if callable(space.get(name))]",
+        caught_by=(),
+    ),
+    Bug(
+        "levels remembered as equal",
+        "The index of declared levels is remembered by the levels, and those of a column of 1 and 0 are then taken for those of True and False.",
+        "data.labels",
+        old="class LevelIndex:",
+        new="from functools import lru_cache\n\n\n@lru_cache(maxsize=256)\nclass LevelIndex:",
+        caught_by=(),
+    ),
+    Bug(
+        "cells remembered as equal",
+        "Cells of a mixed column are remembered by value alone: whichever of 1, 1.0 and True comes first decides for all.",
+        "data.memo",
+        old="        if len(kinds - {type(None)}) <= 1:",
+        new="        if kinds:",
+        caught_by=(),
+    ),
+    Bug(
+        "instants remembered as equal",
+        "Dates and times are remembered too, and one instant in two zones has the label of whichever comes first.",
+        "data.memo",
+        old="_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})",
+        new=(
+            "from datetime import date, datetime\n\n"
+            "_PLAIN = frozenset({str, int, float, bool, bytes, date, datetime, type(None)})"
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "people by the first letters",
+        "People whose labels begin with the same 64 letters share one unit.",
+        "data.encode",
+        old="numbered.setdefault(label, len(numbered)) for label in labels]",
+        new="numbered.setdefault(label and label[:64], len(numbered)) for label in labels]",
+        caught_by=(),
+    ),
+    Bug(
+        "people by the process's digits",
+        "A whole number that is longer than the process may write has no label, and its record is nobody's.",
+        "data.labels",
+        old="        return str(number) if abs(number) < 1 << 128 else hex(number)  # Python refuses to write long ones in decimal",
+        new="        return str(number)",
+        caught_by=(),
+    ),
+    Bug(
+        "people by the decimal context",
+        "Decimals are normalised under the thread's context, whose precision makes one person of two.",
+        "data.labels",
+        old="        return _decimal_label(cell)",
+        new="        return _decimal_label(+cell)",
+        caught_by=(),
+    ),
+    Bug(
+        "a digest without weights",
+        "The key of a search's draws is not bound to weights and offsets, so tables that differ in them have the same noise.",
+        "curator.lottery",
+        old="    yield from (rows.Y, rows.weight, rows.offset)",
+        new="    yield rows.Y",
+        caught_by=(),
+    ),
+    Bug(
+        "a digest without shapes",
+        "Keys that are derived by arrays do not hold the arrays' types and shapes, so different tables may have one key.",
+        "noise.keys",
+        old='                digest.update(f"array {flat.dtype.str} {flat.shape}:".encode())\n',
+        new='                digest.update(b"array:")\n',
+        caught_by=(),
+    ),
+    Bug(
+        "parts whatever the records",
+        "The number of runs, the candidates and the parts of a search are drawn before the key is bound to the records.",
+        "model_selection.running",
+        old="    lots = lots.about(rows.values())\n",
+        new="",
+        caught_by=(),
+    ),
+)
+
+_LEFT = (
+    Bug(
+        "the ledger is asked in each run",
+        "Every run of a search asks the ledger whether its dataset is still there, and the database's log counts the runs.",
+        "model_selection.running",
+        old="        number = run if alone else lots.candidate(count, run)\n",
+        new=(
+            "        if plan.terms.ledger is not None and plan.terms.dataset is not None:  # it may have gone away meanwhile\n"
+            "            plan.terms.ledger.dataset(plan.terms.dataset)\n"
+            "        number = run if alone else lots.candidate(count, run)\n"
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "the end has its own length",
+        "The end of a search is written as long as its text is, which tells a failure from a release, and one candidate from another, under a seal too.",
+        "model_selection.kept",
+        old="            room=self._plan.room,\n",
+        new="",
+        caught_by=(),
+    ),
+    Bug(
+        "the ledger keeps the end's time",
+        "The row of a search in the ledger says when it ended, and so how many runs there were.",
+        "ledger.streams",
+        old=(
+            "    moved = case(\n"
+            "        (_at.position < step.position, schema.now()), else_=_at.advanced_at\n"
+            "    )  # how long a search took is not kept"
+        ),
+        new="    moved = schema.now()",
+        caught_by=(),
+    ),
+    Bug(
+        "the statement has the end's time",
+        "The statement of a search is made when the search has ended, and says when that was.",
+        "model_selection.search",
+        old=(
+            "        begun = terms.statement(\n"
+            "            plan.event, kept.charge, records=plan.records, noise=()\n"
+            "        )  # not made at a time that tells how long it took\n"
+            "        try:\n"
+            "            with machine_failures():\n"
+            "                best = search(plan, source, y, sample_weight, kept)\n"
+        ),
+        new=(
+            "        try:\n"
+            "            with machine_failures():\n"
+            "                best = search(plan, source, y, sample_weight, kept)\n"
+            "            begun = terms.statement(plan.event, kept.charge, records=plan.records, noise=())\n"
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "kernels compiled when drawn",
+        "Candidates of one solver are taken to be of one kind, and the folder of compiled kernels shows which others were drawn.",
+        "model_selection.loaded",
+        old="    return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes",
+        new="    return (one.fit.plan.solver, len(asked), len(shapes))",
+        caught_by=(),
+    ),
+    Bug(
+        "killed saves stay",
+        "A save that was killed before it took its name stays beside the state file, with private data in it.",
+        "streaming.state",
+        old="            self._clear()\n            return sealed.from_bytes(",
+        new="            return sealed.from_bytes(",
+        caught_by=(),
+    ),
+    Bug(
+        "a place for all to read",
+        "The file that says where the reading of a source stands, and so how long records are, is as others may read it by default.",
+        "cli.stream_files",
+        old='        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:',
+        new='        with draft.open("w", encoding="utf-8") as file:',
+        caught_by=(),
+    ),
+)
+
+_CODE = (
+    Bug(
+        "subclasses are the library's",
+        "An object of somebody's own class is taken for the library's where its base is, and a search calls its methods in every run.",
+        "foreign",
+        old="    return not _lies_in(_PACKAGE, value if _is_code(value) else kind)",
+        new=(
+            "    kinds = [value] if _is_code(value) else kind.__mro__\n"
+            "    return not any(_lies_in(_PACKAGE, one) for one in kinds)"
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "subclasses of queries are sold",
+        "A subclass of a query that calls itself not private is on the menu, and states any price.",
+        "curator.menu",
+        old=_STRANGE,
+        new="        if not isinstance(quote, QUERIES) or not isinstance(quote, Query):",
+        caught_by=(),
+    ),
+    Bug(
+        "a vertex asks nobody",
+        "The query for a vertex does not look whose code its set is, which is then called with exact gradients.",
+        "curator.vertex",
+        old="        super(VertexQuery, self).__post_init__()  # slots dataclasses break the short form\n",
+        new="",
+        caught_by=(),
+    ),
+    Bug(
+        "arrays as they come",
+        "A solver's arrays are taken as they are where they hold doubles: one of a class of its own sees the exact numbers that it is added to.",
+        "curator.given",
+        old='    return np.array(value, dtype=np.float64, order="C")',
+        new='    return np.asanyarray(value, dtype=np.float64, order="C")',
+        caught_by=(),
+    ),
+    Bug(
+        "numbers as they come",
+        "A solver's number is taken as it is where it is a float: one of a class of its own sees the exact numbers that it is multiplied by.",
+        "curator.given",
+        old="    return float(value)",
+        new="    return value if isinstance(value, float) else float(value)",
+        caught_by=(),
+    ),
+    Bug(
+        "frames of an interrupt",
+        "An interrupt or an exit leaves the curator with the frames in which exact numbers lie.",
+        "curator.sealed",
+        old="        except BaseException as error:",
+        new="        except Exception as error:",
+        caught_by=(),
+    ),
+    Bug(
+        "handlers hear of runs",
+        "NumPy's and SciPy's own handlers of floating-point errors are called in the runs of a search, with what happened in them.",
+        "model_selection.running",
+        old='    with warnings.catch_warnings(), np.errstate(all="ignore"), special.errstate(all="ignore"):',
+        new="    with warnings.catch_warnings():",
+        caught_by=(),
+    ),
+)
+
+_WORDS = (
+    Bug(
+        "did you mean",
+        "Where a declared column is not there, the error proposes the table's most similar name, which may be a record.",
+        "data.schema",
+        old='        what_found = "no such column" if not found else f"{len(found)} columns of that name"\n',
+        new=(
+            "        import difflib\n\n"
+            "        near = difflib.get_close_matches(name, [one.revealed() for one in schema.names], 1, 0.2)\n"
+            '        missing = f"no such column (perhaps {near[0]!r} is meant)" if near else "no such column"\n'
+            '        what_found = missing if not found else f"{len(found)} columns of that name"\n'
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "a warning of other columns",
+        "Columns that the domain does not declare cause a warning, which quotes their names.",
+        "data.schema",
+        old='        return [column_of(schema, name, "feature") for name in names]\n    if schema.width is None:',
+        new=(
+            "        left = [one.revealed() for one in schema.names if one not in names and one not in others]\n"
+            "        if left:\n"
+            "            import warnings\n\n"
+            '            warnings.warn(f"The columns {left} of the table are not declared and not used.", stacklevel=2)\n'
+            '        return [column_of(schema, name, "feature") for name in names]\n    if schema.width is None:'
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "a log of the first line",
+        "The names in the first line of a CSV file are logged, and without a line of names that is a record.",
+        "data.csvformat",
+        old="        return tuple(name.strip() for name in self._parsed(text)[0])",
+        new=(
+            "        import logging\n\n"
+            "        names = tuple(name.strip() for name in self._parsed(text)[0])\n"
+            '        logging.getLogger(__name__).debug("The columns of the CSV file are %s.", names)\n'
+            "        return names"
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "the reader's own words",
+        "The error of a damaged Parquet file has PyArrow's as its context, which quotes the file.",
+        "data.parquet",
+        old='        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.") from None',
+        new='        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.")',
+        caught_by=(),
+    ),
+    Bug(
+        "a note on the machine's words",
+        "What a failing machine says of a table is raised as it is, with a note of ours, and quotes names of files and bytes.",
+        "terms",
+        old="    except OSError:\n        raise OSError(TORN) from None\n",
+        new="    except OSError as error:\n        error.add_note(TORN)\n        raise\n",
+        caught_by=(),
+    ),
+    Bug(
+        "the fault in JSON",
+        "With --json an internal fault is printed in its own words, which may quote records.",
+        "cli.boundary",
+        old='        print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))',
+        new=(
+            '        error = {"kind": kind, "message": sentence, "detail": repr(sys.exc_info()[1])}\n'
+            '        print(json.dumps({"ok": False, "error": error, "exit_code": int(code)}))'
+        ),
+        caught_by=(),
+    ),
+    Bug(
+        "no debugging is debugging",
+        "HULLABALOO_DEBUG=0 turns tracebacks on.",
+        "cli.boundary",
+        old='        debug = os.environ.get(DEBUG, "").strip().lower() not in OFF',
+        new="        debug = bool(os.environ.get(DEBUG))",
+        caught_by=(),
+    ),
+    Bug(
+        "half a password of Redis",
+        "Of a Redis password that holds an @ only what stands before it is hidden.",
+        "streaming.sources.redis_stream",
+        old="{parts.netloc.rpartition('@')[2]}",
+        new="{parts.netloc.split('@', 1)[-1]}",
+        caught_by=(),
+    ),
+    Bug(
+        "a password among options",
+        "A password that is an option of a ledger's address is shown, saved and written into models.",
+        "ledger.address",
+        old='        secret = {name: "***" for name in self.url.query if "password" in name.lower()}',
+        new='        secret = {name: "***" for name in self.url.query if name == "password"}',
+        caught_by=(),
+    ),
+    Bug(
+        "rows of people's tables",
+        "Under replace-one with people the statement leaves out for how many rows its guarantee is proved.",
+        "release",
+        old='        if self.horizon is not None or (self.neighbours is Neighbours.REPLACE_ONE and self.unit == "record"):',
+        new="        if self.horizon is not None or self.neighbours is Neighbours.REPLACE_ONE:",
+        caught_by=(),
+    ),
+    Bug(
+        "a bound of another ball",
+        "The lower bound for the unit l1 ball is printed for every l1 ball, though smaller ones are easier.",
+        "planning.lower_bounds",
+        old='    if isinstance(body, L1Ball) and free and body.radius == 1.0 and problem.loss.name == "squared":',
+        new='    if isinstance(body, L1Ball) and free and problem.loss.name == "squared":',
+        caught_by=(),
+    ),
+    Bug(
+        "a bound of another delta",
+        "Lower bounds that hold for small ε and δ are printed for large ones as well.",
+        "planning.lower_bounds",
+        old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        found += _straight(problem, epsilon, body)\n",
+        new="    found += _straight(problem, epsilon, body)\n",
+        caught_by=(),
+    ),
+)
+
+RIMS: tuple[Bug, ...] = (*READERS, *_REMEMBERED, *_LEFT, *_CODE, *_WORDS)
