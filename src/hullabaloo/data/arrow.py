@@ -131,9 +131,13 @@ def _cells(array: Any) -> list[Any]:
         places = _numpy(pc.fill_null(pc.cast(array.indices, pa.int64(), safe=False), -1)).tolist()
         return [levels[place] if 0 <= place < len(levels) else None for place in places]
     if _is_text(array.type):
-        found = pc.cast(array, pa.large_binary()).to_pylist()
-        return [None if cell is None else cell.decode("utf-8", "replace") for cell in found]
+        return texts(pc.cast(array, pa.large_binary()).to_pylist())
     return list(array.to_pylist())
+
+
+def texts(cells: list[Any]) -> list[Any]:
+    """Bytes as text, whether they are UTF-8 or not."""
+    return [None if cell is None else cell.decode("utf-8", "replace") for cell in cells]
 
 
 def _numpy(array: Any) -> NDArray[Any]:

@@ -46,17 +46,17 @@ class FrameTable(Table):
         return self._schema
 
     def _kind(self, name: Any, dtype: Any) -> str:
-        native = self._native(name).dtype
-        if _is_arrow(native):
+        native = self._native(name)
+        held = _arrow(native)
+        if held is not None:
             from hullabaloo.data.arrow import check_container, kind_of
 
-            found = kind_of(native.pyarrow_dtype)
-            if found != REFUSED:
-                check_container(self._native(name).array.__arrow_array__())
-            return found
-        if dtype.is_numeric() or dtype == nw.Boolean or (dtype == nw.Unknown and _is_sparse(native)):
+            if kind_of(held.type) != REFUSED:
+                check_container(held)
+            return kind_of(held.type)
+        if dtype.is_numeric() or dtype == nw.Boolean or (dtype == nw.Unknown and _is_sparse(native.dtype)):
             return NUMBER
-        nothing = dtype == nw.Unknown and str(native) == "Null"  # Polars' type of a column of nulls
+        nothing = dtype == nw.Unknown and str(native.dtype) == "Null"  # Polars' type of a column of nulls
         return CELLS if nothing or isinstance(dtype, _CELLS) else REFUSED
 
     def _series(self, name: Any) -> Any:
@@ -81,33 +81,43 @@ class FrameTable(Table):
     def _floats(self, column: int) -> NDArray[np.float64]:
         name = self._names[column]
         series, native = self._series(name), self._native(name)
+        held = _arrow(native)
+        if held is not None:
+            from hullabaloo.data.arrow import floats
+
+            return floats(held)
         if isinstance(self._types[name], nw.Decimal):
             return numbers_of(self.cells(column))
         with np.errstate(all="ignore"):
             if not series.implementation.is_pandas_like():
                 return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-            if _is_arrow(native.dtype):
-                from hullabaloo.data.arrow import floats
-
-                return floats(native.array.__arrow_array__())
             if _is_sparse(native.dtype):
                 return np.asarray(native.array.to_dense(), dtype=np.float64)
             return np.asarray(native.to_numpy(dtype="float64", na_value=np.nan), dtype=np.float64)
 
     def cells(self, column: int) -> list[Any]:
-        """See ``Table``."""
+        """See ``Table``. Text that Arrow or Polars holds may not be UTF-8, so it is decoded here."""
         name = self._names[column]
-        native = self._native(name)
-        if _is_arrow(native.dtype):
+        series, native = self._series(name), self._native(name)
+        held = _arrow(native)
+        if held is not None:
             from hullabaloo.data.arrow import objects
 
-            return objects(native.array.__arrow_array__())
-        return list(self._series(name).to_list())
+            return objects(held)
+        if series.implementation.is_polars() and isinstance(self._types[name], nw.String | nw.Categorical | nw.Enum):
+            import polars as pl
+
+            from hullabaloo.data.arrow import texts
+
+            return texts(native.cast(pl.String).cast(pl.Binary).to_list())
+        return list(series.to_list())
 
 
-def _is_arrow(dtype: Any) -> bool:
-    """Whether it is pandas' type of a column that Arrow holds, whose text may not be UTF-8."""
-    return hasattr(dtype, "pyarrow_dtype")
+def _arrow(native: Any) -> Any:
+    """The array in which Arrow holds a column of pandas; None where something else does."""
+    dtype = native.dtype
+    held = hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow"
+    return native.array.__arrow_array__() if held else None
 
 
 def _is_sparse(dtype: Any) -> bool:
