@@ -233,6 +233,24 @@ def test_a_place_outside_of_a_dictionary_is_a_missing_cell() -> None:
     assert open_table(pa.table({"a": found})).cells(0) == ["a", None, None, None, "b", None, None]
 
 
+@pytest.mark.parametrize("offsets", [[0, 3, 1, 2**30, 3], [0, 1, 2, 3, 900], [-5, 0, 1, 2, 3], [3, 2, 1, 0, 0]])
+def test_a_broken_column_of_arrow_is_refused_when_it_is_opened(offsets: list[int]) -> None:
+    """Its offsets were trusted: reading failed after the charge, or read another memory."""
+    buffers = [None, pa.py_buffer(np.array(offsets, dtype=np.int32)), pa.py_buffer(b"abc")]
+    try:
+        text = pa.Array.from_buffers(pa.string(), 4, buffers)
+    except pa.ArrowInvalid:
+        return  # Arrow saw it itself
+    levels = pa.DictionaryArray.from_arrays(pa.array([0, 1]), text, safe=False)
+    for column in (text, levels, pa.chunked_array([text, text])):
+        table = pa.table({"a": column})
+        for made in (table, table.to_batches()[0]):
+            with pytest.raises(SchemaError, match="broken"):
+                open_table(made)
+    with pytest.raises(SchemaError, match="broken"):
+        open_table(pd.DataFrame({"a": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([text])))}))
+
+
 def test_what_has_to_be_read_to_be_known_is_no_table(tmp_path: Any) -> None:
     """A value decided whether a reader or a dataset of PyArrow's could be read, in words that held it."""
     import pyarrow.csv

@@ -4,9 +4,14 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_regressors_train,
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
 
 import hullabaloo as hb
 from hullabaloo.linear_model import ESTIMATORS
@@ -46,6 +51,7 @@ WEIGHTS = "means divide by the public number of records, never by the private su
 DECLARED = (
     "one estimator is fitted to two classes and to three; classes are declared, and those declared are the model's"
 )
+LISTS = "a list of rows declares no width, and neither does a domain of prepared matrices: counting a row's cells would tell of it"
 RANKS = "one estimator of four classes is asked for the decisions of two"
 FOUR = "four classes are asked for of one estimator of two"
 LOOSE = "fifteen records determine no single optimum of ten columns without a penalty"
@@ -60,8 +66,8 @@ def expected(estimator: Any) -> dict[str, str]:
     if name in CLASSIFIERS:
         checks["check_classifiers_regression_target"] = VALUES
         checks["check_classifiers_classes"] = checks["check_classifiers_train"] = DECLARED
-    elif estimator.budget.is_private:
-        checks["check_regressors_train"] = NOISE
+    else:
+        checks["check_regressors_train"] = NOISE if estimator.budget.is_private else LISTS
     if name in LOGISTIC and len(estimator.domain.targets[0].classes) > 2:
         checks["check_decision_proba_consistency"] = RANKS
     elif name in LOGISTIC:
@@ -108,6 +114,20 @@ def checks_under_noise() -> list[Any]:
 @pytest.mark.parametrize(("estimator", "check"), checks_under_noise())
 def test_with_noise_under_a_test_key(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+REGRESSORS = [one for one in estimators(hb.Budget(math.inf)) if type(one).__name__ not in CLASSIFIERS]
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda estimator: type(estimator).__name__)
+def test_regressors_learn_where_rows_are_arrays(estimator: Any) -> None:
+    """scikit-learn's check, its rows as arrays of a shape; its targets stay lists."""
+
+    class OfArrays(type(estimator)):  # type: ignore[misc]
+        def fit(self, X: Any, y: Any) -> Any:
+            return super().fit(np.asarray(X), y)
+
+    check_regressors_train(type(estimator).__name__, OfArrays(**estimator.get_params(deep=False)))
 
 
 def test_the_checks_run_on_every_estimator() -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.errors import SchemaError
 
 
 def kind_of(dtype: Any) -> str:
@@ -34,10 +35,40 @@ def _is_text(dtype: Any) -> bool:
     return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
 
 
+def check_container(array: Any) -> None:
+    """Refuse an array whose buffers are too short, or whose offsets point outside of them: Arrow's own functions trust both.
+
+    Whether bytes are text, and places lie in their dictionary, is a cell's: read by rule, never refused.
+
+    Raises:
+        SchemaError: the container is broken.
+    """
+    import pyarrow as pa
+
+    plain = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    for chunk in array.chunks if hasattr(array, "chunks") else [array]:
+        try:
+            if pa.types.is_dictionary(chunk.type):
+                chunk.indices.validate()
+                check_container(chunk.dictionary)
+            else:
+                chunk.validate()
+            if chunk.type in plain:
+                chunk.view(plain[chunk.type]).validate(full=True)
+        except pa.ArrowException:  # its words hold numbers of the container's
+            raise SchemaError(
+                "The Arrow table is broken: a column's buffers do not hold what its type and length say. Nothing was read or charged. "
+                "Build it again with PyArrow's own functions; its validate(full=True) finds such faults."
+            ) from None
+
+
 class ArrowTable(Table):
-    """An Arrow table or record batch."""
+    """An Arrow table or record batch; raises ``SchemaError`` for a broken container."""
 
     def __init__(self, source: Any) -> None:
+        for column in source.columns:
+            if kind_of(column.type) != REFUSED:
+                check_container(column)
         self._source = source
 
     @property

@@ -101,10 +101,11 @@ class ListTable(Table):
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        return [_item(row, column) for row in self._rows]
+        return [cell_of(row, column) for row in self._rows]
 
 
-def _item(row: Any, column: int) -> Any:
+def cell_of(row: Any, column: int) -> Any:
+    """A cell of a record that is a list, tuple or array of cells, or else one cell itself; None is missing."""
     if not issubclass(type(row), list | tuple | np.ndarray):  # isinstance would ask a hostile row what it is
         return row if column == 0 else None
     try:

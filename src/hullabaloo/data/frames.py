@@ -47,9 +47,12 @@ class FrameTable(Table):
     def _kind(self, name: Any, dtype: Any) -> str:
         native = self._native(name).dtype
         if _is_arrow(native):
-            from hullabaloo.data.arrow import kind_of
+            from hullabaloo.data.arrow import check_container, kind_of
 
-            return kind_of(native.pyarrow_dtype)
+            found = kind_of(native.pyarrow_dtype)
+            if found != REFUSED:
+                check_container(self._native(name).array.__arrow_array__())
+            return found
         if dtype.is_numeric() or dtype == nw.Boolean or (dtype == nw.Unknown and _is_sparse(native)):
             return NUMBER
         nothing = dtype == nw.Unknown and str(native) == "Null"  # Polars' type of a column of nulls
@@ -141,6 +144,8 @@ def open_frame(native: Any) -> Table | None:
         return ArrowTable(nw.to_native(frame))
     try:
         return FrameTable(frame)
+    except SchemaError:
+        raise
     except Exception:  # reason: each library has an error of its own for names that occur twice
         raise SchemaError(_DOUBLED) from None
 

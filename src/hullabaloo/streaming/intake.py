@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.data import Encoding
+from hullabaloo.data.dense import cell_of
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
 from hullabaloo.linear_model.parameters import found
@@ -194,7 +195,7 @@ class Intake:
         if isinstance(y, Mapping):
             return tuple(map(y.get, self.encoding.facts.targets))
         if not self._several:
-            return (y,)
+            return (cell_of(y, 0),)
         count = len(self.encoding.targets)
         if y is None:
             return (None,) * count
