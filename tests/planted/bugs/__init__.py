@@ -7,9 +7,10 @@ from tests.planted.bugs.fits import FITS
 from tests.planted.bugs.queries import QUERIES
 from tests.planted.bugs.questions import QUESTIONS
 from tests.planted.bugs.records import RECORDS
+from tests.planted.bugs.strangers import STRANGERS
 from tests.planted.bugs.streams import STREAMS
 
-BUGS: tuple[Bug, ...] = (*QUERIES, *DRAWING, *RECORDS, *FITS, *BOOKS, *STREAMS, *QUESTIONS)
+BUGS: tuple[Bug, ...] = (*QUERIES, *DRAWING, *RECORDS, *FITS, *BOOKS, *STREAMS, *QUESTIONS, *STRANGERS)
 
 
 def named(name: str) -> Bug:
