@@ -60,9 +60,7 @@ class CuratorMenu:
         """Whether the quote is one of this menu's or of a view's: its own class, bounds, relation and number of records."""
         if type(quote) not in QUERIES or not isinstance(quote, Query):
             return False
-        if (
-            quote.is_private and stranger(quote) is not None
-        ):  # numbers that compare or multiply as somebody likes included
+        if quote.is_private and stranger(quote) is not None:  # a number that compares as somebody likes, too
             return False
         known, slopes = self.facts, quote.facts.width - self.facts.intercept
         fits = quote.facts == known or (

@@ -8,9 +8,10 @@ from tests.planted.bugs.queries import QUERIES
 from tests.planted.bugs.questions import QUESTIONS
 from tests.planted.bugs.records import RECORDS
 from tests.planted.bugs.rims import RIMS
+from tests.planted.bugs.strangers import STRANGERS
 from tests.planted.bugs.streams import STREAMS
 
-BUGS: tuple[Bug, ...] = (*QUERIES, *DRAWING, *RECORDS, *FITS, *BOOKS, *STREAMS, *QUESTIONS, *RIMS)
+BUGS: tuple[Bug, ...] = (*QUERIES, *DRAWING, *RECORDS, *FITS, *BOOKS, *STREAMS, *QUESTIONS, *STRANGERS, *RIMS)
 
 
 def named(name: str) -> Bug:

@@ -177,7 +177,7 @@ QUERIES = (
         "Columns' derivatives get the clips of a neighbouring setting, eight times as large, and the noise of the stated ones.",
         "curator.descent",
         old="settings = (updates.clips, updates.steps, whole, noise, grid, float(query.records))",
-        new="settings = (8.0 * updates.clips, updates.steps, whole, (noise // 8), grid, float(query.records))",
+        new="settings = (8.0 * updates.clips, updates.steps, whole, noise // 8, grid, float(query.records))",
         caught_by=(
             "tests/curator/test_partial.py::test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity[units-add-or-remove]",
             "tests/curator/test_partial.py::test_answers_have_the_bits_of_gaussian_releases_of_exact_sums[p7-smoothed_hinge]",

@@ -1,0 +1,82 @@
+"""Bugs that let somebody else's code meet what is not released."""
+
+from tests.planted.bug import Bug
+
+_SHAPES = "tests/laws/test_foreign_code.py"
+_SOLVER = "tests/laws/test_foreign_solver.py"
+
+STRANGERS = (
+    Bug(
+        "any penalty inside a minimiser",
+        "A query looks at the losses that it is made of, and not at its sets and penalties.",
+        "curator.query",
+        old='if one.name != "facts")',
+        new='if one.name not in ("facts", "feasible", "penalty"))',
+        caught_by=(
+            f"{_SOLVER}::test_no_query_is_made_of_strangers[minimizer]",
+            "tests/curator/test_own_shapes.py::test_a_prox_that_raises_tells_nothing_of_a_noise_free_iterate[a penalty-output_perturbation]",
+        ),
+    ),
+    Bug(
+        "subclasses count as the library's own",
+        "A class counts as the library's own if it descends from one that is.",
+        "foreign",
+        old="    return not _lies_in(_PACKAGE, value if _is_code(value) else kind)",
+        new="    return not any(_lies_in(_PACKAGE, one) for one in ([value] if _is_code(value) else kind.__mro__))",
+        caught_by=(
+            "tests/test_foreign.py::test_what_is_foreign_is_told_by_itself_and_wherever_it_is_held[a subclass]",
+            f"{_SOLVER}::test_no_query_is_made_of_strangers[gradient]",
+        ),
+    ),
+    Bug(
+        "arrays of a solver's own kind",
+        "What a solver hands over stays the array that it was, which is shown what it is added to.",
+        "curator.given",
+        old='    return np.array(value, dtype=np.float64, order="C")',
+        new="    return np.asanyarray(value, dtype=np.float64)",
+        caught_by=(f"{_SOLVER}::test_a_solver_hears_nothing_but_answers",),
+    ),
+    Bug(
+        "errors with their frames",
+        "An error leaves the curator with the frames that it came through, in which the rows are.",
+        "curator.sealed",
+        old="            fault = error.with_traceback(None)",
+        new="            fault = error",
+        caught_by=(f"{_SOLVER}::test_a_solver_hears_nothing_but_answers",),
+    ),
+    Bug(
+        "numbers that compare as they like",
+        "A menu sells what was made by its own class, whatever numbers it was made of.",
+        "curator.menu",
+        old="if quote.is_private and stranger(quote) is not None:",
+        new="if quote.is_private and stranger(quote) is not None and quote.count < 1:",
+        caught_by=(f"{_SOLVER}::test_facts_that_say_they_are_equal_are_not_believed",),
+    ),
+    Bug(
+        "a prox beside records",
+        "Coordinates are updated inside the curator under whatever form a solver hands over.",
+        "curator.descent",
+        old="if type(self.form) is not SeparableForm or self.form.own is not None:",
+        new="if type(self.form) is not SeparableForm and self.form.own is not None:",
+        caught_by=(
+            f"{_SOLVER}::test_a_prox_of_ones_own_does_not_run_beside_records",
+            "tests/curator/test_partial.py::test_answers_are_spent_at_once_and_none_beyond_those_paid_for",
+        ),
+    ),
+    Bug(
+        "exact scores of a set of one's own",
+        "Frank–Wolfe takes the vertices of any set that has some, and their choice is made by the exact gradient.",
+        "solvers.frank_wolfe",
+        old='        if self.form == "auto" and foreign(problem.constraint) is not None:',
+        new='        if self.form == "auto" and foreign(problem.penalty) is not None:',
+        caught_by=(f"{_SHAPES}::test_a_shape_of_ones_own_is_shown_noisy_answers_only[a set-frank_wolfe]",),
+    ),
+    Bug(
+        "records shown to a set",
+        "A sketch asks any set whether a record lies inside.",
+        "streaming.sketch",
+        old="        stranger = foreign(self.inside)",
+        new="        stranger = foreign(self.size)",
+        caught_by=("tests/curator/test_own_shapes.py::test_a_sketch_shows_records_to_no_set_of_ones_own",),
+    ),
+)
