@@ -235,7 +235,7 @@ def model(path: Path) -> Any:
     from hullabaloo.streaming.model import FORMAT
 
     document = None
-    with suppress(ValueError, OSError):
+    with suppress(ValueError, OSError, RecursionError):
         document = json.loads(path.read_text(encoding="utf-8"))
     streamed = isinstance(document, dict) and document.get("format") == FORMAT.name
     return streaming.load(path) if streamed else linear_model.load(path)
