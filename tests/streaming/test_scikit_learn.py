@@ -4,9 +4,14 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_regressors_train,
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
 
 import hullabaloo as hb
 from hullabaloo.noise import TestKey
@@ -31,6 +36,7 @@ EXPECTED = {
     "check_supervised_y_no_nan": VALUES,
     "check_all_zero_sample_weights_error": VALUES,
 }
+LISTS = "a list of rows declares no width, and neither does a domain of prepared matrices: counting a row's cells would tell of it"
 NOISE = "R² above 0.5 is asked of 200 records at epsilon 1, where the noise of ten columns exceeds the signal"
 # Two tables of different public sizes get different noise.
 NOT_UNDER_NOISE = {
@@ -40,12 +46,22 @@ NOT_UNDER_NOISE = {
 
 
 def expected(_: Any) -> dict[str, str]:
-    return EXPECTED
+    return {**EXPECTED, "check_regressors_train": LISTS}
 
 
 @parametrize_with_checks([stream(hb.Budget(math.inf))], expected_failed_checks=expected, xfail_strict=True)
 def test_without_noise(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_a_stream_learns_where_rows_are_arrays() -> None:
+    """scikit-learn's check, its rows as arrays of a shape; its targets stay lists."""
+
+    class OfArrays(hb.streaming.IncrementalRegression):
+        def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+            return super().fit(np.asarray(X), y, sample_weight)
+
+    check_regressors_train("stream", OfArrays(**stream(hb.Budget(math.inf)).get_params(deep=False)))
 
 
 def checks_under_noise() -> list[Any]:
