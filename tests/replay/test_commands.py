@@ -1,5 +1,6 @@
 """The command line on files of records that share names alone: output, exit code and files are the same, byte for byte."""
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import hullabaloo as hb
 from hullabaloo.cli.app import app
 from tests.replay.compare import told_apart
 from tests.replay.durable import emptied
@@ -67,12 +69,30 @@ COMMANDS: dict[str, tuple[str, Mapping[str, Callable[[], list[str]]]]] = {
         f"stream t.csv --domain d.toml {BUDGET} --horizon 60 --every 20 --method periodic --estimator linear --out m.json --json",
         SAME_NUMBER,
     ),
+    "stream, sealed": (
+        f"stream t.csv --domain d.toml {BUDGET} --neighbours add-or-remove --horizon 60 --every 20 --state s.state --key-file key "
+        "--ledger sqlite:///privacy.db --dataset people --out m.json",
+        SAME_NUMBER,
+    ),
+    "stream of JSON": (
+        f"stream t.jsonl --domain d.toml {BUDGET} --horizon 60 --every 20 --method periodic --estimator linear --state s.state --out m.json",
+        SAME_NUMBER,
+    ),
+    "evaluate": (
+        f"evaluate m.json t.csv {BUDGET} --ledger sqlite:///privacy.db --dataset people --out e.json --json",
+        SAME_NUMBER,
+    ),
+    "evaluate, number hidden": (f"evaluate hidden.json t.csv {BUDGET} --records 60 --out e.json", ANY_NUMBER),
     "price": (f"price --domain d.toml --records 60 {BUDGET}", ANY_NUMBER),
     "domain check": ("domain check d.toml t.csv", ANY_NUMBER),
     "domain template": ("domain template t.csv", ANY_NUMBER),
     "domain estimate": (
         f"domain estimate t.csv --outer d.toml {BUDGET} --quantiles 0.1,0.9 --out estimated.toml",
         SAME_NUMBER,
+    ),
+    "domain estimate, number hidden": (
+        f"domain estimate t.csv --outer d.toml {BUDGET} --neighbours add-or-remove --quantiles 0.1,0.9 --ledger sqlite:///privacy.db --dataset people --out estimated.toml",
+        ANY_NUMBER,
     ),
     "refused": (f"fit t.csv --domain d.toml {BUDGET} --solver frank-wolfe --out m.json", SAME_NUMBER),
     "no such column": (f"fit t.csv --domain d.toml {BUDGET} --target job --out m.json", ANY_NUMBER),
@@ -81,9 +101,34 @@ COMMANDS: dict[str, tuple[str, Mapping[str, Callable[[], list[str]]]]] = {
 REFUSED = ("refused", "no such column")
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a released model of each relation."""
+    folder = tmp_path_factory.mktemp("models")
+    table = write(folder, lines(0), "csv")
+    about = {"features": {"age": (18, 90), "job": ["clerk", "nurse", "cook"]}, "target": {"cost": (-20, 20)}}
+    domain = hb.Domain(**about, indicators=False, records=60)
+    for name, relation in (("m", "replace-one"), ("hidden", "add-or-remove")):
+        model = hb.LinearRegression(budget=hb.Budget(2.0, 1e-6), domain=domain, neighbours=relation, solver="moments")
+        model.fit(table).save(folder / f"{name}.json")
+    table.unlink()
+    return folder
+
+
+def write(folder: Path, records: list[str], kind: str) -> Path:
+    """The table as a file."""
+    path = folder / f"t.{kind}"
+    if kind == "csv":
+        texts = ["age,job,cost", *records]
+    else:
+        texts = [json.dumps(dict(zip(("age", "job", "cost"), one.split(","), strict=False))) for one in records]
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return path
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_on_other_records_say_and_write_the_same(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledgers: Path
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledgers: Path, models: Path
 ) -> None:
     words, others = COMMANDS[command]
     folder = tmp_path / "run"
@@ -92,11 +137,16 @@ def test_commands_on_other_records_say_and_write_the_same(
     def show(_: Any, records: list[str]) -> Mapping[str, Any]:
         emptied(folder)
         monkeypatch.chdir(folder)
-        shutil.copy(ledgers / "replace-one.db", folder / "privacy.db")
+        relation = "add-or-remove" if "add-or-remove" in words else "replace-one"
+        shutil.copy(ledgers / f"{relation}.db", folder / "privacy.db")
+        for model in models.iterdir() if "evaluate" in words else ():
+            shutil.copy(model, folder)
         (folder / "d.toml").write_text(DOMAIN, encoding="utf-8")
-        (folder / "t.csv").write_text("\n".join(["age,job,cost", *records]) + "\n", encoding="utf-8")
+        (folder / "key").touch(0o600)
+        (folder / "key").write_bytes(bytes(32))
+        table = write(folder, records, "jsonl" if "t.jsonl" in words else "csv")
         ran = CliRunner().invoke(app, words.split(), prog_name="hullabaloo")
-        (folder / "t.csv").unlink()
+        table.unlink()
         assert "Traceback" not in ran.output
         assert ran.exit_code == (1 if command in REFUSED else 0), ran.output
         return {"code": ran.exit_code, "out": ran.stdout, "err": ran.stderr}

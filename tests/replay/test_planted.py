@@ -18,6 +18,7 @@ import pytest
 from hullabaloo import fit as hinge
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.solvers import gradient
 from hullabaloo.solvers.gradient import GradientSolver
@@ -182,7 +183,7 @@ def in_the_folder(patch: Patch, does: Callable[[Path], None]) -> None:
     """Do something to the ledger's file or beside it where a cell lay beyond its bounds: when the model is adopted, all being written."""
 
     def act(model: Any, rows: Rows) -> None:
-        if clipped(rows) and model.ledger is not None:  # none of a model that was loaded from its file
+        if clipped(rows) and isinstance(model.ledger, Ledger):  # a model that was loaded from its file has its address
             does(Path(model.ledger.address.removeprefix("sqlite:///")))
 
     adopting(patch, act)
@@ -194,8 +195,9 @@ def run_sql(database: Path, text: str) -> None:
 
 
 def counted(database: Path) -> None:
-    """Leaves every row as it is."""
-    run_sql(database, "UPDATE hullabaloo_dataset SET charges = charges")
+    """Leaves every row as it was."""
+    for step in ("+ 1", "- 1"):
+        run_sql(database, f"UPDATE hullabaloo_dataset SET charges = charges {step}")
 
 
 def another_table(database: Path) -> None:

@@ -99,6 +99,7 @@ class PeriodicERM(PrivateStream):
     model than running sums do, fits on many less: `hb.streaming.plan` compares them.
 
     Memory grows with the records, as each is needed again: so does the state file, which holds them all, encoded. PRIVATE.
+    Rows that are sparse in memory are written with all of their cells, so that the file's size tells their number alone.
 
     Parameters:
         estimator: an estimator of the library, unfitted; budget, domain, neighbours, solver, constraint, penalty, ledger, dataset and
