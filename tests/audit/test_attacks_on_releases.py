@@ -43,8 +43,8 @@ def prepared(width: int, mu: float, **model: Any) -> tuple[hinge.Prepared, list[
     domain = hb.Domain(features={f"x{i}": hb.Numeric(-4, 4, indicator=False) for i in range(width)}, target=(-2, 2))
     made = hb.LinearRegression(budget=hb.Budget.gdp(mu), domain=domain, fit_intercept=False, **model)
     tables = [(np.full((1, width), 4.0 * far), np.full(1, 2.0 * far)) for far in (0.0, 1.0)]
-    encoding = domain.encoding_for(hinge.open_table(tables[0][0]), tables[0][1], fit_intercept=False)
-    rows = [encoding.encode(hinge.open_table(X), y) for X, y in tables]
+    encoding = domain.encoding_for(domain.open(tables[0][0]), tables[0][1], fit_intercept=False)
+    rows = [encoding.encode(domain.open(X), y) for X, y in tables]
     return hinge.prepare(made._task(encoding), encoding, 1), rows
 
 

@@ -132,6 +132,8 @@ READERS = {
     "CsvTable": ".csv: no names",
     "FrameTable": "polars: a struct",
     "ListTable": "lists",
+    "ParquetPart": ".parquet: other names",
+    "ParquetTable": ".parquet: other names",
     "RecordTable": ".jsonl: other keys",
     "RowWise": "pandas: other names",  # of private_pipeline, without names
     "SparseTable": "sparse",

@@ -152,6 +152,7 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
         lambda table: TWO.check_schema(sound(), table),
         lambda table: DOMAIN.check_schema(sound(), table),
     ),
+    "Domain.open": _each(DOMAIN.open),
     "Domain.encoding_for": _each(
         lambda table: hb.Domain(features={"age": (0, 9)}, weight=("w", 2.0)).encoding_for(sound(), weight=table),
         lambda table: hb.Domain(features={"age": (0, 9)}, unit="who").encoding_for(sound(), unit=table),
