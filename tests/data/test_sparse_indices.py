@@ -83,10 +83,11 @@ def by_hand(form: str, n: int, p: int, entries: list[Entry]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("form", COORDINATES)
-def test_a_row_is_what_its_own_entries_say(form: str) -> None:
-    """Of the whole table, and of each record alone, byte for byte; 60 tables of up to 7 records in each format."""
+@pytest.mark.parametrize("tables", [60, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_a_row_is_what_its_own_entries_say(form: str, tables: int) -> None:
+    """Of the whole table, and of each record alone, byte for byte; tables of up to 7 records, in each format."""
     rng = np.random.default_rng(FORMS.index(form))
-    for _ in range(60):
+    for _ in range(tables):
         n, p = (int(number) for number in rng.integers(1, 8, 2))
         entries = random_entries(rng, n, p)
         table = stored(form, n, p, entries)
