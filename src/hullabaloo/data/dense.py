@@ -1,5 +1,6 @@
 """NumPy arrays (plain, object, text, masked, structured) and nested lists as tables."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,8 +62,17 @@ class ArrayTable(Table):
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        values = self._column(column).tolist()
-        return list(values)
+        values = self._column(column)
+        return list((_texts(values) if values.dtype.kind == "U" else values).tolist())
+
+
+def _texts(values: NDArray[Any]) -> NDArray[Any]:
+    """With U+FFFD for what is no character: an array's memory may hold any number, and Python stops at one that is none."""
+    out = values.astype(values.dtype.newbyteorder("="), order="C")
+    if out.dtype.itemsize:
+        codes = np.asarray(out).view(np.uint32)  # of a masked array, its memory
+        codes[codes > sys.maxunicode] = 0xFFFD
+    return out
 
 
 def _floats(values: NDArray[Any]) -> NDArray[np.float64]:

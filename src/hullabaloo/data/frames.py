@@ -92,18 +92,21 @@ class FrameTable(Table):
             if not series.implementation.is_pandas_like():
                 return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
             if _is_sparse(native.dtype):
-                return np.asarray(native.array.to_dense(), dtype=np.float64)
+                return _dense(native.array)
             return np.asarray(native.to_numpy(dtype="float64", na_value=np.nan), dtype=np.float64)
 
     def cells(self, column: int) -> list[Any]:
-        """See ``Table``. Text that Arrow or Polars holds may not be UTF-8, so it is decoded here."""
+        """See ``Table``. Text that Arrow or Polars holds may not be UTF-8, so it is decoded here.
+
+        A code of pandas that stands for no category is missing: pandas checks none where it is told not to, and then stops at it.
+        """
         name = self._names[column]
         series, native = self._series(name), self._native(name)
-        held = _arrow(native)
-        if held is not None:
-            from hullabaloo.data.arrow import objects
-
-            return objects(held)
+        if series.implementation.is_pandas() and isinstance(self._types[name], nw.Categorical | nw.Enum):
+            levels = _objects(native.array.categories)
+            return [levels[code] if 0 <= code < len(levels) else None for code in native.array.codes.tolist()]
+        if _arrow(native) is not None:
+            return _objects(native)
         if series.implementation.is_polars() and isinstance(self._types[name], nw.String | nw.Categorical | nw.Enum):
             import polars as pl
 
@@ -120,9 +123,30 @@ def _arrow(native: Any) -> Any:
     return native.array.__arrow_array__() if held else None
 
 
+def _objects(native: Any) -> list[Any]:
+    """The cells of a column of pandas, or its categories."""
+    held = _arrow(native)
+    if held is None:
+        return list(native.tolist())
+    from hullabaloo.data.arrow import objects
+
+    return objects(held)
+
+
 def _is_sparse(dtype: Any) -> bool:
     """Whether it is pandas' type of a column of numbers that are mostly one value."""
     return str(dtype).startswith(("Sparse[float", "Sparse[int", "Sparse[uint", "Sparse[bool"))
+
+
+def _dense(array: Any) -> NDArray[np.float64]:
+    """The numbers of a sparse column. An entry at a place that no record has is absent: pandas checks no place where it is told not to."""
+    places = np.asarray(array.sp_index.to_int_index().indices, dtype=np.int64)
+    values = np.asarray(array.sp_values, dtype=np.float64)
+    places, values = places[: values.size], values[: places.size]
+    out = np.full(len(array), array.fill_value, dtype=np.float64)
+    inside = (places >= 0) & (places < out.size)
+    out[places[inside]] = values[inside]
+    return out
 
 
 def _type_name(dtype: Any) -> str:
