@@ -26,7 +26,7 @@ def foreign(*values: object) -> str | None:
     Numbers, texts and NumPy arrays of them are no code. A subclass of a library's class is foreign, whatever its methods are, and so is one
     that only says that it lies in the library.
     """
-    return next((name_of(part) for part in parts(*values) if _is_foreign(part)), None)
+    return next((name_of(part) for part in parts(*values) if is_foreign(part)), None)
 
 
 def parts(*values: object) -> Iterator[object]:
@@ -42,7 +42,7 @@ def parts(*values: object) -> Iterator[object]:
             continue
         seen[id(value)] = value
         yield value
-        if not (_is_foreign(value) or _is_code(value)):
+        if not (is_foreign(value) or _is_code(value)):
             waiting.extend(_held(value))
 
 
@@ -51,7 +51,8 @@ def name_of(value: object) -> str:
     return str(value.__name__ if _is_code(value) else type(value).__name__)  # type: ignore[attr-defined]
 
 
-def _is_foreign(value: object) -> bool:
+def is_foreign(value: object) -> bool:
+    """Whether an object itself, whatever it holds, is not the library's own."""
     kind = type(value)
     if kind in _HOLDERS:
         return False

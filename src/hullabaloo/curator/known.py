@@ -5,7 +5,7 @@ bounds of norms, of curvature, of a prox's error. Both are proved and tested for
 """
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.foreign import foreign, name_of, parts
+from hullabaloo.foreign import is_foreign, name_of, parts
 from hullabaloo.geometry import (
     BoundedCardinality,
     Box,
@@ -99,9 +99,9 @@ _OPEN = (ConvexSet, Penalty, SetFunction, PerRecordLoss)
 def stranger(*values: object) -> str | None:
     """The name of a part that is not on the list, or is not the library's own; None where there is none."""
     for part in parts(*values):
-        if issubclass(type(part), _OPEN) and type(part) not in _KNOWN:
+        if is_foreign(part) or (issubclass(type(part), _OPEN) and type(part) not in _KNOWN):
             return name_of(part)
-    return foreign(*values)
+    return None
 
 
 def refuse_strangers(what: str, remedy: str, *values: object) -> None:

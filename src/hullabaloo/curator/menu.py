@@ -60,7 +60,8 @@ class CuratorMenu:
         """Whether the quote is one of this menu's or of a view's: its own class, bounds, relation and number of records."""
         if type(quote) not in QUERIES or not isinstance(quote, Query):
             return False
-        if quote.is_private and stranger(quote) is not None:  # a number that compares as somebody likes, too
+        about = quote.made_of if quote.facts is self.facts else [*quote.made_of, quote.facts]
+        if quote.is_private and stranger(*about) is not None:  # a number that compares as somebody likes, too
             return False
         known, slopes = self.facts, quote.facts.width - self.facts.intercept
         fits = quote.facts == known or (

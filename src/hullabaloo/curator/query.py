@@ -44,14 +44,18 @@ class Query(ABC):
     """What to do where a shape or loss of somebody's own was asked for."""
 
     def __post_init__(self) -> None:
-        if self.is_private:  # the facts are the menu's, which looks for itself
-            about = (getattr(self, one.name) for one in fields(self) if one.name != "facts")
-            refuse_strangers(self.name, self.instead, *about)
+        if self.is_private:
+            refuse_strangers(self.name, self.instead, *self.made_of)
         if self.count < 1 or self.records < 1:
             raise InvalidParameter(
                 f"A query needs at least one answer and one record, but count = {self.count} and "
                 f"records = {self.records}. Pass positive whole numbers."
             )
+
+    @property
+    def made_of(self) -> list[object]:
+        """All that it was made of but for the facts, which are the menu's, and as long as rows are wide."""
+        return [getattr(self, one.name) for one in fields(self) if one.name != "facts"]
 
     @property
     def is_private(self) -> bool:

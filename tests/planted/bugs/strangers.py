@@ -10,8 +10,8 @@ STRANGERS = (
         "any penalty inside a minimiser",
         "A query looks at the losses that it is made of, and not at its sets and penalties.",
         "curator.query",
-        old='if one.name != "facts")',
-        new='if one.name not in ("facts", "feasible", "penalty"))',
+        old='if one.name != "facts"]',
+        new='if one.name not in ("facts", "feasible", "penalty")]',
         caught_by=(
             f"{_SOLVER}::test_no_query_is_made_of_strangers[minimizer]",
             "tests/curator/test_own_shapes.py::test_a_prox_that_raises_tells_nothing_of_a_noise_free_iterate[a penalty-output_perturbation]",
@@ -48,8 +48,8 @@ STRANGERS = (
         "numbers that compare as they like",
         "A menu sells what was made by its own class, whatever numbers it was made of.",
         "curator.menu",
-        old="if quote.is_private and stranger(quote) is not None:",
-        new="if quote.is_private and stranger(quote) is not None and quote.count < 1:",
+        old="about = quote.made_of if quote.facts is self.facts else [*quote.made_of, quote.facts]",
+        new="about = quote.made_of",
         caught_by=(f"{_SOLVER}::test_facts_that_say_they_are_equal_are_not_believed",),
     ),
     Bug(
