@@ -102,11 +102,11 @@ class FrameTable(Table):
         """
         name = self._names[column]
         series, native = self._series(name), self._native(name)
+        if _arrow(native) is not None:
+            return _objects(native)
         if series.implementation.is_pandas() and isinstance(self._types[name], nw.Categorical | nw.Enum):
             levels = _objects(native.array.categories)
             return [levels[code] if 0 <= code < len(levels) else None for code in native.array.codes.tolist()]
-        if _arrow(native) is not None:
-            return _objects(native)
         if series.implementation.is_polars() and isinstance(self._types[name], nw.String | nw.Categorical | nw.Enum):
             import polars as pl
 
