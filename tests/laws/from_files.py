@@ -35,7 +35,7 @@ def in_batches(source: StreamSource, count: int, rng: Generator) -> Iterator[Giv
     timer.start()
     seen, block = 0, lines.BLOCK
     try:
-        lines.BLOCK = int(rng.choice([block, 4096, 1000 if count > 100 else 3]))
+        lines.BLOCK = int(rng.choice([block, 4096 if count > 3 else 97]))
         with source:
             for batch in source.batches(cut=lambda position: position + step, stop=stop):
                 yield Given(batch.table)
