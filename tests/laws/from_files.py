@@ -22,7 +22,7 @@ from tests.laws.in_memory import BROKEN, arrow_array, columns
 from tests.laws.reader import Reader, Records
 
 Generator = np.random.Generator
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds after which a reading that lost a record is given up, where it would wait for one."""
 
 
