@@ -281,7 +281,10 @@ def test_a_file_left_behind_is_seen(show: Show, tmp_path: Path, monkeypatch: Pat
     assert "file cache.npy" in told(show, tmp_path)
 
 
-@pytest.mark.parametrize("fault", LEFT)
+ALIKE = ("a table of a database", "a page that a database left free", "the mode of a file")
+
+
+@pytest.mark.parametrize("fault", [pytest.param(one, marks=pytest.mark.slow) if one in ALIKE else one for one in LEFT])
 def test_a_planted_trace_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     does, where = LEFT[fault]
     in_the_folder(monkeypatch, does)

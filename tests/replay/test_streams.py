@@ -102,7 +102,7 @@ def _empty_cells() -> Any:
     return frame
 
 
-@pytest.mark.parametrize("key", [False, True], ids=["plain", "sealed"])
+@pytest.mark.parametrize("key", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["plain", "sealed"])
 def test_states_of_sparse_rows_are_of_one_size(key: bool, tmp_path: Path) -> None:
     """They were not: a stream that keeps its records kept as many cells as were not 0."""
     from scipy.sparse import csr_array
