@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import hullabaloo as hb
 from hullabaloo.data import Domain, open_table
+from hullabaloo.data.table import TornTable
 from hullabaloo.errors import SchemaError
 from hullabaloo.noise import TestKey
 from hullabaloo.streaming.sources import ParquetSource
@@ -174,6 +175,30 @@ def test_a_footer_that_points_outside_of_its_file_is_refused(tmp_path: Path) -> 
     path.write_bytes(content[:100] + content[-2000:])
     with pytest.raises(SchemaError, match="cannot be read as Parquet"):
         open_table(path)
+
+
+def test_a_footer_that_tells_another_number_of_records_is_not_believed(tmp_path: Path) -> None:
+    """Each number of its footer that is the number of records, and all of them: columns of other lengths would be matched."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"y": np.linspace(0, 1, 50), "a": np.linspace(0, 9, 50)}), path)
+    wanted, content = read(path), path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    places = [
+        place for place in range(footer, len(content)) if content[place : place + 2] == b"\x16\x64"
+    ]  # 50 in Thrift
+    assert len(places) >= 4
+    for chosen in (*([place] for place in places), places):
+        for count in (49, 51):
+            damaged = bytearray(content)
+            for place in chosen:
+                damaged[place + 1] = 2 * count
+            path.write_bytes(damaged)
+            for look in (read, streamed):
+                try:
+                    found = look(path)
+                except (SchemaError, TornTable):
+                    continue
+                assert found == wanted[: len(found)]
 
 
 def test_a_file_that_changes_while_it_is_read_tells_no_number(tmp_path: Path) -> None:

@@ -119,16 +119,17 @@ def test_a_sound_matrix_is_its_dense_form(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["bsr_array", "bsr_matrix", "dia_array", "dia_matrix"])
 def test_blocks_and_diagonals_outside_the_table_are_absent(form: str) -> None:
-    made = getattr(sp, form)(np.ones((4, 4)), **({"blocksize": (2, 2)} if form.startswith("bsr") else {}))
-    wanted = np.ones((4, 4))
-    if form.startswith("bsr"):
-        made.indices = np.array([0, 2, -1, 1], dtype=np.int64)
-        wanted[:2, 2:] = wanted[2:, :2] = 0.0
-    else:
-        kept = int(np.flatnonzero(made.offsets == 0)[0])
-        made.offsets = np.where(np.arange(made.offsets.size) == kept, 0, 2**62).astype(np.int64)
-        wanted = np.eye(4)
-    np.testing.assert_array_equal(open_table(made).numbers(range(4)), wanted)
+    for far in (4, -4, 2**62, -(2**62), 2**63 - 1, -(2**63)):
+        made = getattr(sp, form)(np.ones((4, 4)), **({"blocksize": (2, 2)} if form.startswith("bsr") else {}))
+        wanted = np.ones((4, 4))
+        if form.startswith("bsr"):
+            made.indices = np.array([0, far, far, 1], dtype=np.int64)
+            wanted[:2, 2:] = wanted[2:, :2] = 0.0
+        else:
+            kept = int(np.flatnonzero(made.offsets == 0)[0])
+            made.offsets = np.where(np.arange(made.offsets.size) == kept, 0, far).astype(np.int64)
+            wanted = np.eye(4)
+        np.testing.assert_array_equal(open_table(made).numbers(range(4)), wanted)
 
 
 def test_no_entry_moves_an_answer_by_more_than_the_sensitivity() -> None:

@@ -64,6 +64,7 @@ def as_bytes(rows: Rows) -> list[bytes]:
         return [row.tobytes() for row in whole]
     X, rest = rows.X, np.ascontiguousarray(np.hstack(parts))
     ends = X.indptr.tolist()
+    assert ((X.indices >= 0) & (X.indices < X.shape[1])).all()
     places = X.indices.astype(np.int64)  # how wide the places are written is public: it follows from the table's size
     return [
         places[start:stop].tobytes() + X.data[start:stop].tobytes() + row.tobytes()

@@ -47,6 +47,7 @@ TEXTS = [
     "\ufeff",
     "\ufffd",
     "a" * 5_000,
+    "a" * 4_999 + "b",
 ]
 LONGEST = 140_000
 """Beyond the limit of Python's own csv module."""
@@ -82,9 +83,9 @@ class Sly:
 
 
 OBJECTS: list[Any] = [
-    None, *FLOATS, *INTEGERS, *NUMBERS, *TEXTS, True, False, 10**400, -(10**5000), 1 << 128, np.float32(1.1), np.float16(2.0), np.longdouble(3), np.int8(3),
+    None, *FLOATS, *INTEGERS, *NUMBERS, *TEXTS, True, False, 10**400, 10**1000, -(10**5000), 1 << 128, np.float32(1.1), np.float16(2.0), np.longdouble(3), np.int8(3),
     np.uint64(2**64 - 1), np.bool_(True), np.float64(1.0), np.str_("x"), np.bytes_(b"x"), np.datetime64("NaT"), np.datetime64("2020-01-01"), np.timedelta64(3, "s"),
-    pd.NaT, pd.NA, pd.Timestamp("2020-01-01"), pd.Timedelta(3), pd.Interval(0, 1), Decimal("1.5"), Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), Decimal("1e400"), Fraction(1, 3),
+    pd.NaT, pd.NA, pd.Timestamp("2020-01-01"), pd.Timedelta(3), pd.Interval(0, 1), Decimal("1.5"), Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), Decimal("1e400"), Decimal("0.1234"), Fraction(1, 3),
     Fraction(10**400, 7), complex(1, 2), b"1", b"x", b"\xff", b"", bytearray(b"1"), "\ud800", "x\udfff", date(2020, 1, 1), time(12), *SAME_INSTANT,
     [1, 2], (1.0,), {"a": 1}, {1}, np.array([1.0, 2.0]), np.array(1.0), np.array([]), object, Sly(), range(3), lambda: 1, type, NotImplemented, ...,
     'x"', '"x', "x\ny", "x\r\ny", "1\n", "\n1", "1\r",
@@ -141,6 +142,8 @@ def csv_lines(count: int, seed: int, separator: str = ",") -> list[bytes]:
         b'"' + b"x" * LONGEST,
         b"\xff\xfe,\xc3,\x00",
         b"\xef\xbb\xbf1,2,x,2,3,1",
+        b" ",
+        b"1;2\t3|" * 200,
     ]
     for record in spread(CSV, count, seed):
         cells = list(record) + ["9", '"9'] * (rng.random() < 0.1)

@@ -122,7 +122,7 @@ def entries(count: int, seed: int) -> list[Any]:
         ([(-1, 4.0), (0, 1.0)], 1.0, 1.0),
     ]
     while len(rows) < count:
-        places = rng.choice(len(far), rng.integers(0, 9))
+        places = rng.choice(len(far), rng.integers(0, 25))
         row = [(far[j], FLOATS[rng.integers(len(FLOATS))]) for j in places]
         rows.append((row, *(FLOATS[j] for j in rng.integers(len(FLOATS), size=2))))
     return rows[:count]
@@ -137,6 +137,8 @@ def matrix(kind: str, index: Any, dtype: Any) -> Reader:
             for i, record in enumerate(records)
         ]
         flat = [entry for row in rows for entry in row]
+        if kind == "coo":  # those of all records in turn
+            flat = [entry for turn in itertools.zip_longest(*rows) for entry in turn if entry]
         if kind == "csc":
             flat.sort(key=lambda entry: entry[1])
         row, column = (np.array([entry[axis] for entry in flat], dtype=index) for axis in (0, 1))
@@ -263,7 +265,7 @@ IN_MEMORY = (
     numpy("float64", FLOATS, np.float64, (1.5, 20.0, 1.0, 2.0, 3.0, 1.0)),
     numpy("float32", FLOATS, np.float32, (1.5, 20.0, 1.0, 2.0, 3.0, 1.0)),
     numpy("float16", FLOATS, np.float16, (1.5, 20.0, 1.0, 2.0, 3.0, 1.0)),
-    numpy("long double", FLOATS, np.longdouble, (1.5, 20.0, 1.0, 2.0, 3.0, 1.0)),
+    numpy("long double", [*FLOATS, np.longdouble(2) ** 2000], np.longdouble, (1.5, 20.0, 1.0, 2.0, 3.0, 1.0)),
     numpy("int64", INTEGERS, np.int64, (1,) * 6),
     numpy("uint64", [0, 1, 2**64 - 1, 2**53 + 1], np.uint64, (1,) * 6),
     numpy("bool", [True, False], np.bool_, (True,) * 6),

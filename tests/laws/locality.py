@@ -1,15 +1,23 @@
 """The law of locality: the encoded row of a record is the same bytes, in any batch, at any position, beside any other records.
 
+Batches are read in a process that is set otherwise than the one in which each record is read alone.
+
     python -m tests.laws.locality
 
 tries every reader in full and prints the pairs (record, neighbourhood) that were tried.
 """
 
+import csv
+import decimal
+import locale
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -27,6 +35,25 @@ Places = np.ndarray[Any, Any]
 
 class Broken(AssertionError):
     """A record was not read as it is alone."""
+
+
+@contextmanager
+def odd_process() -> Iterator[None]:
+    """Every setting of the process that a reader could heed is another one: digits, cells, decimals, locale, NumPy's errors."""
+    digits, cell = sys.get_int_max_str_digits(), csv.field_size_limit()
+    german = {"decimal_point": ",", "thousands_sep": ".", "grouping": [3, 0]}
+    try:
+        sys.set_int_max_str_digits(640)
+        csv.field_size_limit(10)
+        with (
+            mock.patch.object(locale, "_override_localeconv", german),
+            decimal.localcontext(prec=3),
+            np.errstate(all="raise"),
+        ):
+            yield
+    finally:
+        sys.set_int_max_str_digits(digits)
+        csv.field_size_limit(cell)
 
 
 def read(reader: Reader, records: Sequence[Any], folder: Path, rng: np.random.Generator) -> list[bytes]:
@@ -74,7 +101,8 @@ def tried(
         alone += found
     pairs = 0
     for how, places in batches(len(records), sizes, paired, rng):
-        found = read(reader, [records[place] for place in places], folder, rng)
+        with odd_process():
+            found = read(reader, [records[place] for place in places], folder, rng)
         if len(found) != len(places):
             raise Broken(f"{reader.name}: {len(places)} records {how} are read as {len(found)}.")
         for i, place in enumerate(places):

@@ -14,6 +14,7 @@ import pytest
 import hullabaloo
 from hullabaloo.data import Table, readers
 from hullabaloo.data.labels import label_of
+from hullabaloo.data.numbers import number_of
 from hullabaloo.streaming.records import table_of
 from hullabaloo.streaming.single import _Row
 from hullabaloo.streaming.sources import StreamSource
@@ -79,7 +80,7 @@ def test_what_a_unit_adds_is_a_function_of_its_records_alone(name: str, tmp_path
     reader = replace(next(one for one in READERS if one.name == name), domain=UNITS)
     rng = np.random.default_rng(7)
     pool = reader.pool(60, 7)
-    people = [record[5] for record in pool[:25]]
+    people = [record[5] for record in pool[:22]] + [text for text in hostile.TEXTS if len(text) > 99] + ["a"]
     records = [
         (*pool[i][:5], people[j]) for i, j in zip(rng.integers(60, size=193), rng.integers(25, size=193), strict=True)
     ]
@@ -110,6 +111,13 @@ def test_the_row_of_a_prediction_is_the_row_of_a_table() -> None:
     alone = _Row(encoding)
     for record, row in zip(records, whole, strict=True):
         assert alone(dict(zip(hostile.COLUMNS, record, strict=True))).tobytes() == row.tobytes(), locality.show(record)
+
+
+def test_a_cell_is_the_same_number_and_label_however_the_process_is_set() -> None:
+    with locality.odd_process():
+        found = [(label_of(cell), np.float64(number_of(cell)).tobytes()) for cell in hostile.OBJECTS]
+    for cell, seen in zip(hostile.OBJECTS, found, strict=True):
+        assert seen == (label_of(cell), np.float64(number_of(cell)).tobytes()), locality.show(cell)
 
 
 @pytest.mark.parametrize("size", [1, 2, 64])

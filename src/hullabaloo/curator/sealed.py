@@ -1,8 +1,13 @@
-"""Answers whose exceptions take nothing along: the frames of a traceback hold exact numbers, as local variables."""
+"""Answers whose exceptions take nothing along: the frames of a traceback hold exact numbers, as local variables.
+
+What NumPy finds wrong with a number is nobody's business either: whether it raises, warns or calls a function is the user's setting.
+"""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
+
+import numpy as np
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,7 +22,8 @@ def sealed(answer: Callable[P, T]) -> Callable[P, T]:
     @wraps(answer)
     def ask(*given: P.args, **named: P.kwargs) -> T:
         try:
-            return answer(*given, **named)
+            with np.errstate(all="ignore"):
+                return answer(*given, **named)
         except BaseException as error:
             error.__cause__ = error.__context__ = None
             fault = error.with_traceback(None)

@@ -12,7 +12,7 @@ _REMEMBERED = (
         "compiled",
         old="        return _hash(_described(kernel, {}))",
         new="        return _hash(Path(inspect.getfile(kernel.py_func)).read_bytes())",
-        caught_by=(),
+        caught_by=("tests/test_compiled.py::test_every_kernel_has_a_digest_of_its_own",),
     ),
     Bug(
         "kernels kept by helpers' names",
@@ -24,7 +24,7 @@ _REMEMBERED = (
             '            return "kernel", value.py_func.__module__, value.py_func.__qualname__\n'
             '        return "kernel", _described([value.py_func, dict(value.targetoptions), dict(value.locals)], seen)'
         ),
-        caught_by=(),
+        caught_by=("tests/test_compiled.py::test_whatever_a_kernel_reads_changes_its_digest",),
     ),
     Bug(
         "kernels kept without closures",
@@ -32,7 +32,7 @@ _REMEMBERED = (
         "compiled",
         old="        cells = [cell.cell_contents for cell in value.__closure__ or ()]\n",
         new="        cells = [name for name in value.__code__.co_freevars]\n",
-        caught_by=(),
+        caught_by=("tests/test_compiled.py::test_what_no_digest_is_known_of_is_not_kept",),
     ),
     Bug(
         "kernels kept without constants",
@@ -40,7 +40,7 @@ _REMEMBERED = (
         "compiled",
         old="for name in code.co_names if name in space]",
         new="for name in code.co_names if callable(space.get(name))]",
-        caught_by=(),
+        caught_by=("tests/test_compiled.py::test_whatever_a_kernel_reads_changes_its_digest",),
     ),
     Bug(
         "levels remembered as equal",
@@ -48,26 +48,7 @@ _REMEMBERED = (
         "data.labels",
         old="class LevelIndex:",
         new="from functools import lru_cache\n\n\n@lru_cache(maxsize=256)\nclass LevelIndex:",
-        caught_by=(),
-    ),
-    Bug(
-        "cells remembered as equal",
-        "Cells of a mixed column are remembered by value alone: whichever of 1, 1.0 and True comes first decides for all.",
-        "data.memo",
-        old="        if len(kinds - {type(None)}) <= 1:",
-        new="        if kinds:",
-        caught_by=(),
-    ),
-    Bug(
-        "instants remembered as equal",
-        "Dates and times are remembered too, and one instant in two zones has the label of whichever comes first.",
-        "data.memo",
-        old="_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})",
-        new=(
-            "from datetime import date, datetime\n\n"
-            "_PLAIN = frozenset({str, int, float, bool, bytes, date, datetime, type(None)})"
-        ),
-        caught_by=(),
+        caught_by=("tests/data/test_labels.py::test_text_levels[a0]",),
     ),
     Bug(
         "people by the first letters",
@@ -75,7 +56,9 @@ _REMEMBERED = (
         "data.encode",
         old="numbered.setdefault(label, len(numbered)) for label in labels]",
         new="numbered.setdefault(label and label[:64], len(numbered)) for label in labels]",
-        caught_by=(),
+        caught_by=(
+            "tests/laws/test_locality.py::test_what_a_unit_adds_is_a_function_of_its_records_alone[NumPy, objects]",
+        ),
     ),
     Bug(
         "people by the process's digits",
@@ -83,7 +66,7 @@ _REMEMBERED = (
         "data.labels",
         old="        return str(number) if abs(number) < 1 << 128 else hex(number)  # Python refuses to write long ones in decimal",
         new="        return str(number)",
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_cell_is_the_same_number_and_label_however_the_process_is_set",),
     ),
     Bug(
         "people by the decimal context",
@@ -91,7 +74,7 @@ _REMEMBERED = (
         "data.labels",
         old="        return _decimal_label(cell)",
         new="        return _decimal_label(+cell)",
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_cell_is_the_same_number_and_label_however_the_process_is_set",),
     ),
     Bug(
         "a digest without weights",
@@ -99,7 +82,7 @@ _REMEMBERED = (
         "curator.lottery",
         old="    yield from (rows.Y, rows.weight, rows.offset)",
         new="    yield rows.Y",
-        caught_by=(),
+        caught_by=("tests/model_selection/test_search_keys.py::test_the_lottery_of_other_records_is_another",),
     ),
     Bug(
         "a digest without shapes",
@@ -107,7 +90,7 @@ _REMEMBERED = (
         "noise.keys",
         old='                digest.update(f"array {flat.dtype.str} {flat.shape}:".encode())\n',
         new='                digest.update(b"array:")\n',
-        caught_by=(),
+        caught_by=("tests/noise/test_keys.py::test_other_words_derive_other_keys",),
     ),
     Bug(
         "parts whatever the records",
@@ -115,7 +98,9 @@ _REMEMBERED = (
         "model_selection.running",
         old="    lots = lots.about(rows.values())\n",
         new="",
-        caught_by=(),
+        caught_by=(
+            "tests/model_selection/test_search_keys.py::test_no_two_draws_share_a_key_and_one_record_changes_all_of_them",
+        ),
     ),
 )
 
@@ -130,7 +115,9 @@ _LEFT = (
             "            plan.terms.ledger.dataset(plan.terms.dataset)\n"
             "        number = run if alone else lots.candidate(count, run)\n"
         ),
-        caught_by=(),
+        caught_by=(
+            "tests/model_selection/test_search_silence.py::test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs[open]",
+        ),
     ),
     Bug(
         "the end has its own length",
@@ -138,7 +125,9 @@ _LEFT = (
         "model_selection.kept",
         old="            room=self._plan.room,\n",
         new="",
-        caught_by=(),
+        caught_by=(
+            "tests/model_selection/test_search_silence.py::test_the_end_fits_into_its_room_whichever_candidate_is_the_best[1-Ridge]",
+        ),
     ),
     Bug(
         "the ledger keeps the end's time",
@@ -150,7 +139,7 @@ _LEFT = (
             "    )  # how long a search took is not kept"
         ),
         new="    moved = schema.now()",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_searches.py::test_no_statement_tells_the_number_of_runs[sqlite]",),
     ),
     Bug(
         "the statement has the end's time",
@@ -170,7 +159,9 @@ _LEFT = (
             "                best = search(plan, source, y, sample_weight, kept)\n"
             "            begun = terms.statement(plan.event, kept.charge, records=plan.records, noise=())\n"
         ),
-        caught_by=(),
+        caught_by=(
+            "tests/model_selection/test_search_silence.py::test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs[open]",
+        ),
     ),
     Bug(
         "kernels compiled when drawn",
@@ -178,7 +169,9 @@ _LEFT = (
         "model_selection.loaded",
         old="    return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes",
         new="    return (one.fit.plan.solver, len(asked), len(shapes))",
-        caught_by=(),
+        caught_by=(
+            "tests/model_selection/test_search_silence.py::test_what_is_compiled_and_kept_is_the_same_whichever_candidates_are_drawn",
+        ),
     ),
     Bug(
         "killed saves stay",
@@ -186,7 +179,7 @@ _LEFT = (
         "streaming.state",
         old="            self._clear()\n            return sealed.from_bytes(",
         new="            return sealed.from_bytes(",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_what_a_killed_save_left_is_removed_and_nothing_else",),
     ),
     Bug(
         "a place for all to read",
@@ -194,7 +187,7 @@ _LEFT = (
         "cli.stream_files",
         old='        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:',
         new='        with draft.open("w", encoding="utf-8") as file:',
-        caught_by=(),
+        caught_by=("tests/cli/test_stream.py::test_the_place_beside_the_state_is_private_and_not_needed",),
     ),
 )
 
@@ -208,15 +201,9 @@ _CODE = (
             "    kinds = [value] if _is_code(value) else kind.__mro__\n"
             "    return not any(_lies_in(_PACKAGE, one) for one in kinds)"
         ),
-        caught_by=(),
-    ),
-    Bug(
-        "subclasses of queries are sold",
-        "A subclass of a query that calls itself not private is on the menu, and states any price.",
-        "curator.menu",
-        old=_STRANGE,
-        new="        if not isinstance(quote, QUERIES) or not isinstance(quote, Query):",
-        caught_by=(),
+        caught_by=(
+            "tests/test_foreign.py::test_what_is_foreign_is_told_by_itself_and_wherever_it_is_held[a subclass]",
+        ),
     ),
     Bug(
         "a vertex asks nobody",
@@ -224,7 +211,7 @@ _CODE = (
         "curator.vertex",
         old="        super(VertexQuery, self).__post_init__()  # slots dataclasses break the short form\n",
         new="",
-        caught_by=(),
+        caught_by=("tests/curator/test_own_shapes.py::test_a_vertex_is_chosen_in_a_set_of_the_library_alone",),
     ),
     Bug(
         "arrays as they come",
@@ -232,7 +219,7 @@ _CODE = (
         "curator.given",
         old='    return np.array(value, dtype=np.float64, order="C")',
         new='    return np.asanyarray(value, dtype=np.float64, order="C")',
-        caught_by=(),
+        caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),
     ),
     Bug(
         "numbers as they come",
@@ -240,15 +227,7 @@ _CODE = (
         "curator.given",
         old="    return float(value)",
         new="    return value if isinstance(value, float) else float(value)",
-        caught_by=(),
-    ),
-    Bug(
-        "frames of an interrupt",
-        "An interrupt or an exit leaves the curator with the frames in which exact numbers lie.",
-        "curator.sealed",
-        old="        except BaseException as error:",
-        new="        except Exception as error:",
-        caught_by=(),
+        caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),
     ),
     Bug(
         "handlers hear of runs",
@@ -256,7 +235,9 @@ _CODE = (
         "model_selection.running",
         old='    with warnings.catch_warnings(), np.errstate(all="ignore"), special.errstate(all="ignore"):',
         new="    with warnings.catch_warnings():",
-        caught_by=(),
+        caught_by=(
+            "tests/model_selection/test_search_silence.py::test_runs_warn_nobody_and_call_no_handler_of_the_users",
+        ),
     ),
 )
 
@@ -272,7 +253,7 @@ _WORDS = (
             '        missing = f"no such column (perhaps {near[0]!r} is meant)" if near else "no such column"\n'
             '        what_found = missing if not found else f"{len(found)} columns of that name"\n'
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_texts.py::test_no_text_of_a_table_is_heard_by_who_passes_it",),
     ),
     Bug(
         "a warning of other columns",
@@ -286,7 +267,7 @@ _WORDS = (
             '            warnings.warn(f"The columns {left} of the table are not declared and not used.", stacklevel=2)\n'
             '        return [column_of(schema, name, "feature") for name in names]\n    if schema.width is None:'
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_texts.py::test_no_text_of_a_table_is_heard_by_who_passes_it",),
     ),
     Bug(
         "a log of the first line",
@@ -299,7 +280,7 @@ _WORDS = (
             '        logging.getLogger(__name__).debug("The columns of the CSV file are %s.", names)\n'
             "        return names"
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_texts.py::test_no_text_of_a_table_is_heard_by_who_passes_it",),
     ),
     Bug(
         "the reader's own words",
@@ -307,26 +288,7 @@ _WORDS = (
         "data.parquet",
         old='        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.") from None',
         new='        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.")',
-        caught_by=(),
-    ),
-    Bug(
-        "a note on the machine's words",
-        "What a failing machine says of a table is raised as it is, with a note of ours, and quotes names of files and bytes.",
-        "terms",
-        old="    except OSError:\n        raise OSError(TORN) from None\n",
-        new="    except OSError as error:\n        error.add_note(TORN)\n        raise\n",
-        caught_by=(),
-    ),
-    Bug(
-        "the fault in JSON",
-        "With --json an internal fault is printed in its own words, which may quote records.",
-        "cli.boundary",
-        old='        print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))',
-        new=(
-            '        error = {"kind": kind, "message": sentence, "detail": repr(sys.exc_info()[1])}\n'
-            '        print(json.dumps({"ok": False, "error": error, "exit_code": int(code)}))'
-        ),
-        caught_by=(),
+        caught_by=("tests/laws/test_texts.py::test_no_text_of_a_table_is_heard_by_who_passes_it",),
     ),
     Bug(
         "no debugging is debugging",
@@ -334,15 +296,7 @@ _WORDS = (
         "cli.boundary",
         old='        debug = os.environ.get(DEBUG, "").strip().lower() not in OFF',
         new="        debug = bool(os.environ.get(DEBUG))",
-        caught_by=(),
-    ),
-    Bug(
-        "half a password of Redis",
-        "Of a Redis password that holds an @ only what stands before it is hidden.",
-        "streaming.sources.redis_stream",
-        old="{parts.netloc.rpartition('@')[2]}",
-        new="{parts.netloc.split('@', 1)[-1]}",
-        caught_by=(),
+        caught_by=("tests/laws/test_passwords.py::test_tracebacks_are_off_where_that_is_said[0]",),
     ),
     Bug(
         "a password among options",
@@ -350,7 +304,9 @@ _WORDS = (
         "ledger.address",
         old='        secret = {name: "***" for name in self.url.query if "password" in name.lower()}',
         new='        secret = {name: "***" for name in self.url.query if name == "password"}',
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_address.py::test_postgres_goes_through_psycopg_and_hides_the_password[postgres]",
+        ),
     ),
     Bug(
         "rows of people's tables",
@@ -358,7 +314,7 @@ _WORDS = (
         "release",
         old='        if self.horizon is not None or (self.neighbours is Neighbours.REPLACE_ONE and self.unit == "record"):',
         new="        if self.horizon is not None or self.neighbours is Neighbours.REPLACE_ONE:",
-        caught_by=(),
+        caught_by=("tests/test_release.py::test_the_sentence",),
     ),
     Bug(
         "a bound of another ball",
@@ -366,7 +322,9 @@ _WORDS = (
         "planning.lower_bounds",
         old='    if isinstance(body, L1Ball) and free and body.radius == 1.0 and problem.loss.name == "squared":',
         new='    if isinstance(body, L1Ball) and free and problem.loss.name == "squared":',
-        caught_by=(),
+        caught_by=(
+            "tests/planning/test_lower_bounds.py::test_the_lasso_bound_is_shown_where_its_own_hard_table_may_be_and_nowhere_else",
+        ),
     ),
     Bug(
         "a bound of another delta",
@@ -374,7 +332,9 @@ _WORDS = (
         "planning.lower_bounds",
         old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        found += _straight(problem, epsilon, body)\n",
         new="    found += _straight(problem, epsilon, body)\n",
-        caught_by=(),
+        caught_by=(
+            "tests/planning/test_lower_bounds.py::test_rates_of_straight_losses_are_shown_where_a_loss_is_straight",
+        ),
     ),
 )
 

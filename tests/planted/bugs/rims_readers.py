@@ -19,7 +19,7 @@ READERS = (
             "        return [one if isinstance(one, dict) else {} for one in found]\n"
             f"{_DECODED}"
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[JSON Lines, streamed]",),
     ),
     Bug(
         "lines split again",
@@ -30,7 +30,7 @@ READERS = (
             '    text = b"".join(lines).decode("utf-8", "replace")\n'
             '    return [_record(line.encode("utf-8")) for line in text.splitlines()]'
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[JSON Lines, streamed]",),
     ),
     Bug(
         "digits as the process has it",
@@ -38,7 +38,7 @@ READERS = (
         "streaming.sources.json_lines",
         old="_decoded = json.JSONDecoder(parse_int=_whole).decode",
         new="_decoded = json.JSONDecoder().decode",
-        caught_by=(),
+        caught_by=("tests/streaming/test_one_parser.py::test_the_digits_that_python_reads_decide_about_no_record",),
     ),
     Bug(
         "depth as the process has it",
@@ -56,7 +56,7 @@ READERS = (
             '        found = _decoded(line.decode("utf-8", "replace").removeprefix("\\ufeff"))\n'
             "    except (ValueError, RecursionError):"
         ),
-        caught_by=(),
+        caught_by=("tests/streaming/test_one_parser.py::test_how_deep_a_line_may_nest_is_counted_on_its_bytes",),
     ),
     Bug(
         "numbers read by the column",
@@ -69,7 +69,7 @@ READERS = (
             "    except (TypeError, ValueError, OverflowError):\n"
             "        return np.fromiter(map(number_of, cells), dtype=np.float64, count=len(cells))"
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, objects]",),
     ),
     Bug(
         "numbers of the locale",
@@ -77,7 +77,7 @@ READERS = (
         "data.numbers",
         old="    try:\n        return float(text)\n    except ValueError:",
         new="    import locale\n\n    try:\n        return locale.atof(text)\n    except ValueError:",
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_cell_is_the_same_number_and_label_however_the_process_is_set",),
     ),
     Bug(
         "cells read by Python's csv",
@@ -90,7 +90,7 @@ READERS = (
             "            return next(csv.reader([text], delimiter=self.separator)), False\n"
             "        match = _cell_of(self.separator)\n        cells: list[str] = []\n"
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[CSV, streamed]",),
     ),
     Bug(
         "blank records dropped",
@@ -98,7 +98,7 @@ READERS = (
         "streaming.sources.csv_lines",
         old="[record for record in found if record not in BLANK]",
         new="[record for record in found if record.strip()]",
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[CSV, streamed]",),
     ),
     Bug(
         "separator guessed",
@@ -111,7 +111,7 @@ READERS = (
             '        usual = ";" if head.count(b";") > head.count(b",") else ","\n'
             '        self._format = CsvFormat("\\t" if path.suffix.lower() == ".tsv" else usual, quoted_line_breaks)'
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[a file .csv]",),
     ),
     Bug(
         "fields of the first entry",
@@ -122,7 +122,7 @@ READERS = (
             "        order = entries[0][1][::2]  # a producer writes its fields in one order\n"
             "        named = [dict(zip(order, fields[1::2], strict=False)) for _, fields in entries]"
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_entry_alone[0]",),
     ),
     Bug(
         "bytes of Redis must be UTF-8",
@@ -130,7 +130,7 @@ READERS = (
         "streaming.sources.redis_stream",
         old='    return None if value is None else value.decode("utf-8", "replace")',
         new="    return None if value is None else value.decode()",
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_entry_alone[0]",),
     ),
     Bug(
         "types of the first file",
@@ -138,7 +138,9 @@ READERS = (
         "data.parquet",
         old="    return tuple(found)",
         new="    return tuple(ParquetFile(file.fragment, found[0].schema, file.sizes) for file in found)",
-        caught_by=(),
+        caught_by=(
+            "tests/data/test_parquet_folders.py::test_a_cell_depends_on_its_own_file_or_its_column_is_refused[int8-int64]",
+        ),
     ),
     Bug(
         "footers are believed",
@@ -146,7 +148,9 @@ READERS = (
         "data.parquet",
         old="            if count != sum(file.sizes):\n                raise TornTable\n",
         new="",
-        caught_by=(),
+        caught_by=(
+            "tests/data/test_parquet_folders.py::test_a_footer_that_tells_another_number_of_records_is_not_believed",
+        ),
     ),
     Bug(
         "places in a dictionary",
@@ -154,7 +158,7 @@ READERS = (
         "data.arrow",
         old="return [levels[place] if 0 <= place < len(levels) else None for place in places]",
         new="return [None if place < 0 else levels[place] for place in places]",
-        caught_by=(),
+        caught_by=("tests/data/test_declared_types.py::test_a_place_outside_of_a_dictionary_is_a_missing_cell",),
     ),
     Bug(
         "columns before the first",
@@ -162,7 +166,9 @@ READERS = (
         "data.sparse_kernels",
         old="            if 0 <= j < width:",
         new="            if j < width:",
-        caught_by=(),
+        caught_by=(
+            "tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[sparse csr, float64 at int32]",
+        ),
     ),
     Bug(
         "columns beyond the last",
@@ -170,15 +176,9 @@ READERS = (
         "data.sparse_kernels",
         old="            if 0 <= j < width:",
         new="            if j >= 0:",
-        caught_by=(),
-    ),
-    Bug(
-        "rows before the first",
-        "A sparse entry of a negative row takes the place of one of the last record's.",
-        "data.sparse_kernels",
-        old="        if 0 <= i < n:",
-        new="        if i < n:",
-        caught_by=(),
+        caught_by=(
+            "tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[sparse csr, float64 at int32]",
+        ),
     ),
     Bug(
         "blocks beyond the last",
@@ -186,7 +186,9 @@ READERS = (
         "data.sparse_formats",
         old="        left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside",
         new="        left = block * width",
-        caught_by=(),
+        caught_by=(
+            "tests/data/test_sparse_indices.py::test_blocks_and_diagonals_outside_the_table_are_absent[bsr_array]",
+        ),
     ),
     Bug(
         "pointers believed",
@@ -194,18 +196,9 @@ READERS = (
         "data.sparse_formats",
         old='    if found[-1] > size:\n        raise _broken(name, "`indptr` points beyond the last entry")\n',
         new="",
-        caught_by=(),
-    ),
-    Bug(
-        "entries sorted by row",
-        "Entries are sorted by their rows first, by a sort that is not stable: in which order those of one cell are summed depends on others' entries.",
-        "data.sparse_formats",
-        old="    by_rows(rows, columns, values, starts, kept, places)",
-        new=(
-            "    order = np.argsort(rows)  # neighbours in memory are faster\n"
-            "    by_rows(rows[order], columns[order], values[order], starts, kept, places)"
+        caught_by=(
+            "tests/data/test_sparse_indices.py::test_a_broken_container_is_refused_before_the_charge[csr: pointers beyond]",
         ),
-        caught_by=(),
     ),
     Bug(
         "width of the first row",
@@ -217,7 +210,7 @@ READERS = (
             "        width = len(first) if isinstance(first, list | tuple | np.ndarray) else 1\n"
             '        return TableSchema(None, ("unknown",) * width, (CELLS,) * width)'
         ),
-        caught_by=(),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[lists]",),
     ),
     Bug(
         "names by the first target",
@@ -229,7 +222,7 @@ READERS = (
             "        return tuple(map(str, y))\n"
             "    if several and isinstance(y, list | tuple) and len(y) == len(domain.targets):"
         ),
-        caught_by=(),
+        caught_by=("tests/data/test_lists.py::test_a_row_is_what_it_is_alone[features]",),
     ),
     Bug(
         "lazy targets collected",
@@ -242,14 +235,6 @@ READERS = (
             "        )"
         ),
         new="        return open_table(values, quoted_line_breaks=quoted_line_breaks)",
-        caught_by=(),
-    ),
-    Bug(
-        "what NumPy is set to",
-        "NumPy's own setting decides whether a number too large for float64 raises or warns.",
-        "data.dense",
-        old='    with np.errstate(all="ignore"):',
-        new='    with np.errstate(invalid="ignore"):',
-        caught_by=(),
+        caught_by=("tests/data/test_lists.py::test_a_lazy_target_is_refused",),
     ),
 )
