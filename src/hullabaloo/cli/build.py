@@ -221,8 +221,8 @@ def places(*paths: Path | None) -> None:
 
 
 def existing(path: Path, what: str) -> Path:
-    """A file that is there; its contents are not looked at."""
-    if not path.is_file():
+    """A file that is there, or of a table a folder of files; what it holds is not looked at."""
+    if not (path.is_file() or (what == "table" and path.is_dir())):
         raise InvalidParameter(f"There is no {what} at {path}. Check the path; nothing was read or spent.")
     return path
 
