@@ -164,16 +164,6 @@ _LEFT = (
         ),
     ),
     Bug(
-        "kernels compiled when drawn",
-        "Candidates of one solver are taken to be of one kind, and the folder of compiled kernels shows which others were drawn.",
-        "model_selection.loaded",
-        old="    return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes",
-        new="    return (one.fit.plan.solver, len(asked), len(shapes))",
-        caught_by=(
-            "tests/model_selection/test_search_silence.py::test_what_is_compiled_and_kept_is_the_same_whichever_candidates_are_drawn",
-        ),
-    ),
-    Bug(
         "killed saves stay",
         "A save that was killed before it took its name stays beside the state file, with private data in it.",
         "streaming.state",
