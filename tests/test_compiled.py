@@ -212,6 +212,23 @@ def test_options_of_a_helper_change_the_digest(option: str, monkeypatch: pytest.
     assert digest(caller) != before
 
 
+def test_whatever_a_closure_holds_changes_the_digest() -> None:
+    def holding(held: Any) -> Any:
+        @njit(cache=True)
+        def kernel(x: float) -> Any:
+            return held, x
+
+        return kernel
+
+    helpers = (
+        kernels_at(("hullabaloo.curator.kernels", "clipped")),
+        kernels_at(("hullabaloo.curator.smooth_kernels", "slopes")),
+    )
+    held = (1, 2, 1.0, (1, 2), *helpers)
+    assert len({digest(holding(one)) for one in held}) == len(held)
+    assert [digest(holding(one)) for one in held] == [digest(holding(one)) for one in held]
+
+
 def test_what_no_digest_is_known_of_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     from hullabaloo.curator import kernels as whole

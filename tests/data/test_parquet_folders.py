@@ -4,6 +4,7 @@ PyArrow takes the first file's types for all and casts the others when they are 
 that failed (2.5 beside whole numbers, a text beside numbers, 300 beside numbers of 8 bits).
 """
 
+import traceback
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,17 @@ def test_a_file_that_changes_while_it_is_read_tells_no_number(tmp_path: Path) ->
         model.fit(table)
     assert "50" not in str(failed.value)
     assert failed.value.__suppress_context__
+
+
+def test_what_a_failing_disk_says_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **named: object) -> None:
+        raise OSError(5, "SECRET", "SECRET.parquet")
+
+    monkeypatch.setattr("hullabaloo.data.encoding.Encoding.encode", fail)
+    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=DOMAIN, solver="moments")
+    with pytest.raises(OSError, match="could not be read to its end") as failed:
+        model.fit(pa.table({"a": [1.0] * 9, "y": [0.5] * 9}))
+    assert "SECRET" not in "".join(traceback.format_exception(failed.value))
 
 
 def test_the_type_of_a_column_is_told_in_a_word(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hullabaloo.data import Domain, TargetScale
 from hullabaloo.data.source import Rows
+from tests.laws.hostile import SAME_INSTANT
 
 FEATURES = {
     "a": (-5, 5),
@@ -23,6 +24,12 @@ CLASSES = Domain(features=FEATURES, classes={"t": ["x", 1, "0.1"]}, weight=("w",
 """The same with a target of classes and clipped rows."""
 UNITS = Domain(features=FEATURES, target={"t": (0, 10)}, unit="w", records_per_unit=2, records=1000)
 """The last column names persons, of whom two records count."""
+EQUALS = Domain(
+    features={name: ["0", "1", "True", "False", *map(str, SAME_INSTANT)] for name in "abce"},
+    target={"t": (0, 10)},
+    weight=("w", 3),
+)
+"""Levels of which each is the label of another cell that Python takes for equal."""
 WIDTH = 5
 MATRICES = tuple(
     Domain(row_norm=(norm, 2.0), target=(0, 10), weight=("w", 3), records=1000) for norm in ("l1", "l2", "linf")

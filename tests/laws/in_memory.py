@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from hullabaloo.data.chosen import ChosenColumns
 from hullabaloo.linear_model.pipeline import _ELEMENTWISE, RowWise
 from hullabaloo.streaming.records import table_of
 from tests.laws import hostile
-from tests.laws.encoded import CLASSES, MATRICES, WIDTH, Given
-from tests.laws.hostile import COLUMNS, FLOATS, INTEGERS, NUMBERS, OBJECTS, TEXTS
+from tests.laws.encoded import CLASSES, EQUALS, MATRICES, WIDTH, Given
+from tests.laws.hostile import COLUMNS, FLOATS, INTEGERS, NUMBERS, OBJECTS, SAME_INSTANT, TEXTS
 from tests.laws.reader import Reader, Records
 
 Generator = np.random.Generator
@@ -120,6 +121,11 @@ def entries(count: int, seed: int) -> list[Any]:
         ([], 1.0, 1.0),
         ([(WIDTH, 4.0)], 1.0, 1.0),
         ([(-1, 4.0), (0, 1.0)], 1.0, 1.0),
+        (
+            [(1, one) for one in (0.1, 1e16, 0.2, -1e16, 0.3, 3e15, 0.4, -3e15) * 3],
+            1.0,
+            1.0,
+        ),  # whose sum tells their order
     ]
     while len(rows) < count:
         places = rng.choice(len(far), rng.integers(0, 25))
@@ -273,6 +279,8 @@ IN_MEMORY = (
     numpy("bytes", [text.encode() for text in SHORT] + [b"\xff"], np.bytes_, (b"1",) * 6),
     numpy("StringDType", LONG, np.dtypes.StringDType(), ("1",) * 6),
     numpy("objects", OBJECTS, object, hostile.PLAIN),
+    replace(numpy("equal numbers", [0, 1.0, True, 0.0, False, "1"], object, (1,) * 6), domain=EQUALS),
+    replace(numpy("equal instants", SAME_INSTANT, object, ("1",) * 6), domain=EQUALS),
     masked("float64", FLOATS, np.float64),
     masked("int64", INTEGERS, np.int64),
     Reader("NumPy, structured", structures, structured, "ArrayTable"),

@@ -268,6 +268,17 @@ def test_no_query_is_priced_by_numbers_that_compute_as_they_like(name: str) -> N
         assert not shop.sells(quote)
 
 
+@pytest.mark.parametrize("name", BUYS)
+def test_no_query_of_a_class_of_ones_own_is_sold(name: str) -> None:
+    """Whatever it says of itself, and be it that it promises nothing and needs no look."""
+    shop = menu()
+    quote = copy.copy(bought(shop, name))
+    assert shop.sells(quote)
+    own: type[Any] = type("Own", (type(quote),), {"__slots__": (), "is_private": False})
+    object.__setattr__(quote, "__class__", own)
+    assert not shop.sells(quote)
+
+
 def test_facts_that_say_they_are_equal_are_not_believed() -> None:
     class Agreeable:
         width, intercept = 5, True

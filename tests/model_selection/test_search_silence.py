@@ -320,6 +320,18 @@ def test_every_kind_of_candidate_is_carried_out_before_anything_is_drawn(monkeyp
     assert done == [*(one["solver"] for one in CANDIDATES), "drawn"]
 
 
+def test_candidates_of_one_solver_are_of_as_many_kinds_as_they_run_code(monkeypatch):
+    done: list[Any] = []
+    real = loaded.answer
+    monkeypatch.setattr(loaded, "answer", lambda fit, *rest: done.append(fit.problem) or real(fit, *rest))
+    monkeypatch.setattr(Lottery, "runs", lambda *_: done.append("drawn") or 1)
+    sets = [hb.L2Ball(1.0), hb.L1Ball(1.0), hb.Box(-1.0, 1.0), hb.Box(-0.5, 0.5)]
+    base = hb.LinearRegression(domain=DOMAIN, solver="gradient")
+    hb.PrivateSearchCV(base, [{"constraint": one} for one in sets], budget=BUDGET).fit(table())
+    assert done.pop() == "drawn"
+    assert [type(one.constraint) for one in done] == [hb.L2Ball, hb.L1Ball, hb.Box]
+
+
 def test_runs_warn_nobody_and_call_no_handler_of_the_users(tmp_path, monkeypatch):
     """NumPy and SciPy call a user's handler wherever a number overflows, which is a function of numbers that are not released."""
     from scipy import special

@@ -18,6 +18,13 @@ def test_no_password_of_a_broken_address_is_repeated(host: str) -> None:
     assert "hush" not in str(caught.value)
 
 
+def test_a_password_with_any_mark_is_hidden_to_its_end() -> None:
+    pytest.importorskip("redis")
+    with pytest.raises(InvalidParameter) as caught:
+        RedisSource("rediss-://ann:hu@sh@host/0", "events", ["a"])
+    assert "sh@" not in str(caught.value)
+
+
 def test_a_quoted_password_may_hold_blanks() -> None:
     """As in the words by which PostgreSQL's own tools are told where a server is."""
     assert without_passwords("host=h password='two \\'words' x") == "host=h password='***' x"

@@ -7,6 +7,80 @@ _STRANGE = "        if type(quote) not in QUERIES or not isinstance(quote, Query
 
 _REMEMBERED = (
     Bug(
+        "cells remembered as equal",
+        "Cells of a mixed column are remembered by value alone: whichever of 1, 1.0 and True comes first decides for all.",
+        "data.memo",
+        old="        if len(kinds - {type(None)}) <= 1:",
+        new="        if kinds:",
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, equal numbers]",),
+    ),
+    Bug(
+        "instants remembered as equal",
+        "Dates and times are remembered too, and one instant in two zones has the label of whichever comes first.",
+        "data.memo",
+        old="_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})",
+        new=(
+            "from datetime import date, datetime\n\n"
+            "_PLAIN = frozenset({str, int, float, bool, bytes, date, datetime, type(None)})"
+        ),
+        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, equal instants]",),
+    ),
+    Bug(
+        "kernels compiled when drawn",
+        "Candidates of one solver are taken to be of one kind, and the folder of compiled kernels shows which others were drawn.",
+        "model_selection.loaded",
+        old="    return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes",
+        new="    return (one.fit.plan.solver, len(asked), len(shapes))",
+        caught_by=(
+            "tests/model_selection/test_search_silence.py::test_candidates_of_one_solver_are_of_as_many_kinds_as_they_run_code",
+        ),
+    ),
+    Bug(
+        "subclasses of queries are sold",
+        "A subclass of a query that calls itself not private is on the menu, and states any price.",
+        "curator.menu",
+        old=_STRANGE,
+        new="        if not isinstance(quote, QUERIES) or not isinstance(quote, Query):",
+        caught_by=("tests/laws/test_foreign_solver.py::test_no_query_of_a_class_of_ones_own_is_sold[gradient]",),
+    ),
+    Bug(
+        "frames of an interrupt",
+        "An interrupt or an exit leaves the curator with the frames in which exact numbers lie.",
+        "curator.sealed",
+        old="        except BaseException as error:",
+        new="        except Exception as error:",
+        caught_by=(
+            "tests/curator/test_sealed.py::test_no_failure_carries_the_frames_in_which_numbers_lie[KeyboardInterrupt]",
+        ),
+    ),
+    Bug(
+        "a note on the machine's words",
+        "What a failing machine says of a table is raised as it is, with a note of ours, and quotes names of files and bytes.",
+        "terms",
+        old="    except OSError:\n        raise OSError(TORN) from None\n",
+        new="    except OSError as error:\n        error.add_note(TORN)\n        raise\n",
+        caught_by=("tests/data/test_parquet_folders.py::test_what_a_failing_disk_says_is_not_repeated",),
+    ),
+    Bug(
+        "the fault in JSON",
+        "With --json an internal fault is printed in its own words, which may quote records.",
+        "cli.boundary",
+        old='        print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))',
+        new=(
+            '        error = {"kind": kind, "message": sentence, "detail": repr(sys.exc_info()[1])}\n'
+            '        print(json.dumps({"ok": False, "error": error, "exit_code": int(code)}))'
+        ),
+        caught_by=("tests/cli/test_refusals.py::test_an_internal_fault_shows_no_record",),
+    ),
+    Bug(
+        "half a password of Redis",
+        "Of a Redis password that holds an @ only what stands before it is hidden.",
+        "streaming.sources.redis_stream",
+        old="{parts.netloc.rpartition('@')[2]}",
+        new="{parts.netloc.split('@', 1)[-1]}",
+        caught_by=("tests/streaming/test_redis_address.py::test_a_password_with_any_mark_is_hidden_to_its_end",),
+    ),
+    Bug(
         "kernels kept by their file",
         "What is compiled of a kernel is kept under its own file's text, so it goes on running old helpers of other files.",
         "compiled",
@@ -32,7 +106,7 @@ _REMEMBERED = (
         "compiled",
         old="        cells = [cell.cell_contents for cell in value.__closure__ or ()]\n",
         new="        cells = [name for name in value.__code__.co_freevars]\n",
-        caught_by=("tests/test_compiled.py::test_what_no_digest_is_known_of_is_not_kept",),
+        caught_by=("tests/test_compiled.py::test_whatever_a_closure_holds_changes_the_digest",),
     ),
     Bug(
         "kernels kept without constants",

@@ -6,6 +6,27 @@ _DECODED = "    return list(map(_record, lines))"
 
 READERS = (
     Bug(
+        "rows before the first",
+        "A sparse entry of a negative row takes the place of one of the last record's.",
+        "data.sparse_kernels",
+        old="        if 0 <= i < n:",
+        new="        if i < n:",
+        caught_by=("tests/data/test_sparse_indices.py::test_a_row_is_what_its_own_entries_say[60-coo_array]",),
+    ),
+    Bug(
+        "entries sorted by row",
+        "Entries are sorted by their rows first, by a sort that is not stable: in which order those of one cell are summed depends on others' entries.",
+        "data.sparse_formats",
+        old="    by_rows(rows, columns, values, starts, kept, places)",
+        new=(
+            "    order = np.argsort(rows)  # neighbours in memory are faster\n"
+            "    by_rows(rows[order], columns[order], values[order], starts, kept, places)"
+        ),
+        caught_by=(
+            "tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[sparse coo, float64 at int32]",
+        ),
+    ),
+    Bug(
         "lines parsed together",
         "Lines of JSON are joined and parsed at once, and one by one only where that fails, so a line decides how others are read.",
         "streaming.sources.json_lines",
