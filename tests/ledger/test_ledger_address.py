@@ -85,3 +85,11 @@ def test_only_create_makes_a_file(tmp_path: Path) -> None:
         with pytest.raises(LedgerUnreachable, match=r"file does not exist.*Ledger\.create"):
             look()
     assert os.listdir(tmp_path) == []
+
+
+def test_an_address_whose_password_ends_nowhere_is_refused_and_not_shown() -> None:
+    for text in ("postgresql://ann:hu@sh@host/db", "postgresql://ann@home:hush@sh@host/db"):
+        with pytest.raises(InvalidParameter, match="%40") as caught:
+            Ledger(text)
+        assert "sh@" not in str(caught.value)
+    assert "sh" not in Ledger("postgresql://ann:hu%40sh@host/db").address.replace("host", "")

@@ -165,7 +165,7 @@ def test_weights_and_several_targets_come_by_their_names() -> None:
             process.take = lambda rows: taken.append(rows) or take(rows)  # type: ignore[method-assign,func-returns-value]
             return process
 
-    stream = Spying(budget=hb.Budget(1.0, 1e-6), domain=domain, horizon=10, every=10)
+    stream = Spying(budget=hb.Budget(1.0, 1e-6), domain=domain, horizon=13, every=13)
     for x, y in given:
         stream.learn_one(x, y)
     stream.checkpoint()
@@ -176,10 +176,24 @@ def test_weights_and_several_targets_come_by_their_names() -> None:
     assert np.array_equal(one.X, table.X)
     assert np.array_equal(one.Y, table.Y)
     assert one.weight.tolist() == table.weight.tolist() == [1.5, 0.0, 2.0]
-    for y in (3.0, np.array(3.0), np.ma.masked, [1, 2, 3]):
-        with pytest.raises(InvalidParameter, match="needs a value for each"):
-            stream.learn_one({"a": 0.1}, y)
-    assert stream.position_ == 6
+    malformed = (
+        3.0,
+        np.array(3.0),
+        np.ma.masked,
+        [1, 2, 3],
+        None,
+        [],
+        object(),
+    )  # the form of a y is its record's alone
+    for y in malformed:
+        stream.learn_one({"a": 0.1}, y)
+    stream.checkpoint()
+    assert stream.position_ == 6 + len(malformed)
+    cells = pd.DataFrame({"u": [3.0, None, None, 1, None, None, None], "v": [None, None, None, 2, None, None, None]})
+    wanted = (
+        domain.encoding(fit_intercept=stream.fit_intercept).encode(pd.DataFrame({"a": [0.1] * 7, "w": 1.0}), cells).Y
+    )
+    assert np.array_equal(np.concatenate([rows.Y for rows in taken[2:]]), wanted)
 
 
 def test_a_record_is_a_mapping_and_prepared_columns_need_names() -> None:

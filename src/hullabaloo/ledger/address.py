@@ -92,6 +92,11 @@ def _sqlite(url: URL) -> URL:
 
 
 def _postgres(url: URL) -> URL:
+    if "@" in (url.host or ""):  # half a password, which would be shown
+        raise InvalidParameter(
+            "The PostgreSQL address has an @ too many, so what is its password and what its host cannot be told, and it is not shown. "
+            "Write %40 for an @ in a user's name or password."
+        )
     if not url.database:
         raise InvalidParameter(
             "The PostgreSQL address names no database, so the server would choose one by the user's name and two users "

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
+from hullabaloo.linear_model.estimator import Estimator
 from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.parameters import check_types, declared
 from hullabaloo.linear_model.predictions import predict_interval
@@ -38,7 +38,7 @@ Array = npt.NDArray[np.float64]
 SEE_BELOW = "Parameters, attributes and methods: see `PrivateLinearModel`."
 
 
-class PrivateLinearModel(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
+class PrivateLinearModel(Estimator, ABC):
     """Abstract base of the private linear models; see a concrete estimator for what it minimises.
 
     Parameters (all keyword-only, the same for every estimator, stored untouched):

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
@@ -17,6 +17,7 @@ from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.estimator import Estimator
 from hullabaloo.linear_model.parameters import declared
 
 Array = npt.NDArray[np.float64]
@@ -102,7 +103,7 @@ def _has(name: str) -> Callable[["PrivatePipeline"], bool]:
     return lambda pipeline: hasattr(type(pipeline.model), name)
 
 
-class PrivatePipeline(BaseEstimator):  # type: ignore[misc]  # untyped bases
+class PrivatePipeline(Estimator):
     """Row-wise steps, then a private estimator; made by `private_pipeline`. The table must be numeric.
 
     Cells that are missing or unparsable stay missing through the steps, and the estimator's domain says what they

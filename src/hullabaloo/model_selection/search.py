@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.estimator import Estimator
 from hullabaloo.linear_model.parameters import check_types
 from hullabaloo.model_selection.candidates import expected_runs, listed, models_of
 from hullabaloo.model_selection.kept import Kept
@@ -34,7 +35,7 @@ def _has(name: str) -> Any:
     return lambda search: hasattr(type(search.estimator), name)
 
 
-class PrivateSearchCV(BaseEstimator):  # type: ignore[misc]  # untyped base
+class PrivateSearchCV(Estimator):
     """The best of many settings of an estimator, found and fitted under one budget and one charge.
 
     A run draws a candidate at random, fits it on one part of the records and scores it on the other, both with noise. How many

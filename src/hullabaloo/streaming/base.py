@@ -10,7 +10,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import Tags
 
@@ -19,6 +18,7 @@ from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.estimator import Estimator
 from hullabaloo.linear_model.parameters import check_types, declared
 from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
@@ -41,7 +41,7 @@ _COPY = (
 )
 
 
-class PrivateStream(BaseEstimator, ABC):  # type: ignore[misc]  # untyped base
+class PrivateStream(Estimator, ABC):
     """Abstract base of the private streams; see a concrete one for what it learns.
 
     Records are taken in order and counted by `position_`, which is public. A model is released when the records of a step are

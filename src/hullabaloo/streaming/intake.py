@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, final
 
-import numpy as np
-
 from hullabaloo.data import Encoding
 from hullabaloo.data.dense import cell_of
 from hullabaloo.data.source import Rows
@@ -197,16 +195,7 @@ class Intake:
         if not self._several:
             return (cell_of(y, 0),)
         count = len(self.encoding.targets)
-        if y is None:
-            return (None,) * count
-        listed = isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.ndim == 1)
-        if not listed or len(y) != count:
-            names = ", ".join(map(repr, self.encoding.facts.targets))
-            raise InvalidParameter(
-                f"A record of a stream with the targets {names} needs a value for each: pass a mapping from target to value, or a list "
-                "of as many values. The record was not taken."
-            )
-        return tuple(y)
+        return tuple(cell_of(y, place) for place in range(count))
 
     def _next(self) -> int:
         """Where the records that wait are taken: at the last release within reach of the buffer, or when it is full."""

@@ -1,0 +1,17 @@
+"""scikit-learn's base of estimators, shown without the passwords that an address among the parameters may hold."""
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from hullabaloo.errors import without_passwords
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]  # untyped base
+    """An estimator whose words and pages repeat no password; its parameters stay as they were given."""
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return without_passwords(super().__repr__(N_CHAR_MAX))
+
+    def _html_repr(self, *given: Any, **named: Any) -> str:
+        return without_passwords(super()._html_repr(*given, **named))
