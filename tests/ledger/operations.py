@@ -73,7 +73,7 @@ OPERATIONS: dict[str, Operation] = {
 }
 READS: dict[str, Callable[[Ledger], Any]] = {
     "remaining": lambda ledger: ledger.remaining("clinic").charges,
-    "check": lambda ledger: ledger.check("clinic", SelectionEvent(1e-6), budget=PART, neighbours="replace-one").fits,
+    "check": lambda ledger: ledger.check("clinic", SelectionEvent(1e-6), budget=PART, neighbours="replace-one").cost,
     "charges": lambda ledger: len(ledger.charges("clinic")),
     "dataset": lambda ledger: ledger.dataset("clinic").charges,
     "datasets": lambda ledger: len(ledger.datasets()),
