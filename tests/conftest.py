@@ -1,14 +1,48 @@
 """Shared fixtures: where the benchmark tables are, and a skip that says so when they are not."""
 
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("HULLABALOO_DATA", ROOT.parent / "shared" / "data"))
+
+SECONDS, SLOW_SECONDS = 120, 1800
+"""What a test may take, its fixtures included; `@pytest.mark.timeout(seconds)` says otherwise."""
+
+
+class TookTooLong(BaseException):
+    """A test hangs. No `except Exception` on its way swallows it."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End a test that hangs as a failure, and give a timer that ran before its turn again."""
+    if threading.current_thread() is not threading.main_thread():
+        return (yield)
+    marked = item.get_closest_marker("timeout")
+    seconds = marked.args[0] if marked else SLOW_SECONDS if item.get_closest_marker("slow") else SECONDS
+
+    def over(number: int, frame: FrameType | None) -> NoReturn:
+        raise TookTooLong(f"{item.nodeid} took more than {seconds} s: it hangs")
+
+    previous = signal.signal(signal.SIGALRM, over)
+    started = time.monotonic()
+    # Again every ten seconds, since a clean-up may hang as well.
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds, 10.0)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), 0.01) if left else 0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 @pytest.fixture(scope="session")

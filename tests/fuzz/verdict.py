@@ -35,11 +35,11 @@ def in_time(seconds: float = PATIENCE) -> Iterator[None]:
         raise _Hang
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    left = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, *left)  # that of the whole test goes on
         signal.signal(signal.SIGALRM, before)
 
 

@@ -47,6 +47,13 @@ def sqlite_ledger(tmp_path: Path) -> Ledger:
 
 
 @pytest.fixture
+def postgres_ledger(postgres_server: str) -> Iterator[Ledger]:
+    """A ledger on a server, for tests of what a server does."""
+    with fresh_schema(postgres_server) as url:
+        yield Ledger(url)
+
+
+@pytest.fixture
 def raw(ledger_url: str) -> Callable[[str], None]:
     """Change a ledger behind its back."""
 

@@ -88,7 +88,13 @@ def _sqlite(url: URL) -> URL:
             "be forgotten when the process ends, and the budget could be spent again. Name a file: "
             '"sqlite:///privacy.db".'
         )
-    return URL.create("sqlite", database=str(Path(name).expanduser().resolve()))
+    try:
+        return URL.create("sqlite", database=str(Path(name).expanduser().resolve()))
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a user who is not there, a NUL
+        raise InvalidParameter(
+            f"The SQLite address names {name!r}, which is no path that can be followed to a file (links in a circle, an unknown user after ~, or a "
+            'character that no path has). Nothing was opened. Write the path out: "sqlite:////folder/privacy.db".'
+        ) from None
 
 
 def _postgres(url: URL) -> URL:

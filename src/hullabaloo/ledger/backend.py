@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from hullabaloo.ledger.address import Address
 
 PATIENCE_S = 60.0
-"""How long a charge waits for others before it is refused; nothing has been read by then."""
+"""How long a charge waits for others, or for the server, before it is refused; nothing has been read by then."""
 
 
 class Backend(ABC):
@@ -22,8 +22,12 @@ class Backend(ABC):
         """Make an engine that keeps no connection open between transactions."""
 
     @abstractmethod
-    def guard(self) -> AbstractContextManager[None]:
-        """Enter around every use of a connection: what must not overlap with a fork waits here."""
+    def guard(self, address: Address) -> AbstractContextManager[None]:
+        """Enter around every use of a connection: what must not overlap with a fork waits here, and what breaks promises is refused."""
+
+    @abstractmethod
+    def identity(self, address: Address) -> tuple[int, int] | None:
+        """What stands at the address now: of a file, its device and number; None where there is none, or no file to replace."""
 
     @abstractmethod
     def start(self, connection: Connection, *, write: bool) -> None:

@@ -6,18 +6,23 @@ snapshot (READ COMMITTED), reads what has been spent. Charges on other datasets 
 **Durability.** A server or user set to `synchronous_commit = off` would acknowledge a commit that a crash may lose; a
 ledger's transactions turn it on for themselves and leave every stronger setting alone.
 
+**Waiting.** A frozen server answers nothing, so every wait has a deadline on this side (`deadline.py`): when it is over, the socket is
+shut down. Keep-alives and `tcp_user_timeout` find a peer that has gone. Options in the URL win where they are stricter.
+
 **Forks.** No connection is kept between transactions, so no socket is shared by two processes.
 """
 
+import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import final
+from typing import Any, final
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from hullabaloo.errors import LedgerUnreachable
-from hullabaloo.ledger import backend
+from hullabaloo.ledger import backend, deadline
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.backend import Backend
 
@@ -36,23 +41,28 @@ class Postgres(Backend):
     )
 
     def engine(self, address: Address, *, may_create: bool) -> Engine:
-        """Make an engine; a server that does not answer within ten seconds counts as unreachable."""
-        url = address.url
-        options = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
+        """Make an engine; a server that does not accept a connection within ten seconds counts as unreachable."""
         try:
-            return create_engine(
-                url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options, hide_parameters=True
+            engine = create_engine(
+                address.url, poolclass=NullPool, isolation_level="READ COMMITTED", hide_parameters=True
             )
         except ModuleNotFoundError:
             raise LedgerUnreachable(
                 f"The ledger {address.shown} is kept in PostgreSQL, but the driver psycopg is not installed, so no charge "
                 'can be recorded and nothing was read. Install it: pip install "hullabaloo[postgres]".'
             ) from None
+        event.listen(engine, "do_connect", _connect)
+        event.listen(engine, "before_cursor_execute", lambda *_: deadline.current().waiting())
+        event.listen(engine, "after_cursor_execute", lambda *_: deadline.current().answered())
+        return engine
 
     @contextmanager
-    def guard(self) -> Iterator[None]:
+    def guard(self, address: Address) -> Iterator[None]:
         """Nothing to wait for: connections live inside one transaction."""
         yield
+
+    def identity(self, address: Address) -> None:
+        """A server keeps its own files."""
 
     def start(self, connection: Connection, *, write: bool) -> None:
         """Begin (psycopg does so with the first statement), durable and with bounded patience."""
@@ -60,13 +70,15 @@ class Postgres(Backend):
             connection.exec_driver_sql(
                 "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
             )
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{int(1000 * backend.PATIENCE_S)}ms'")
         else:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        patience = max(1, int(1000 * deadline.current().left()))  # 0 would mean: for ever
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}ms'")
 
     def lock_schema(self, connection: Connection) -> None:
         """Wait for charges in progress (they hold a share of the version table), block new ones."""
         connection.exec_driver_sql("LOCK TABLE hullabaloo_schema IN ACCESS EXCLUSIVE MODE")
+        deadline.current().unhurried()  # an upgrade of many rows takes its time
 
     def lock_creation(self, connection: Connection) -> None:
         """CREATE TABLE IF NOT EXISTS is not safe against itself in PostgreSQL."""
@@ -79,3 +91,35 @@ class Postgres(Backend):
     def lacks_tables(self, error: DBAPIError) -> bool:
         """Undefined table."""
         return getattr(error.orig, "sqlstate", None) == _UNDEFINED_TABLE
+
+
+def _connect(dialect: Any, record: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
+    """Connect with every wait bounded, and watch the connection from its first statement on."""
+    limit = deadline.current()
+    given = {"connect_timeout": os.environ.get("PGCONNECT_TIMEOUT", "")} | options
+    for name, most in _bounds(limit.left()).items():
+        options[name] = stricter(given.get(name), most)
+    options["keepalives"] = 1
+    made = dialect.connect(*arguments, **options)
+    limit.watch(made.fileno())
+    return made
+
+
+def _bounds(left: float) -> dict[str, int]:
+    """The most that libpq may wait: seconds, a number of probes, milliseconds."""
+    return {
+        "connect_timeout": max(2, min(10, math.ceil(left))),  # libpq takes 1 for 2
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": max(1, int(1000 * backend.PATIENCE_S)),
+    }
+
+
+def stricter(given: Any, most: int) -> int:
+    """The user's own number where it waits less; 0 and what is no number leave it to the system, which may wait for ever."""
+    try:
+        value = int(float(given))
+    except (TypeError, ValueError, OverflowError):
+        return most
+    return min(value, most) if value > 0 else most

@@ -14,6 +14,7 @@ from hullabaloo.errors import LedgerUnreachable
 from hullabaloo.ledger import backend as settings
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.backend import Backend
+from hullabaloo.ledger.deadline import Deadline
 from hullabaloo.ledger.postgres import Postgres
 from hullabaloo.ledger.sqlite import SQLite
 
@@ -36,32 +37,47 @@ def transact(address: Address, work: Callable[[Connection], T], *, write: bool, 
 
     **Guarantee.** When this returns, what `work` wrote is durable; when it raises before the commit, nothing was
     written. A transaction that lost against another process (it was rolled back as a whole) is run again for up to
-    `PATIENCE_S` seconds, so `work` must have no effect but through its connection. A connection that breaks during
-    the commit itself leaves the outcome unknown: this raises, so no release follows, and at worst a charge without
-    a release stands: the safe side.
+    `PATIENCE_S` seconds, so `work` must have no effect but through its connection. Nothing is waited for longer than that
+    (`deadline.py`). What breaks during the commit itself leaves the outcome unknown, and so does a file that another one replaced
+    meanwhile: this raises and says so, no release follows, and at worst a charge without a release stands: the safe side.
     """
     backend = backend_of(address)
     give_up_at = time.monotonic() + settings.PATIENCE_S
     while True:
-        stage = "opening it"
+        stage, limit = "opening it", Deadline(give_up_at if write else None)
         try:
-            with backend.guard(), _engine(address, may_create, os.getpid()).connect() as connection:
-                backend.start(connection, write=write)
-                stage = "a transaction"
-                result = work(connection)
-                stage = "the commit"
-                connection.commit()
-                return result
-        except DBAPIError as error:
-            if backend.is_contention(error) and time.monotonic() < give_up_at:
-                time.sleep(random.uniform(0.001, 0.02))  # not privacy noise: it spreads out waiting processes
-                continue
-            plain = _no_ledger(address, backend, error, missing_ok=may_create)
-            if plain:  # nothing more to learn from the driver
-                raise LedgerUnreachable(plain) from None
-            raise _unreachable(address, backend, error, stage) from error
-        except SQLAlchemyError as error:
-            raise LedgerUnreachable(_sentence(address, stage, str(error), backend.remedy)) from error
+            with limit, backend.guard(address):
+                before = backend.identity(address)
+                with _engine(address, may_create, os.getpid()).connect() as connection:
+                    opened = before or backend.identity(address)
+                    backend.start(connection, write=write)
+                    stage = "a transaction"
+                    try:
+                        result = work(connection)
+                    finally:
+                        limit.waiting()  # a commit or a rollback follows, which may freeze as well
+                    stage = "the commit" if write else stage
+                    connection.commit()
+                    if write and backend.identity(address) != opened:
+                        raise LedgerUnreachable(_replaced(address))
+                    return result
+        except (SQLAlchemyError, OSError) as error:
+            if isinstance(error, DBAPIError) and not limit.expired:
+                if backend.is_contention(error) and time.monotonic() < give_up_at:
+                    time.sleep(random.uniform(0.001, 0.02))  # not privacy noise: it spreads out waiting processes
+                    continue
+                plain = _no_ledger(address, backend, error, missing_ok=may_create)
+                if plain:  # nothing more to learn from the driver
+                    raise LedgerUnreachable(plain) from None
+            raise _unreachable(address, backend, error, stage, expired=limit.expired) from error
+
+
+def _replaced(address: Address) -> str:
+    return (
+        f"The file of the ledger {address.shown} was replaced, moved or removed while this was written into it: the charge may be lost, for what "
+        "stands there now may not hold it. Nothing was read from the data and nothing is released. Find out what replaced the file (a "
+        "restored backup, a synchronised folder), look at the log of both, and stop every process that charges before a file is put back."
+    )
 
 
 def _no_ledger(address: Address, backend: Backend, error: DBAPIError, *, missing_ok: bool) -> str:
@@ -79,12 +95,14 @@ def _no_ledger(address: Address, backend: Backend, error: DBAPIError, *, missing
     return ""
 
 
-def _unreachable(address: Address, backend: Backend, error: DBAPIError, stage: str) -> LedgerUnreachable:
-    found = " ".join(str(error.orig).split())
+def _unreachable(
+    address: Address, backend: Backend, error: SQLAlchemyError | OSError, stage: str, *, expired: bool
+) -> LedgerUnreachable:
+    found = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
+    if expired:
+        found = f"no answer came within {settings.PATIENCE_S:g} s, and the connection was given up ({found})"
     if stage == "the commit":
-        found += " (the connection may have broken after the charge was recorded: look at the log before trying again)"
-    return LedgerUnreachable(_sentence(address, stage, found, backend.remedy))
-
-
-def _sentence(address: Address, stage: str, found: str, remedy: str) -> str:
-    return f"The ledger {address.shown} failed at {stage}: {found}. Nothing was read from the data. {remedy}"
+        found += " (what was to be written may have been recorded all the same: look at the log before trying again)"
+    return LedgerUnreachable(
+        f"The ledger {address.shown} failed at {stage}: {found}. Nothing was read from the data. {backend.remedy}"
+    )
