@@ -58,7 +58,6 @@ ASKED = frozenset(
 _HEADER = (("change counter", 24), ("pages", 28), ("free pages", 36), ("schema", 40), ("version counter", 92))
 """Big-endian numbers in the first hundred bytes of a SQLite file, by their offsets."""
 
-_PRIVATE_CONTENT = (".place",)
 _listening: list[list[Any]] = []
 
 
@@ -122,8 +121,6 @@ def of_file(path: Path) -> Any:
         return {"mode": mode, **of_database(path, data), "bytes": data}
     if data.startswith(b"Hullabaloo ") and b" state - PRIVATE DATA" in data[:60]:
         return {"mode": mode, "size": len(data), **of_state(data)}
-    if path.name.endswith(_PRIVATE_CONTENT):
-        return {"mode": mode, "size": len(data)}
     return {"mode": mode, "bytes": data}
 
 
@@ -147,5 +144,7 @@ def of_state(data: bytes) -> dict[str, Any]:
     if about["sealed"] is not None:
         about["sealed"] = sorted(about["sealed"])  # a salt is random
     elif words.startswith(b"Hullabaloo stream"):
-        found["header"] = exact(json.loads(body.partition(b"\n")[0]))
+        header = json.loads(body.partition(b"\n")[0])
+        header.pop("source", None)  # where a source stood: private, as the cells of the arrays
+        found["header"] = exact(header)
     return {**found, "facts": exact(about)}

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hullabaloo.cli.stream_files import PlaceFile
 from hullabaloo.ledger import Ledger
 from hullabaloo.streaming import sealed
 from hullabaloo.streaming.hinge import MomentsProcess
 from hullabaloo.streaming.intake import Intake
 from hullabaloo.streaming.journal import Journal
 from hullabaloo.streaming.process import Snapshot
-from tests.replay.durable import of_file, of_state
+from tests.replay.durable import of_state
 from tests.replay.test_streams import told_of_a_stream
 
 Patch = pytest.MonkeyPatch
@@ -50,7 +49,7 @@ def twice(patch: Patch) -> None:
     """A save more, of the same content."""
     real = Journal.commit
 
-    def commit(self: Journal, snapshot: Any, position: int) -> None:
+    def commit(self: Journal, snapshot: Any, position: int, *source: Any) -> None:
         real(self, snapshot, position)
         if high(snapshot.__self__):
             real(self, snapshot, position)
@@ -118,13 +117,13 @@ def test_a_sealed_state_shows_its_size_alone(tmp_path: Path) -> None:
     assert (of_state(again), len(again)) == (of_state(shut), len(shut))
 
 
-def test_a_place_is_compared_by_its_size(tmp_path: Path) -> None:
-    from hullabaloo.streaming.sources import Mark
-
-    file = PlaceFile(tmp_path / "s.state")
-    sizes = set()
+@pytest.mark.parametrize("key", [None, bytes(32)], ids=["plain", "sealed"])
+def test_the_place_of_a_source_shows_its_presence_alone(key: bytes | None, tmp_path: Path) -> None:
+    """Digits of an offset say how long records are: the state is of one size, and its header is compared without the place."""
+    shown = []
     for offset in (7, 10**6, 10**18):
-        file.write(Mark(1, {"offset": offset, "device": 1, "inode": 2}), now=True)
-        sizes.add(of_file(tmp_path / "s.state.place")["size"])
-        assert file.read(1) is not None
-    assert len(sizes) == 1
+        source = {"position": 1, "place": {"offset": offset, "device": 1, "inode": 2, "key": "0" * 64, "tag": "1" * 64}}
+        data = sealed.to_bytes(sealed.State("f", {}, "s", 1, "t", "p", source=source), key)
+        assert sealed.from_bytes(data, key, tmp_path).source == source
+        shown.append((len(data), of_state(data)))
+    assert shown[0] == shown[1] == shown[2]

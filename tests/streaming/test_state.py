@@ -210,8 +210,8 @@ def test_what_has_no_plain_bytes_is_never_written(path: Path) -> None:
 
 def test_another_format_and_another_kind_of_file_are_named(path: Path) -> None:
     data = write(path)
-    for version in ("2", "99"):
-        path.write_bytes(_with_digest(data.replace(b'"format":1', f'"format":{version}'.encode())[:-32]))
+    for version in ("3", "99"):
+        path.write_bytes(_with_digest(data.replace(b'"format":2', f'"format":{version}'.encode())[:-32]))
         with pytest.raises(StateError, match=rf"format {version}.*newer one"):
             read(path)
     for other in (b"", b"PK\3\4", pickle.dumps(STATE.public), data[1:]):

@@ -9,6 +9,8 @@ from typing import Any, final
 
 from hullabaloo.audit.bounds import Errors
 from hullabaloo.audit.checks import ALARM, Check
+from hullabaloo.data.given import path_of
+from hullabaloo.data.saving import write_whole
 
 WEAK = 0.3
 """A canary that realises less than this share of what is claimed is too weak: a sensitivity understated by as much would pass."""
@@ -140,5 +142,5 @@ class AuditReport:
         return {name: None if name in unknown else value for name, value in found.items()}
 
     def save(self, path: str | Path) -> None:
-        """Write `to_dict` as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        """Write `to_dict` as JSON, atomically."""
+        write_whole(path_of(path), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")

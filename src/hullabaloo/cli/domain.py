@@ -25,6 +25,7 @@ def template(
     as_json: Json = False,
 ) -> None:
     """Write a domain to fill in, from column names and declared types only: no value is read, not even counted."""
+    from hullabaloo.data.saving import write_whole
     from hullabaloo.data.template import domain_template
 
     build.output(out, overwrite)
@@ -33,7 +34,7 @@ def template(
     if out is None:
         voice.result({"template": text}, text.rstrip())
         return
-    out.write_text(text, encoding="utf-8")
+    write_whole(out, text)
     voice.result(
         {"template": text, "out": str(out)},
         f'Wrote {out}. Fill in every "FILL IN" from what is known without looking at the records, then: '

@@ -62,6 +62,7 @@ def estimate(
     path = str(build.existing(source, "table"))
     voice = Voice("domain estimate", as_json)
     from hullabaloo.bounds import private_bounds
+    from hullabaloo.data.saving import write_whole
 
     with voice.working("Charging, reading, drawing noise"):
         found = private_bounds(
@@ -81,7 +82,7 @@ def estimate(
     if entry is not None:
         paid.save(entry, found.save, *PAID)
     if out is not None:
-        paid.save(out, lambda place: place.write_text(text, encoding="utf-8"), *PAID)
+        paid.save(out, lambda place: write_whole(place, text), *PAID)
     head, body = found.card_entry()["table"].values()
     wrote = [str(place) for place in (out, entry) if place is not None]
     voice.result(

@@ -80,10 +80,14 @@ def _csv(columns: dict[str, Any]) -> str:
 
 
 def _write(out: Path, columns: dict[str, Any]) -> None:
+    from hullabaloo.data.saving import write_whole
+
     if out.suffix.lower() == ".csv":
-        out.write_text(_csv(columns), encoding="utf-8")
+        write_whole(out, _csv(columns))
         return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table(columns), out)
+    written = io.BytesIO()
+    pq.write_table(pa.table(columns), written)
+    write_whole(out, written.getvalue())

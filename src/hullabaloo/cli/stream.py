@@ -239,7 +239,7 @@ def _run(
     new_key: bool,
 ) -> None:
     from hullabaloo.cli import stream_loop
-    from hullabaloo.cli.stream_files import ModelFiles, PlaceFile
+    from hullabaloo.cli.stream_files import ModelFiles
     from hullabaloo.streaming import new_key_file
 
     pattern, out, state = files
@@ -280,7 +280,7 @@ def _run(
             schedule,
             target=target,
             models=models,
-            place=PlaceFile(state),
+            state=state,
             continues=continues,
             stop=stop,
             show=show,

@@ -1,10 +1,9 @@
-"""The files of `hullabaloo stream` beside its state: a model for each release, and the place reached in the source."""
+"""The files of `hullabaloo stream` beside its state: a model for each release."""
 
-import glob
 import json
 import os
+import re
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli import build
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 _PASSING = {"library_version", "version", "made"}  # of a model file, what says when and by whom it was written
 POSITION = "{position}"
-SELDOM = 1.0  # seconds between two saves of the place
-BLOCK = 1 << 13  # bytes, of which the place takes a few hundred
 
 
 class ModelFiles:
@@ -70,11 +67,11 @@ class ModelFiles:
             draft = place.with_name(f".{place.name}.unfinished")
             try:
                 if self._first:
-                    _clear(draft)
-                _save(model, draft)
+                    _clear(place)
                 if place is self._latest:
-                    draft.replace(place)
+                    model.save(place)
                 else:
+                    model.save(draft)
                     _once(draft, place)
             except FileExistsError:
                 raise NotSaved(
@@ -90,16 +87,12 @@ class ModelFiles:
         return path
 
 
-def _clear(draft: Path) -> None:
-    """Remove what a killed run may have left of its last model."""
-    for left in draft.parent.glob(f"{glob.escape(draft.name)}*"):
-        left.unlink()
-
-
-def _save(model: Any, draft: Path) -> None:
-    model.save(draft)
-    with draft.open("rb") as file:
-        os.fsync(file.fileno())
+def _clear(place: Path) -> None:
+    """Remove what a killed run may have left of its last model. The state is locked: no other run writes it now."""
+    name = re.escape(place.name)
+    left = re.compile(rf"\.{name}\.unfinished|\.(?:{name}|\.{name}\.unfinished)\.[0-9a-f]{{32}}\.part")
+    for one in filter(lambda one: left.fullmatch(one.name), list(place.parent.iterdir())):
+        one.unlink(missing_ok=True)
 
 
 def _once(draft: Path, path: Path) -> None:
@@ -128,48 +121,19 @@ def _lasting(value: Any) -> Any:
     return [_lasting(one) for one in value] if isinstance(value, list) else value
 
 
-class PlaceFile:
-    """Where the reading of the source stands, beside the state file: it saves counting.
+def older_place(state: Path | None) -> Path | None:
+    """The file in which versions before this one kept the place in the source, beside the state; None where there is none."""
+    path = None if state is None else state.with_name(f"{state.name}.place")
+    return path if path is not None and path.is_file() else None
 
-    It holds two marks: the first one made in this source, from which its records can always be counted, and the latest. Mode 0600, as
-    the state: a byte offset says how long records are; and of one size, as its digits would say it too.
-    """
 
-    def __init__(self, state: Path | None) -> None:
-        self._path = None if state is None else state.with_name(f"{state.name}.place")
-        self._saved = -SELDOM
-        self._first: Mark | None = None
+def older_mark(path: Path, position: int) -> "Mark | None":
+    """The furthest mark in such a file that is not beyond a position; None where there is none, or none that can be read."""
+    from hullabaloo.streaming.sources import Mark
 
-    def read(self, position: int) -> "Mark | None":
-        """The furthest mark that is not beyond a position; None where there is none, or none that can be read."""
-        from hullabaloo.streaming.sources import Mark
-
-        if self._path is None:
-            return None
-        try:
-            found = json.loads(self._path.read_text(encoding="utf-8"))
-            marks = [Mark(int(one["position"]), dict(one["place"])) for one in found]
-        except (OSError, ValueError, KeyError, TypeError, OverflowError):
-            return None
-        self._first = marks[0] if marks else None
-        return max((one for one in marks if one.position <= position), key=lambda one: one.position, default=None)
-
-    def begin(self, mark: "Mark") -> None:
-        """Save where the reading begins, before the first record is taken; a mark made earlier in the same source is kept."""
-        if self._first is None or not self._first.same_source(mark):
-            self._first = mark
-        self.write(mark, now=True)
-
-    def write(self, mark: "Mark", *, now: bool = False) -> None:
-        """Save a place whose records are all in the saved state; at most once a second, unless `now`."""
-        if self._path is None or (not now and monotonic() - self._saved < SELDOM):
-            return
-        marks = [{"position": one.position, "place": dict(one.place)} for one in (self._first or mark, mark)]
-        text = json.dumps(marks)
-        draft = self._path.with_name(f"{self._path.name}.unfinished")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text + " " * (-len(text) % BLOCK))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._path)
-        self._saved = monotonic()
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        marks = [Mark(int(one["position"]), dict(one["place"])) for one in found]
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return None
+    return max((one for one in marks if one.position <= position), key=lambda one: one.position, default=None)

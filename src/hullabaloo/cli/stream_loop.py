@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hullabaloo.cli.stream_files import ModelFiles, PlaceFile
+from hullabaloo.cli.stream_files import ModelFiles, older_mark, older_place
 from hullabaloo.cli.voice import plain
 
 if TYPE_CHECKING:
     from hullabaloo.privacy.schedule import Schedule
     from hullabaloo.streaming.sources import StreamSource
 
+UNPROVED = (
+    "Note: nothing was kept of the {:,} records taken so far by which a source that was changed since could be told, as when another "
+    "version saved them, or they came from a source of another kind. They are passed over as they stand, this once."
+)
 SHOWN = 4  # coefficients on a line
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -60,7 +65,7 @@ def feed(
     *,
     target: str | None,
     models: ModelFiles,
-    place: PlaceFile,
+    state: Path | None,
     continues: bool,
     stop: Event,
     show: Callable[[Any, Path | None], None],
@@ -70,24 +75,26 @@ def feed(
     The stream is open. A batch ends where a model is released, so the model is written before the next record is read: a run that was
     killed in between finds the last release in its state and writes it first.
     """
-    released = stream.released_at_
-    mark = None
+    released, start, older = stream.released_at_, stream.position_, older_place(state)
+    mark = stream._live().mark
+    if mark is None and older is not None:
+        mark = older_mark(older, start)
+    if start and not source.can_wait and ((mark is None and not continues) or (mark is not None and mark.unproved)):
+        print(UNPROVED.format(start), file=sys.stderr, flush=True)
+    taken = False
     with stream:  # what was taken is saved, however this ends
         if released:
             models.write(stream.model_at())
-        begun, start = place.read(stream.position_), stream.position_
-        for batch in source.batches(start, begun, cut=next_release(schedule), stop=stop, continues=continues):
-            if mark is None:
-                place.begin(batch.start)
+        for batch in source.batches(start, mark, cut=next_release(schedule), stop=stop, continues=continues):
+            stream._live().reading(batch.mark)
             stream.partial_fit(batch.table, target)
-            mark = batch.mark
+            taken = True
             if stream.released_at_ != released:
                 released = stream.released_at_
                 model = stream.model_at()
                 show(model, models.write(model))
-                place.write(mark)
-    if mark is not None:
-        place.write(mark, now=True)
+    if taken and older is not None:
+        older.unlink()  # the state says it now
 
 
 def line(model: Any, path: Path | None, horizon: int | None) -> str:

@@ -1,7 +1,6 @@
 """Documents: what was released, as versioned JSON files that hold no record."""
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, TypeVar, final
 
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
+from hullabaloo.data.saving import write_whole
 from hullabaloo.errors import HullabalooError, InvalidParameter
 
 T = TypeVar("T")
@@ -46,15 +46,8 @@ class Format:
         return {"format": self.name, "format_version": self.version}
 
     def write(self, data: Mapping[str, Any], path: str | Path) -> None:
-        """Write atomically: a reader sees the old file or the new one. An OSError names the file that was asked for."""
-        place = path_of(path)
-        temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-            temporary.replace(place)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise type(error)(error.errno, error.strerror, str(place)) from None
+        """Write as `write_whole` does: a reader sees the old file or the new one."""
+        write_whole(path_of(path), json.dumps(data, indent=1, allow_nan=False) + "\n")
 
     def read(self, path: str | Path, make: Callable[[dict[str, Any]], T]) -> T:
         """What `make` makes of the document in a file.

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
+from hullabaloo.data.saving import write_whole
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report.checking import problems
 from hullabaloo.report.numbers import percent, up
@@ -196,8 +196,5 @@ def estimator_of(model: Any) -> "PrivateLinearModel":
 def _written(text: str, path: str | Path | None) -> str:
     """Write atomically: a reader sees the old file or the new one."""
     if path is not None:
-        place = path_of(path)
-        temporary = place.with_name(place.name + f".{os.getpid()}.tmp")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(place)
+        write_whole(path_of(path), text)
     return text

@@ -19,6 +19,7 @@ from hullabaloo.linear_model.parameters import found
 from hullabaloo.release import Release
 from hullabaloo.streaming.process import Process, Snapshot
 from hullabaloo.streaming.records import table_of
+from hullabaloo.streaming.sources.base import Mark
 
 BUFFER = 1024
 """Records that may wait before they are taken together."""
@@ -62,6 +63,7 @@ class Intake:
         )
         self._named = encoding.facts.targets if encoding.domain.targets_named else None
         self._several = len(encoding.targets) > 1
+        self._mark: Mark | None = None
         self._model: tuple[int, Any] = (0, None)
         self._saved = process.position
         self._unsaved = self._taking = self._closed = False
@@ -85,6 +87,16 @@ class Intake:
     def process(self) -> Process:
         """What takes the records."""
         return self._process
+
+    @property
+    def mark(self) -> Mark | None:
+        """Where the source stood at the last save; PRIVATE."""
+        found = self._journal.source
+        return None if found is None else Mark(found["position"], found["place"])
+
+    def reading(self, mark: Mark) -> None:
+        """Where the source stands when the records that come next are taken; it is saved with them."""
+        self._mark = mark
 
     # ---- taking ---------------------------------------------------------------------------------------------------
 
@@ -233,7 +245,9 @@ class Intake:
     def _save(self) -> None:
         self._unsaved = True
         try:
-            self._journal.commit(self._process.snapshot, self._process.position)
+            reached = self._mark if self._mark is not None and self._mark.position <= self._process.position else None
+            source = reached and {"position": reached.position, "place": dict(reached.place)}
+            self._journal.commit(self._process.snapshot, self._process.position, source)
         except Exception as error:
             error.add_note(
                 f"The records up to position {self._process.position} were taken and are not saved, so nothing new of them is shown; "

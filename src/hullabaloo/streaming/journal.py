@@ -98,8 +98,15 @@ class Journal:
         """The charge that pays for the whole stream; None without a ledger."""
         return self._charge
 
-    def commit(self, snapshot: Callable[[], Snapshot], position: int) -> None:
+    @property
+    def source(self) -> Mapping[str, Any] | None:
+        """Where the source stood at the last save; None where nobody said."""
+        return None if self._state is None else self._state.source
+
+    def commit(self, snapshot: Callable[[], Snapshot], position: int, source: Mapping[str, Any] | None = None) -> None:
         """Save, and confirm the save in the ledger. Only when this returns may what the snapshot holds be shown.
+
+        `source` says where the source stands; None keeps what was said before.
 
         Without a state file nothing is done and `snapshot` is not called. When it raises, nothing may be shown, and the same snapshot
         (or a later one) can be committed again.
@@ -113,7 +120,14 @@ class Journal:
             return
         self._confirm()
         last = self._state
-        after = replace(last, snapshot=snapshot(), position=position, token=_fresh(), previous=last.token)
+        after = replace(
+            last,
+            snapshot=snapshot(),
+            position=position,
+            token=_fresh(),
+            previous=last.token,
+            source=source or last.source,
+        )
         self._file.write(after)
         self._state = after
         self._confirm()

@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 from hullabaloo.data.given import path_of
+from hullabaloo.data.saving import create_private, write_all
 from hullabaloo.errors import InvalidParameter, StateError
 
 KEY_BYTES = 32
@@ -34,27 +35,6 @@ def open_private(path: Path, folder: int | None = None, *, write: bool = False) 
         os.close(found)
         raise
     return found
-
-
-def create_private(name: str | Path, folder: int | None = None) -> int:
-    """Create a file that was not there, mode 0600 whatever the umask; raises OSError."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    made = os.open(name, flags, 0o600, dir_fd=folder)  # a umask can only take away
-    try:
-        os.fchmod(made, 0o600)
-    except BaseException:
-        os.close(made)
-        os.unlink(name, dir_fd=folder)
-        raise
-    return made
-
-
-def write_all(file: int, data: bytes) -> None:
-    """Write to the end and onto the disk; raises OSError."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(file, rest) :]
-    os.fsync(file)
 
 
 def read_all(file: int) -> bytes:

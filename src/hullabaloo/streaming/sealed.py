@@ -3,7 +3,8 @@
     line 1    what this is, in words: private data
     line 2    JSON: format and library version; sealed or not, and with which salt
     body      line 3, JSON: fingerprint, public facts, stream, position, tokens, charge, numbers, the arrays' names, types and
-              shapes; then the arrays' bytes in that order. Under a key all of it is ciphertext.
+              shapes, and of a source its place, in a text of one length; then the arrays' bytes in that order. Under a key all
+              of it is ciphertext.
     32 bytes  SHA-256 of everything before
 
 **Sealing.** Each file has a fresh 256-bit salt; HKDF-SHA256 of key and salt gives the file's own AES-256-GCM key (so the nonce may
@@ -26,12 +27,16 @@ from hullabaloo._version import __version__
 from hullabaloo.errors import StateError
 from hullabaloo.streaming.process import Snapshot
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout and of what the arrays mean. Raise it with every change of either."""
+
+READ = (1, FORMAT)
+"""Formats that are read. In the first no state says where its source stood."""
 
 HOLDS = {"stream": "exact sums of records", "search": "the secret of its noise, or its end"}
 """What a state file may be of, and what makes it private."""
 
+_PLACE = 4096  # characters, of which the place of a source takes some hundred: their number must not say how long records are
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
 
@@ -47,6 +52,7 @@ class State:
         position, token, previous: records taken, the name of this save and of the last *confirmed* save before it.
         dataset, charge: in the ledger; None without one, `charge` also before it is made.
         snapshot: of the process; None before its first save.
+        source: PRIVATE: position and place to which a source was taken (`Mark`); None where records came otherwise.
         library: the version that wrote the file.
         room: the least number of bytes that the header takes, so that its length tells nothing; not kept.
     """
@@ -60,6 +66,7 @@ class State:
     dataset: str | None = None
     charge: int | None = None
     snapshot: Snapshot | None = None
+    source: Mapping[str, Any] | None = None
     library: str = __version__
     room: int = 0
 
@@ -135,6 +142,9 @@ def _body(state: State) -> bytes:
         "numbers": None if shot is None else dict(shot.numbers),
         "arrays": [[name, one.dtype.str, one.shape] for name, one in arrays.items()],
     }
+    if state.source is not None:
+        text = json.dumps(dict(state.source))
+        header["source"] = text + " " * (-len(text) % _PLACE)
     return b"".join([_line(header, state.room), *(one.tobytes() for one in arrays.values())])
 
 
@@ -151,7 +161,15 @@ def _state(body: bytes, facts: Mapping[str, Any]) -> State:
         start += count * dtype.itemsize
     if start != len(body):
         raise ValueError("bytes are left over")
+    if "source" in header:
+        header["source"] = _source(json.loads(header["source"]))
     return State(**header, snapshot=None if numbers is None else Snapshot(numbers, arrays), library=facts["library"])
+
+
+def _source(found: Any) -> dict[str, Any]:
+    if found.keys() != {"position", "place"} or type(found["position"]) is not int or type(found["place"]) is not dict:
+        raise ValueError("no place of a source")
+    return dict(found)
 
 
 def _line(value: object, room: int = 0) -> bytes:
@@ -165,10 +183,10 @@ def _facts(data: bytes, end: int, path: Path) -> dict[str, Any]:
         version, _, _ = facts["format"], facts["library"], facts["sealed"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise damaged(path, "its second line cannot be read") from None
-    if version != FORMAT:
+    if version not in READ:
         raise StateError(
             f"The state file {path} has format {version!r}, written by hullabaloo {facts['library']}, and this version ({__version__}) "
-            f"reads format {FORMAT} only: another layout would be misread. Nothing was read. Go on with the version that wrote it, "
+            f"reads the formats up to {FORMAT} only: another layout would be misread. Nothing was read. Go on with the version that wrote it, "
             "or a newer one."
         )
     return dict(facts)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import final
 from uuid import uuid4
 
+from hullabaloo.data.saving import create_private, write_all
 from hullabaloo.errors import StateError
 from hullabaloo.streaming import sealed
-from hullabaloo.streaming.private_files import create_private, open_private, read_all, read_key, unusable, write_all
+from hullabaloo.streaming.private_files import open_private, read_all, read_key, unusable
 from hullabaloo.streaming.sealed import State
 
 _open_files: "weakref.WeakSet[StateFile]" = weakref.WeakSet()

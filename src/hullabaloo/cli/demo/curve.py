@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hullabaloo.data.saving import write_whole
+
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -35,7 +37,7 @@ class Curve:
         """Write the curve as JSON, with its warning."""
         draws = [{"epsilon": epsilon, "r2": list(values)} for epsilon, values in self.draws.items()]
         whole = {"warning": WARNING, "without_privacy": self.without_privacy, "release": self.release, "draws": draws}
-        path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(whole, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> "Curve":

@@ -10,6 +10,7 @@ from hullabaloo.cli.demo.files import Files
 from hullabaloo.cli.demo.page import picture, write_report
 from hullabaloo.cli.voice import Voice
 from hullabaloo.data import Domain
+from hullabaloo.data.saving import write_whole
 from hullabaloo.errors import BudgetExhausted
 from hullabaloo.ledger import Ledger, Remaining
 from hullabaloo.linear_model import LinearRegression, load
@@ -37,7 +38,7 @@ class Outcome:
 def run(files: Files, voice: Voice) -> Outcome:
     """Do the whole job in a folder, or show again what an earlier run released there."""
     table = survey.load()
-    files.domain.write_text(survey.DOMAIN, encoding="utf-8")
+    write_whole(files.domain, survey.DOMAIN)
     table.to_csv(files.table, index=False)
     domain, budget, ledger = Domain.from_toml(files.domain), Budget(survey.EPSILON, survey.DELTA), Ledger(files.url)
     _open(ledger, budget, files)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.demo import survey
 from hullabaloo.cli.demo.curve import DRAWS, WARNING, Curve
+from hullabaloo.data.saving import write_whole
 from hullabaloo.report import coefficient_plot, error_against_epsilon_plot
 from hullabaloo.report.drawing import inline_svg
 
@@ -47,7 +48,7 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
         made=statement.made,
         version=statement.version,
     )
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 def picture(curve: Curve) -> "Figure":

@@ -12,7 +12,6 @@ from hullabaloo.errors import HullabalooError, InvalidParameter
 
 BATCH = 4096  # records of a batch at most
 PAUSE = 0.05  # seconds between two looks at a source that has nothing new
-_WHERE = {"offset", "row", "id"}  # of a place, what says where in the source; the rest says which source
 
 
 class SourceChanged(HullabalooError, OSError):
@@ -21,20 +20,27 @@ class SourceChanged(HullabalooError, OSError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mark:
-    """A place in a source. PRIVATE: a byte offset says how long records are.
+    """A place in a source. PRIVATE: a byte offset says how long records are, and key and tag confirm a guess of them.
 
     Attributes:
         position: the records before it.
-        place: where they end, JSON-ready, in the source's own terms (a byte offset, a row group and row, an entry's id).
+        place: where they end, JSON-ready, in the source's own terms (a byte offset, a row, an entry's id); which source it is; of files, by
+            what their bytes up to there are told again (`Prefix`).
     """
 
     position: int
     place: Mapping[str, Any] = field(default_factory=dict)
 
-    def same_source(self, other: "Mark") -> bool:
-        """Whether both are places in one source, that can be found again."""
-        named, there = ({name: one for name, one in mark.place.items() if name not in _WHERE} for mark in (self, other))
-        return bool(named) and named == there
+    @property
+    def origin(self) -> int:
+        """The position of the source's first record: 0 where the stream began with it."""
+        found = self.place.get("origin", 0)
+        return found if type(found) is int else 0
+
+    @property
+    def unproved(self) -> bool:
+        """Whether it says nothing that its source could be told by: as versions wrote it that kept nothing of a file."""
+        return not {"tag", "id"} & self.place.keys()
 
     def __repr__(self) -> str:
         return f"Mark(position={self.position})"
@@ -114,26 +120,31 @@ class StreamSource(ABC):
         Args:
             start: the records to leave out, taken before.
             mark: a mark of an earlier reading of this very source, not behind `start`; without one the records left out are counted
-                from the first.
+                from the first. Of a file the bytes before it are read again: others than were taken are refused.
             cut: for a position, the next one at which a batch has to end (a release); None cuts by size only.
             stop: ends the reading soon after it was set, between two records.
             continues: the source's first record follows the `start` records taken from elsewhere: none is left out, but those behind
                 a mark in this very source.
 
         Raises:
-            SourceChanged: the source holds fewer records than were taken, or was replaced or cut off meanwhile.
+            SourceChanged: the source holds fewer records than were taken, or was rewritten, replaced or cut off meanwhile.
         """
         if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < 2**63:
             raise InvalidParameter(
                 f"Records were asked from the position {start!r} on, and a position is a whole number from 0 on. Pass start=0, say."
             )
         stop = Event() if stop is None else stop
-        if mark is not None and mark.position <= start and self._find(mark):
-            position = mark.position
+        if mark is not None and mark.position <= start and self._find(mark, continues):
+            position, origin = mark.position, mark.origin
         else:
-            position = self._rewind(0 if continues else start)
+            position, origin = self._rewind(0 if continues else start), start if continues else 0
             position, mark = (start if continues else position), None
-        mark = Mark(position, self._place() or {}) if mark is None else mark
+
+        def there() -> Mark | None:
+            place = self._place()
+            return None if place is None else Mark(position, {**place, "origin": origin})
+
+        mark = there() or Mark(position) if mark is None else mark
         while not stop.is_set():
             until = (
                 start if position < start else position + BATCH if cut is None else min(position + BATCH, cut(position))
@@ -149,8 +160,7 @@ class StreamSource(ABC):
                 stop.wait(PAUSE)
                 continue
             before, position = position, position + found.count
-            place, first = self._place(), mark
-            mark = mark if place is None else Mark(position, place)
+            first, mark = mark, there() or mark
             if before >= start:
                 yield Batch(found.table(), found.count, before, first, mark)
 
@@ -164,8 +174,12 @@ class StreamSource(ABC):
         self.close()
 
     @abstractmethod
-    def _find(self, mark: Mark) -> bool:
-        """Go to a mark, if it is one of this very source; says whether it was."""
+    def _find(self, mark: Mark, continues: bool) -> bool:
+        """Go to a mark, if it is one of this very source; says whether it was.
+
+        Raises:
+            SourceChanged: this source should be the one, and what was taken from it is not in it as it was.
+        """
 
     @abstractmethod
     def _rewind(self, start: int) -> int:

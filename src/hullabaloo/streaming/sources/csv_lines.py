@@ -78,10 +78,10 @@ class CsvSource(LineSource):
             self._first = self._lines.offset
         return self._names
 
-    def _find(self, mark: Mark) -> bool:
+    def _find(self, mark: Mark, continues: bool) -> bool:
         self._header()
         self._start_record()
-        return super()._find(mark)
+        return super()._find(mark, continues)
 
     def _rewind(self, start: int) -> int:
         self._header()

@@ -16,15 +16,20 @@ class LineSource(StreamSource):
         self._first = 0  # where the first record begins
         self.can_wait = not self._lines.seekable
 
-    def _find(self, mark: Mark) -> bool:
-        return self._lines.find(mark)
+    def _find(self, mark: Mark, continues: bool) -> bool:
+        return mark.place.get("kind", self._kind) == self._kind and self._lines.find(mark, continues)
 
     def _rewind(self, start: int) -> int:
         self._lines.go(self._first)
         return 0
 
     def _place(self) -> Mapping[str, Any] | None:
-        return self._lines.place()
+        found = self._lines.place()
+        return None if found is None else {**found, "kind": self._kind}
+
+    @property
+    def _kind(self) -> str:
+        return type(self).__name__
 
     def close(self) -> None:
         """Close the file."""

@@ -5,6 +5,7 @@ import select
 import stat
 from collections import deque
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.streaming.sources.base import Mark, SourceChanged
+from hullabaloo.streaming.sources.prefix import Prefix, goes_on
 
 BLOCK = 1 << 20
 STANDARD_INPUT = "-"
@@ -29,6 +31,7 @@ class Lines:
         self._fd = 0 if self._path is None else _open(self._path)
         self._seekable = self._path is not None and stat.S_ISREG(os.fstat(self._fd).st_mode)
         self._follow = follow and self._seekable
+        self._taken = Prefix()
         self.go(0)
 
     @property
@@ -36,12 +39,16 @@ class Lines:
         """Whether it can be read again: a file, and no pipe."""
         return self._seekable
 
-    def go(self, offset: int) -> None:
-        """Read on from an offset; a pipe stays where it is."""
+    def go(self, offset: int, taken: Prefix | None = None) -> None:
+        """Read on from an offset, before which the bytes `taken` lie (None: they are read again); a pipe stays where it is."""
         if not self._seekable and offset > 0:
             return
         if self._seekable:
             os.lseek(self._fd, offset, os.SEEK_SET)
+            if taken is None:
+                taken = self._taken.again()
+                self._reread(offset, taken)
+            self._taken = taken
         self.offset = offset
         """Where the first line of the queue begins."""
         self.read = offset
@@ -50,30 +57,41 @@ class Lines:
         self._begun: list[bytes] = []
         self._ended = self._unfinished = False
 
-    def find(self, mark: Mark) -> bool:
-        """Go to a mark, if it is one of this very file."""
-        if not self._seekable:
-            return False
-        now = os.fstat(self._fd)
+    def find(self, mark: Mark, continues: bool) -> bool:
+        """Go to a mark, if it is one of this very file; see `goes_on`."""
         offset = mark.place.get("offset")
-        if (mark.place.get("device"), mark.place.get("inode")) != (now.st_dev, now.st_ino) or not isinstance(
-            offset, int
-        ):
+        if not self._seekable or type(offset) is not int or offset < 0:
             return False
-        if now.st_size < offset:
+        assert self._path is not None
+        now, known = os.fstat(self._fd), self._identity()
+        same = {name: mark.place.get(name, known["path"] if name == "path" else None) for name in known} == known
+        if same and now.st_size < offset:
             raise SourceChanged(
                 f"The file {self._path} is shorter than what the stream has read of it, so it was cut off or written anew. Nothing was "
                 "taken from it. Restore the file, or begin another stream."
             )
-        self.go(offset)
-        return True
+        taken = None if now.st_size < offset else Prefix.proved(mark.place, partial(self._reread, offset))
+        if goes_on(mark, self._path, same=same, proved=taken is not None, continues=continues):
+            self.go(offset, taken)
+            return True
+        return False
 
     def place(self) -> Mapping[str, Any] | None:
         """The beginning of the next line, of this very file; None after a line that may still grow."""
         if not self._seekable or (self._unfinished and not self._queue):
             return None
+        return {"offset": self.offset, **self._identity(), **self._taken.facts()}
+
+    def _identity(self) -> dict[str, Any]:
         now = os.fstat(self._fd)
-        return {"offset": self.offset, "device": now.st_dev, "inode": now.st_ino}
+        return {"device": now.st_dev, "inode": now.st_ino, "path": os.path.abspath(self._path or "")}
+
+    def _reread(self, offset: int, into: Prefix) -> None:
+        """Add the bytes before an offset; the file's place stays."""
+        done = 0
+        while done < offset and (block := os.pread(self._fd, min(BLOCK, offset - done), done)):
+            into.add(block)
+            done += len(block)
 
     def fetch(self, count: int) -> None:
         """Read until there are so many lines in the queue, or nothing more at the moment."""
@@ -93,6 +111,8 @@ class Lines:
         """Up to `count` lines, taken off the queue; reads on where there are fewer."""
         self.fetch(count)
         found = [self._queue.popleft() for _ in range(min(count, len(self._queue)))]
+        if self._seekable:
+            self._taken.add(b"".join(found))
         self.offset += sum(map(len, found))
         return found
 

@@ -82,7 +82,7 @@ class RedisSource(StreamSource):
                 f"The stream {self._stream!r} was asked of {self._shown}, which holds {found}. Check the name; nothing was read or spent."
             )
 
-    def _find(self, mark: Mark) -> bool:
+    def _find(self, mark: Mark, continues: bool) -> bool:
         last = mark.place.get("id")
         if (mark.place.get("server"), mark.place.get("stream")) != (self._shown, self._stream) or not isinstance(
             last, str
@@ -92,7 +92,7 @@ class RedisSource(StreamSource):
             raise SourceChanged(
                 f"The stream {self._stream!r} no longer holds the last entry that was taken, and entries after it may have been deleted as "
                 "well. Nothing was taken. Trim a stream only up to the last entry that was read; to go on with what is left all the "
-                "same, pass --continues after removing the file that ends in .place beside the state."
+                "same, give it another key (RENAME) and name that with --continues."
             )
         self._go(last)
         return True
@@ -102,8 +102,7 @@ class RedisSource(StreamSource):
         if int(facts.get("entries-added", 0)) > int(facts.get("length", 0)):
             raise SourceChanged(
                 f"Entries of the stream {self._stream!r} were deleted, so the {start:,} that were taken cannot be counted in it, and where "
-                "to go on is not known. Nothing was taken. The file that ends in .place beside the state knows; where it is lost and "
-                "the stream begins with the first entry not taken, pass --continues."
+                "to go on is not known. Nothing was taken. Where the stream begins with the first entry not taken, pass --continues."
             )
         self._go(BEGINNING)
         return 0

@@ -1,0 +1,106 @@
+"""Files that are written whole: whoever reads finds the old content or the new one, whatever ends the writer, and when."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from hullabaloo.data.given import LONGEST
+
+_TAKEN = 39  # bytes of a draft's name beside that of its file
+
+
+def create_new(name: str | Path, folder: int | None = None, mode: int = 0o600) -> int:
+    """Create a file that was not there, with no more rights than `mode`, not through a link; raises OSError."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(name, flags, mode, dir_fd=folder)  # a umask can only take away
+
+
+def create_private(name: str | Path, folder: int | None = None) -> int:
+    """Create a file that was not there, mode 0600 whatever the umask; raises OSError."""
+    made = create_new(name, folder)
+    try:
+        os.fchmod(made, 0o600)
+    except BaseException:
+        os.close(made)
+        os.unlink(name, dir_fd=folder)
+        raise
+    return made
+
+
+def write_all(file: int, data: bytes) -> None:
+    """Write to the end and onto the disk; raises OSError."""
+    _write(file, data)
+    os.fsync(file)
+
+
+def draft_of(name: str) -> str:
+    """A name beside a file's, that nobody else uses: neither another thread nor a process with the same number."""
+    return f".{os.fsdecode(os.fsencode(name)[: LONGEST - _TAKEN])}.{uuid4().hex}.part"
+
+
+def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
+    """Give a file new content, in one step and onto the disk.
+
+    The order is: a draft of a name of its own in the same folder, its bytes, `fsync`, the name (`rename`), `fsync` of the folder. Before it
+    has the name nobody sees it, and when this returns it outlives a loss of power. The draft never has more rights than the file:
+    those of the file that it replaces, else what the umask allows; `private`: 0600. What is no ordinary file (a pipe, a terminal) is
+    written to as it is.
+
+    Raises:
+        OSError: it could not be written, and names `path`. The old content stands, or at worst (after a failed `fsync` of the folder) the new.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        there = _found(path)
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            _to_device(path, data)
+            return
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _replace(path.name, folder, data, 0o600 if private else None if there is None else there.st_mode & 0o777)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def _replace(name: str, folder: int, data: bytes, mode: int | None) -> None:
+    draft = draft_of(name)
+    file = create_new(draft, folder, 0o666 if mode is None else mode)
+    try:
+        try:
+            if mode is not None:
+                os.fchmod(file, mode)
+            write_all(file, data)
+        finally:
+            os.close(file)
+        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft, dir_fd=folder)
+        raise
+    os.fsync(folder)
+
+
+def _write(file: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+def _to_device(path: Path, data: bytes) -> None:
+    device = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # does not wait for a reader that never comes
+    try:
+        os.set_blocking(device, True)
+        _write(device, data)
+    finally:
+        os.close(device)
+
+
+def _found(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
