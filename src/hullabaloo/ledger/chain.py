@@ -46,8 +46,8 @@ def following(head: object, row: Mapping[Any, Any]) -> str:
 
 
 def _hash(parts: Iterable[object]) -> str:
-    found = hashlib.sha256()
+    written = bytearray()
     for part in parts:
         data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        found.update(f"{type(part).__name__} {len(data)} ".encode() + data)
-    return found.hexdigest()
+        written += b"%s %d %s" % (type(part).__name__.encode(), len(data), data)
+    return hashlib.sha256(written).hexdigest()

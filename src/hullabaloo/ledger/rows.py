@@ -187,7 +187,7 @@ def _filter(text: object) -> str:
 
 
 def _text(text: object) -> str:
-    if isinstance(text, str) and not any("\ud800" <= letter <= "\udfff" for letter in text):
+    if isinstance(text, str) and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)):
         return text
     raise Garbled("", "no text")
 

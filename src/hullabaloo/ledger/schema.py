@@ -119,7 +119,7 @@ streams = Table(
 paid = Index("hullabaloo_stream_charge", streams.c.dataset, streams.c.charge)
 """By which the streams of a page of charges are found."""
 
-PAGE = 1000
+PAGE = 500
 """Rows that are read at a time."""
 
 

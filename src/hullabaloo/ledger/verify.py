@@ -55,7 +55,8 @@ class _Dataset:
         self._stored, self._name = name, str(name) if shown(name) == repr(name) else shown(name)
         self._terms: Dataset | None = None
         self._head: object = None
-        self._sums: dict[str, object] | None = rows.from_totals(NOTHING)  # type: ignore[assignment]
+        self._sums: Mapping[str, object] = rows.from_totals(NOTHING)
+        self._totals: Totals | None = NOTHING
         self._today: Totals = NOTHING
         self._next, self._gaps = 1, list[str]()
         self.rows = 0
@@ -70,36 +71,31 @@ class _Dataset:
         except rows.Garbled as error:
             for fault in error.faults:
                 yield self._fault(None, f"cannot be understood: {fault}")
-        count = row["charges"]
-        count = last if not isinstance(count, int) or count < 0 else count
+        counted, top = row["charges"], last if isinstance(last, int) else 0
+        count = counted if isinstance(counted, int) and counted >= 0 else top
         self._head = chain.first(self._database, row)
-        for page in pages(self._run, self._stored, count) if isinstance(count, int) else ():
+        yield from self._paid(streams)
+        for page in pages(self._run, self._stored, count):
             self.rows += len(page)
-            numbers = [one["number"] for one in page]
-            streams += self._run(partial(self._of_streams, _streams.charge.between(numbers[0], numbers[-1])))
+            between = _streams.charge.between(page[0]["number"], page[-1]["number"])
+            yield from self._paid(self._run(partial(self._of_streams, between)))
             for one in page:
                 yield from self._row(one)
-        if self._next <= (count or 0):
-            self._gaps.append(_span(self._next, count))
-        if self._gaps or (last or 0) != (count or 0):
-            more = (
-                ", and rows after the last that was counted are there"
-                if (last or 0) != (count or 0) and not self._gaps
-                else ""
-            )
-            gone = f"lack number {', '.join(self._gaps[:_SHOWN])}" if self._gaps else "are more"
-            text = f"has counted {count} charge(s), but its rows {gone}{more}: rows are missing or were added by something else"
-            yield self._fault(None, text)
-        elif row["head"] != self._head or (
-            self._sums is not None and any(row[name] != self._sums[name] for name in self._sums)
-        ):
-            text = (
-                "does not end where its rows end: its head or its running sums were changed, or rows were written anew"
-            )
-            yield self._fault(None, text)
-        yield from self._paid(streams)
+        yield from self._end(row, count, last or 0)
         if self._terms is not None:
             yield from _capacity(self._terms, self._today)
+
+    def _end(self, row: RowMapping, count: int, last: object) -> Iterator[Finding]:
+        """The rows are those that were counted, and lead to the dataset's head and sums."""
+        if self._next <= count:
+            self._gaps.append(_span(self._next, count))
+        if self._gaps or last != count:
+            found = f"number {', '.join(self._gaps[:_SHOWN])} not there" if self._gaps else "more than that"
+            text = f"has counted {count} charge(s), and of its rows {found}: rows are missing or were added by something else"
+            yield self._fault(None, text)
+        elif row["head"] != self._head or any(row[name] != value for name, value in self._sums.items()):
+            text = "does not end where its rows end: its terms, head or sums were changed, or rows were written anew"
+            yield self._fault(None, text)
 
     def _fault(self, number: object, text: str) -> Finding:
         return Finding("fault", self._name, number if isinstance(number, int) else None, text)
@@ -164,17 +160,19 @@ class _Dataset:
             )
         self._head = row["head"]
         sums = {name: row[name] for name in ("sum_main", "sum_tail")}
-        if follows and self._sums is not None and self._terms is not None and self._added(row["cost"]) != sums:
-            yield self._fault(row["number"], "has running sums that are not those before it and its cost")
+        if self._terms is not None:
+            added = self._added(self._terms, row["cost"]) if follows else None
+            if added is not None and rows.from_totals(added) == sums:
+                self._totals = added
+            else:
+                self._totals = _totals(sums)
+                if follows:
+                    yield self._fault(row["number"], "has running sums that are not those before it and its cost")
         self._sums = sums
 
-    def _added(self, cost: object) -> dict[str, str] | None:
+    def _added(self, dataset: Dataset, cost: object) -> Totals | None:
         try:
-            assert self._sums is not None
-            assert self._terms is not None
-            return rows.from_totals(
-                filter_named(self._terms.filter).add(rows.to_totals(self._sums), rows.to_cost(cost))
-            )
+            return None if self._totals is None else filter_named(dataset.filter).add(self._totals, rows.to_cost(cost))
         except (rows.Garbled, HullabalooError):
             return None
 
@@ -196,6 +194,13 @@ class _Dataset:
             yield self._fault(charge.number, f"{said}: it cost more than was taken")
         elif any(now < then * (1.0 - _TOLERANCE) for now, then in zip(cost, charge.cost, strict=True)):
             yield Finding("note", self._name, charge.number, f"{said}: more was taken than needed")
+
+
+def _totals(sums: Mapping[str, object]) -> Totals | None:
+    try:
+        return rows.to_totals(sums)
+    except rows.Garbled:
+        return None
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, final
 
 from hullabaloo.errors import BudgetError, EventRefused, InvalidParameter
@@ -74,7 +75,8 @@ class Filter(ABC):
                 f"A charge was to be added up whose cost is {cost!r}, {count!r} times. A cost is two finite numbers of at least 0; "
                 "anything else would make what is left unknown, so nothing is admitted."
             )
-        return totals[0] + count * Fraction(cost[0]) ** self.power, totals[1] + count * Fraction(cost[1])
+        main, tail = _exact(cost, self.power)
+        return totals[0] + count * main, totals[1] + count * tail
 
     def fits(self, capacity: Capacity, totals: Totals) -> bool:
         """Tell whether what was spent fits into a capacity."""
@@ -90,13 +92,23 @@ class Filter(ABC):
         return budget.admits(event) and self.admits(capacity, NOTHING, self.cost(event, budget, capacity))
 
 
-def filter_named(name: str) -> Filter:
-    """Give the filter of a name: "basic", "gdp" or "renyi"."""
+@lru_cache(maxsize=1024)
+def _exact(cost: Cost, power: int) -> Totals:
+    return Fraction(cost[0]) ** power, Fraction(cost[1])
+
+
+@lru_cache(maxsize=1)
+def _filters() -> dict[str, Filter]:
     from hullabaloo.privacy.basic_filter import BasicFilter
     from hullabaloo.privacy.gdp_filter import GdpFilter
     from hullabaloo.privacy.renyi_filter import RenyiFilter
 
-    filters: dict[str, Filter] = {f.name: f for f in (BasicFilter(), GdpFilter(), RenyiFilter())}
+    return {f.name: f for f in (BasicFilter(), GdpFilter(), RenyiFilter())}
+
+
+def filter_named(name: str) -> Filter:
+    """Give the filter of a name: "basic", "gdp" or "renyi"."""
+    filters = _filters()
     if not isinstance(name, str) or name not in filters:
         raise InvalidParameter(
             f"filter={name!r} names no privacy filter, and how charges add up cannot be guessed. Write 'basic' (epsilons and "
