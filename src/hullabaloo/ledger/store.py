@@ -262,7 +262,7 @@ def read_charges(run: Run, address: Address, name: str) -> tuple[Charge, ...]:
     return tuple(made)
 
 
-def pages(run: Run, dataset: object, last: int) -> Iterator[Sequence[RowMapping]]:
+def pages(run: Run, dataset: Any, last: int) -> Iterator[Sequence[RowMapping]]:
     """The rows of a dataset up to a number, each page in a transaction of its own, so that nobody waits for more than one."""
     at, seen = schema.charges.c, None
     while True:
@@ -312,7 +312,7 @@ def _same_unit(dataset: Dataset) -> str:
 
 def require_recordable(request: Request) -> None:
     """Refuse what is not private or no charge at all, before the database is asked."""
-    if request.test_key:
+    if request.test_key is not False:
         raise TestKeyRefused(
             f"A release about {request.dataset!r} was to be charged while its noise comes from a test key: whoever knows the "
             "key can subtract the noise, so the release protects nobody and a ledger row would say that it does. Nothing "

@@ -62,7 +62,9 @@ def advance(connection: Connection, address: Address, step: Step) -> Stream:
             f"A stream was to advance to position={step.position!r}, but a position counts records. Pass a whole number."
         )
     row = _row(connection, dataset, store.require_name("stream", step.stream, address))
-    mine = (_at.dataset == dataset) & (_at.stream == (step.stream if row is None else row["stream"]))
+    if row is None:
+        return read(connection, address, dataset, step.stream)  # which says what is missing
+    mine = (_at.dataset == dataset) & (_at.stream == row["stream"])
     moved = case(
         (_at.position < step.position, schema.now()), else_=_at.advanced_at
     )  # how long a search took is not kept
@@ -72,10 +74,8 @@ def advance(connection: Connection, address: Address, step: Step) -> Stream:
             .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
             .values(position=step.position, token=step.token, advanced_at=moved)
         )
-    row = _row(connection, dataset, step.stream)
-    if row is None:
-        return read(connection, address, step.dataset, step.stream)  # which says what is missing
-    now = store.trusted(address, rows.to_stream, row)
+    saved = connection.execute(select(schema.streams).where(mine)).mappings().one()
+    now = store.trusted(address, rows.to_stream, saved)
     if (now.token, now.position) != (step.token, step.position):
         raise StreamMoved(
             f"Stream {step.stream} of dataset {step.dataset!r} was to go on to position {step.position}, but the ledger "

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Column, Connection, RowMapping, func, or_, select
+from sqlalchemy import Column, Connection, LargeBinary, RowMapping, Text, cast, func, literal, or_, select
 
 from hullabaloo.errors import HullabalooError
 from hullabaloo.ledger import advisories, chain, claims, guards, rows, schema
@@ -52,7 +52,7 @@ class _Dataset:
 
     def __init__(self, run: Run, database: str, name: object, known: Sequence[advisories.Advisory]) -> None:
         self._run, self._database, self._known = run, database, known
-        self._stored, self._name = name, str(name) if shown(name) == repr(name) else shown(name)
+        self._key, self._name = _sent(name), _label(name)
         self._terms: Dataset | None = None
         self._head: object = None
         self._sums: Mapping[str, object] = rows.from_totals(NOTHING)
@@ -75,7 +75,7 @@ class _Dataset:
         count = counted if isinstance(counted, int) and counted >= 0 else top
         self._head = chain.first(self._database, row)
         yield from self._paid(streams)
-        for page in pages(self._run, self._stored, count):
+        for page in pages(self._run, self._key, count):
             self.rows += len(page)
             between = _streams.charge.between(page[0]["number"], page[-1]["number"])
             yield from self._paid(self._run(partial(self._of_streams, between)))
@@ -102,16 +102,16 @@ class _Dataset:
 
     def _open(self, connection: Connection) -> tuple[RowMapping | None, Any, list[Any]]:
         """The dataset's row, the last row's number, and streams on no charge of its own, all of one moment."""
-        mine = schema.datasets.c.name == self._stored
+        mine = schema.datasets.c.name == self._key
         row = connection.execute(select(schema.datasets).where(mine)).mappings().first()
-        last = connection.scalar(select(func.max(_charges.number)).where(_charges.dataset == self._stored))
+        last = connection.scalar(select(func.max(_charges.number)).where(_charges.dataset == self._key))
         beyond = or_(_streams.charge < 1, _streams.charge > (last if isinstance(last, int) else 0))
         return row, last, self._of_streams(beyond, connection)
 
     def _of_streams(self, which: Any, connection: Connection) -> list[Any]:
         """Streams and whether the charge that each names is there."""
         there = select(_charges.number).where(_charges.dataset == _streams.dataset, _charges.number == _streams.charge)
-        query = select(schema.streams, there.exists().label("there")).where(_streams.dataset == self._stored, which)
+        query = select(schema.streams, there.exists().label("there")).where(_streams.dataset == self._key, which)
         return list(connection.execute(query.order_by(_streams.charge, _streams.stream)).mappings())
 
     def _paid(self, streams: Sequence[Any]) -> Iterator[Finding]:
@@ -219,18 +219,27 @@ def _strays(connection: Connection, names: Sequence[object]) -> list[Finding]:
     for column, number, what in ((_charges.dataset, _charges.number, "belongs"), (_streams.dataset, _streams.charge, "pays for a stream that belongs")):  # fmt: skip
         for name in _distinct(connection, column):
             if name not in there:
-                first = connection.scalar(select(func.min(number)).where(column == name))
-                label = name if isinstance(name, str) and shown(name) == repr(name) else shown(name)
+                first = connection.scalar(select(func.min(number)).where(column == _sent(name)))
                 text = f"{what} to a dataset that is not there, and so do those after it"
-                found.append(Finding("fault", label, first if isinstance(first, int) else None, text))
+                found.append(Finding("fault", _label(name), first if isinstance(first, int) else None, text))
     return found
+
+
+def _label(name: object) -> str:
+    return name if isinstance(name, str) and shown(name) == repr(name) else shown(name)
+
+
+def _sent(name: object) -> Any:
+    """A stored name as the database knows it again: SQLite may hold bytes as text that are none."""
+    damaged = isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name)
+    return cast(literal(str(name).encode("utf-8", "surrogateescape"), LargeBinary), Text) if damaged else name
 
 
 def _distinct(connection: Connection, column: Column[Any]) -> Iterator[object]:
     name = connection.scalar(select(func.min(column)))
     while name is not None:
         yield name
-        name = connection.scalar(select(func.min(column)).where(column > name))
+        name = connection.scalar(select(func.min(column)).where(column > _sent(name)))
 
 
 def _terms(dataset: Dataset, charge: Charge) -> list[Finding]:
