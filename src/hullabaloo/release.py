@@ -64,6 +64,8 @@ class PrivacyStatement:
         ledger: where the charge is recorded, without credentials; None when it is not.
         dataset: the ledger's name of the table.
         charge: the ledger's number of the charge.
+        database, head: what tells that ledger from every other, and the salted hash of that charge and all before it, by which
+            `Ledger.verify` notices that charges were lost; they tell nothing of what was charged.
         query_noise: per query, its name, number of answers, sensitivity and noise.
         made: UTC time of the release; of a search that of its beginning, as the time that it took would tell how many runs there were.
         version: the library that made it.
@@ -88,6 +90,8 @@ class PrivacyStatement:
     claimed: Budget | None = None
     horizon: int | None = None
     quoted_line_breaks: bool = False
+    database: str | None = None
+    head: str | None = None
 
     def __post_init__(self) -> None:
         """Fail closed: what drew no noise is marked whatever a file says, and an unknown mark is refused."""
@@ -237,6 +241,7 @@ class PrivacyStatement:
             "claimed": None if self.claimed is None else self.claimed.to_dict(),
             **({} if self.horizon is None else {"horizon": self.horizon}),
             **({"quoted_line_breaks": True} if self.quoted_line_breaks else {}),
+            **({} if self.head is None else {"database": self.database, "head": self.head}),
         }
 
     @classmethod

@@ -4,6 +4,7 @@ import multiprocessing
 from collections.abc import Callable
 
 import pytest
+from many_rows import as_version
 
 from hullabaloo.errors import (
     BudgetExhausted,
@@ -122,45 +123,43 @@ def test_processes_that_begin_one_stream_pay_once(opened: Ledger) -> None:
     assert len(opened.charges("clinic")) == 3
 
 
-@pytest.fixture
-def version_1(ledger: Ledger, raw: Callable[[str], None]) -> Ledger:
-    """A ledger as version 1 wrote it: the same tables without streams."""
+@pytest.fixture(params=[1, 2])
+def old(request: pytest.FixtureRequest, ledger: Ledger, raw: Callable[[str], None]) -> tuple[Ledger, int]:
+    """A ledger as version 1 wrote it, without streams, or version 2, without a chain."""
     ledger.create("clinic", FULL, neighbours="replace-one")
     ledger.charge("clinic", EVENT, budget=PART, neighbours="replace-one", what="a fit")
-    raw("DROP TABLE hullabaloo_stream")
-    raw("UPDATE hullabaloo_schema SET version = 1")
-    raw("UPDATE hullabaloo_charge SET schema_version = 1")
-    raw("UPDATE hullabaloo_dataset SET schema_version = 1")
-    return ledger
+    as_version(request.param, raw)
+    return ledger, request.param
 
 
-def test_a_version_1_ledger_keeps_its_charges_and_learns_streams(version_1: Ledger) -> None:
-    for act in (lambda: begin(version_1), lambda: version_1.charges("clinic"), version_1.verify):
+def test_an_old_ledger_keeps_its_charges_and_learns_streams_and_chains(old: tuple[Ledger, int]) -> None:
+    ledger, version = old
+    for act in (lambda: begin(ledger), lambda: ledger.charges("clinic"), ledger.verify):
         with pytest.raises(LedgerError, match="ledger upgrade"):
             act()
-    done = version_1.upgrade()
-    assert (done.before, done.after) == (1, 2) == (1, schema.VERSION)
-    (kept,) = version_1.charges("clinic")
-    assert (kept.what, kept.event, kept.budget, kept.versions.schema) == ("a fit", EVENT.to_dict(), PART, 1)
-    assert version_1.remaining("clinic").charges == 1
-    assert version_1.streams("clinic") == ()
-    assert begin(version_1).number == 2
-    version_1.advance("clinic", "s1", position=1 << 33, token="a", previous="s1")
-    assert version_1.verify().status == "sound"
-    assert version_1.upgrade().before == 2
+    done = ledger.upgrade()
+    assert (done.before, done.after) == (version, 3) == (version, schema.VERSION)
+    (kept,) = ledger.charges("clinic")
+    assert (kept.what, kept.event, kept.budget, kept.versions.schema) == ("a fit", EVENT.to_dict(), PART, version)
+    assert ledger.remaining("clinic").charges == 1
+    assert ledger.streams("clinic") == ()
+    assert begin(ledger).number == 2
+    ledger.advance("clinic", "s1", position=1 << 33, token="a", previous="s1")
+    assert ledger.verify().findings == ()
+    assert ledger.upgrade().before == 3
 
 
-def test_creating_in_a_version_1_ledger_changes_nothing(version_1: Ledger) -> None:
+def test_creating_in_an_old_ledger_changes_nothing(old: tuple[Ledger, int]) -> None:
     with pytest.raises(LedgerError, match="ledger upgrade"):
-        version_1.create("school", FULL)
-    assert version_1.upgrade().before == 1
+        old[0].create("school", FULL)
+    assert old[0].upgrade().before == old[1]
 
 
 @pytest.mark.parametrize(
     ("damage", "says", "number"),
     [
-        ("UPDATE hullabaloo_stream SET position = -1", "its position reads -1", 2),
-        ("UPDATE hullabaloo_stream SET token = ''", "last save reads", 2),
+        ("UPDATE hullabaloo_stream SET position = -1", "its position is not a whole number", 2),
+        ("UPDATE hullabaloo_stream SET token = ''", "last save is empty", 2),
     ],
 )
 def test_damage_to_a_stream_is_named_and_stops_it(

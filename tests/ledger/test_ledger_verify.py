@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+from many_rows import charge_many
 
 from hullabaloo.errors import LedgerError
 from hullabaloo.ledger import Ledger, advisories, schema
@@ -146,8 +147,8 @@ def test_the_shipped_advisories_can_be_read_and_a_garbled_list_is_an_error() -> 
             advisories.read(text)
 
 
-def test_a_price_that_fell_is_a_note(spent: Ledger, raw: Callable[[str], None]) -> None:
-    raw(f"UPDATE hullabaloo_charge SET cost = '[0.3, 2e-7]' {ONE}")
+def test_a_price_that_fell_is_a_note(spent: Ledger) -> None:
+    charge_many(spent, "clinic", [0.1], cost=(0.2, 0.0))
     verdict = spent.verify()
     assert (verdict.status, [one.severity for one in verdict.findings]) == ("sound", ["note"])
 

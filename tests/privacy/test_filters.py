@@ -22,11 +22,20 @@ from hullabaloo.privacy import (
     gaussian_mu,
     gdp_delta,
 )
+from hullabaloo.privacy.filters import NOTHING, Cost, Filter, Totals
 from hullabaloo.privacy.renyi import delta_at_order
 
 NAMES = ("basic", "gdp", "renyi")
 FULL = Budget(1.0, 1e-6)
 DRAWS = 2**40
+
+
+def added(rule: Filter, *spent: tuple[Cost, int]) -> Totals:
+    """What charges of these costs take together, each so many times."""
+    totals = NOTHING
+    for cost, count in spent:
+        totals = rule.add(totals, cost, count)
+    return totals
 
 
 def fit(budget: Budget, name: str) -> Event:
@@ -48,10 +57,10 @@ def test_one_full_fit_and_no_second(name: str, budget: Budget) -> None:
     capacity = tuple(json.loads(json.dumps(rule.capacity(budget), allow_nan=False)))
     assert capacity == rule.capacity(budget)
     cost = rule.cost(fit(budget, name), budget, capacity)
-    assert rule.admits(capacity, [], cost)
-    assert not rule.admits(capacity, [(cost, 1)], cost)
+    assert rule.admits(capacity, NOTHING, cost)
+    assert not rule.admits(capacity, added(rule, (cost, 1)), cost)
     assert rule.takes(fit(budget, name), budget)
-    left = rule.remaining(capacity, [(cost, 1)])
+    left = rule.remaining(capacity, added(rule, (cost, 1)))
     assert left.amounts[0] <= 1e-4 * capacity[0]
     assert "remain" in left.sentence
 
@@ -59,10 +68,10 @@ def test_one_full_fit_and_no_second(name: str, budget: Budget) -> None:
 @pytest.mark.parametrize("parts", [3, 6, 7, 10, 49, 100, 1000])
 def test_any_equal_split_fills_the_basic_filter_exactly(parts: int) -> None:
     rule, part = filter_named("basic"), (1.0 / parts, 1e-6 / parts)
-    assert rule.fits((1.0, 1e-6), [(part, parts)])
-    assert not rule.fits((1.0, 1e-6), [(part, parts), ((1e-12, 0.0), 1)])
-    assert not rule.fits((1.0, 1e-6), [(part, parts), ((1e-300, 1e-18), 1)])
-    assert rule.remaining((1.0, 1e-6), [(part, parts)]).budget is None
+    assert rule.fits((1.0, 1e-6), added(rule, (part, parts)))
+    assert not rule.fits((1.0, 1e-6), added(rule, (part, parts), ((1e-12, 0.0), 1)))
+    assert not rule.fits((1.0, 1e-6), added(rule, (part, parts), ((1e-300, 1e-18), 1)))
+    assert rule.remaining((1.0, 1e-6), added(rule, (part, parts))).budget is None
 
 
 @settings(max_examples=100, derandomize=True, deadline=None)
@@ -71,17 +80,17 @@ def test_no_split_of_a_budget_is_refused_and_none_overspends(reals: list[Fractio
     """Any reals that add up to R, written as floats, fit into R written as a float; and what fits is at most (1 + 2^-51) R."""
     rule = filter_named("basic")
     whole, spent = float(sum(reals)), [((float(real), 0.0), 1) for real in reals]
-    assert rule.fits((whole, 1e-6), spent)
-    assert not rule.admits((whole, 1e-6), spent, (whole * 2.0**-49, 0.0))
+    assert rule.fits((whole, 1e-6), added(rule, *spent))
+    assert not rule.admits((whole, 1e-6), added(rule, *spent), (whole * 2.0**-49, 0.0))
     assert sum(Fraction(cost[0]) for cost, _ in spent) <= Fraction(whole) * (1 + Fraction(1, 2**51))
 
 
 def test_no_number_of_charges_gathers_rounding() -> None:
     rule = filter_named("basic")
     part = math.nextafter(0.1, 1.0)
-    assert rule.fits((1e5, 0.5), [((0.1, 0.0), 10**6)])
-    assert not rule.fits((1e5, 0.5), [((part, 0.0), 10**6), ((part, 0.0), 1)])
-    assert not rule.fits((1e5, 0.5), [((0.1, 0.0), 10**6), ((1e-9, 0.0), 1)])
+    assert rule.fits((1e5, 0.5), added(rule, ((0.1, 0.0), 10**6)))
+    assert not rule.fits((1e5, 0.5), added(rule, ((part, 0.0), 10**6), ((part, 0.0), 1)))
+    assert not rule.fits((1e5, 0.5), added(rule, ((0.1, 0.0), 10**6), ((1e-9, 0.0), 1)))
 
 
 @pytest.mark.parametrize("name", ["gdp", "renyi"])
@@ -107,7 +116,7 @@ def test_many_small_fits(name: str) -> None:
     rule, part = filter_named(name), Budget(0.1, 1e-7)
     capacity, event = rule.capacity(FULL), fit(part, name)
     cost = rule.cost(event, part, capacity)
-    admitted = next(n for n in range(1, 200) if not rule.fits(capacity, [(cost, n + 1)]))
+    admitted = next(n for n in range(1, 200) if not rule.fits(capacity, added(rule, (cost, n + 1))))
     assert admitted == 10 if name == "basic" else admitted > 30
     assert delta_of(compose(event, count=admitted), 1.0) <= 1e-6
     if name == "gdp":
@@ -126,7 +135,7 @@ def test_every_event_has_a_price(name: str) -> None:
         cost = rule.cost(event, FULL, capacity)
         assert len(cost) == 2
         assert all(math.isfinite(part) for part in cost)
-        assert not rule.admits(capacity, [], tuple(part * 1e9 for part in cost))
+        assert not rule.admits(capacity, NOTHING, tuple(part * 1e9 for part in cost))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -207,7 +216,7 @@ def test_stored_nonsense_admits_nothing(cost: tuple[float, ...]) -> None:
     for name in NAMES:
         rule = filter_named(name)
         with pytest.raises(InvalidParameter):
-            rule.fits(rule.capacity(FULL), [(cost, 1)])
+            rule.admits(rule.capacity(FULL), NOTHING, cost)
 
 
 def test_unknown_names() -> None:
@@ -217,12 +226,27 @@ def test_unknown_names() -> None:
 
 def test_remaining_is_a_budget_that_still_fits() -> None:
     rule = filter_named("basic")
-    left = rule.remaining((1.0, 1e-6), [((0.75, 5e-7), 1)])
+    left = rule.remaining((1.0, 1e-6), added(rule, ((0.75, 5e-7), 1)))
     assert left.budget == Budget(0.25, left.amounts[1])
     assert left.amounts[1] == pytest.approx(5e-7)
-    assert rule.fits((1.0, 1e-6), [((0.75, 5e-7), 1), (left.amounts, 1)])
+    assert rule.fits((1.0, 1e-6), added(rule, ((0.75, 5e-7), 1), (left.amounts, 1)))
     gdp = filter_named("gdp")
     capacity = gdp.capacity(Budget.gdp(1.0))
-    rest = gdp.remaining(capacity, [((0.6, 0.0), 1)])
+    rest = gdp.remaining(capacity, added(gdp, ((0.6, 0.0), 1)))
     assert rest.amounts[0] == pytest.approx(0.8)
-    assert gdp.fits(capacity, [((0.6, 0.0), 1), (rest.amounts, 1)])
+    assert gdp.fits(capacity, added(gdp, ((0.6, 0.0), 1), (rest.amounts, 1)))
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1.7e308), st.floats(0, 1)), min_size=1, max_size=40), st.sampled_from(NAMES))
+def test_what_is_written_of_a_sum_does_not_grow_with_the_charges(costs: list[tuple[float, float]], name: str) -> None:
+    """Denominators are powers of two that divide 2^2148; carried on one by one, the sum is that of any order."""
+    rule, million = filter_named(name), 10**6
+    totals = added(rule, *((cost, million) for cost in costs))
+    assert totals == added(
+        rule, *((cost, 1) for cost in reversed(costs) for _ in range(2)), *((cost, million - 2) for cost in costs)
+    )
+    for part in totals:
+        assert 2**2148 % part.denominator == 0
+        assert part.numerator < million * len(costs) * 2**4196
+        assert len(str(part)) < 2000

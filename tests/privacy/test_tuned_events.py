@@ -23,6 +23,7 @@ from hullabaloo.privacy import (
     gdp_mu,
     group,
 )
+from hullabaloo.privacy.filters import NOTHING
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.tuned_bound import tuned_bound
 
@@ -243,8 +244,8 @@ def test_filters_take_it_or_say_why_not():
         rule = filter_named(name)
         capacity = rule.capacity(budget)
         cost = rule.cost(event, Budget(0.6, 5e-7), capacity)
-        assert rule.fits(capacity, [(cost, 1)])
-        assert not rule.fits(capacity, [(cost, 8)])
+        assert rule.fits(capacity, rule.add(NOTHING, cost))
+        assert not rule.fits(capacity, rule.add(NOTHING, cost, 8))
     rule = filter_named("gdp")
     with pytest.raises(EventRefused, match="'tuned' has none"):
         rule.cost(event, budget, rule.capacity(budget))

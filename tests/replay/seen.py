@@ -45,6 +45,7 @@ def still() -> Iterator[None]:
     with (
         patch("hullabaloo.release.datetime", _Noon),
         patch("hullabaloo.ledger.schema.datetime", _Noon),
+        patch("hullabaloo.ledger.chain.fresh_salt", lambda: "5" * 64),
         patch("hullabaloo.streaming.journal._fresh", lambda: f"{next(names):032x}"),
     ):
         yield

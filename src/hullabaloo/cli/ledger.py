@@ -1,5 +1,6 @@
 """`hullabaloo ledger`: budgets of datasets, and who spent them on what."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -112,11 +113,23 @@ def upgrade(*, url: Url, as_json: options.Json = False) -> None:
 
 
 @app.command("verify")
-def verify(*, url: Url, as_json: options.Json = False) -> None:
-    """Price every row again with today's accountant; name faults, and releases made by versions with known faults."""
+def verify(
+    *,
+    url: Url,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--model",
+            metavar="FILE",
+            help="A saved model that was charged here, once for each: tells whether its row is still there, or a backup was put back.",
+        ),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Follow the chain of rows and price each again; name faults, and releases made by versions with known faults."""
     from hullabaloo.ledger import Ledger
 
-    found = Ledger(url).verify()
+    found = Ledger(url).verify({str(path): build.model(build.existing(path, "model")) for path in models or ()})
     Voice("ledger verify", as_json).result({"verification": found.to_dict()}, *found.lines())
     if found.status != "sound":
         raise typer.Exit(ExitCode.FAULTS)

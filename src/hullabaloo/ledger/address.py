@@ -46,6 +46,8 @@ class Address:
 def parse(text: object) -> Address:
     """Check a URL; a relative SQLite path is taken from the current folder. Raises InvalidParameter (which never repeats the URL's password)."""
     try:
+        if isinstance(text, str) and any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text):
+            raise ValueError("no file and no server has such a name")
         url = make_url(text)  # type: ignore[arg-type]  # what is no text is refused
     except (ArgumentError, ValueError):
         example = _as_file(text) or "sqlite:///privacy.db"

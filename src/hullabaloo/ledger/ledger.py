@@ -1,6 +1,6 @@
 """`Ledger`: durable privacy budgets, by database URL."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -37,7 +37,9 @@ class Ledger:
     every other charge on the dataset (SQLite: `BEGIN IMMEDIATE`; PostgreSQL: `SELECT … FOR UPDATE`), is refused unless
     the filter admits it on top, and returns after the commit; the filter's theorem does the rest (`privacy/filters.py`).
     A release follows its charge, so a process killed at any instant leaves at worst a charge without a release.
-    What it is not: a lock on the data, or evidence against somebody who may write to the database.
+    A charge reads no more rows however many there are: the exact sums of costs are carried from row to row (`ledger/pricing.py`).
+    What it is not: a lock on the data. Whoever may write to the database can change it; `verify` tells what it finds, and with the
+    models that were charged here, whether rows were put back or rewritten.
 
     **Add-or-remove.** Rows are public: under add-or-remove neighbours `what` and `detail` must not depend on the number
     of records. The ledger cannot check that; the caller must.
@@ -223,7 +225,7 @@ class Ledger:
         """Every charge on a dataset, oldest first."""
         from hullabaloo.ledger import store
 
-        return self._run(lambda connection: store.read_charges(connection, self._address, dataset), write=False)
+        return store.read_charges(self._look, self._address, dataset)
 
     def dataset(self, name: str) -> Dataset:
         """A dataset's terms; raises UnknownDataset."""
@@ -243,18 +245,34 @@ class Ledger:
 
         return self._run(lambda connection: store.upgrade(connection, self._address), write=True)
 
-    def verify(self) -> Verification:
-        """Price every row again with today's accountant, check sums and terms, and name releases under advisories.
+    def verify(self, models: Iterable[object] | Mapping[str, object] = ()) -> Verification:
+        """Price every row again with today's accountant, follow the chain of rows, and name releases under advisories.
 
-        Reads only. Rows that cannot be understood are findings, not errors.
+        Reads only, a page of rows at a time, so that a charge waits for one page at most. Cells that cannot be understood are
+        findings, not errors, and are not repeated.
+
+        Parameters:
+            models: what was charged here: fitted estimators, streams, searches, their saved models, evaluations or bounds, or
+                privacy statements; by name, or numbered in their order.
+
+        **Guarantee.** Precondition: SHA-256 is collision resistant. Claim: when no fault is found, every model given was charged to
+        the row that it names, and that row and all before it are as they were when the model was charged. Proof: a statement holds
+        the head of its row, which is the hash of the row and of the head before (`ledger/chain.py`); equal heads are of equal rows.
+        Without models, whoever may write to the database can put back a backup or write every row anew, and nothing shows it.
+
+        Raises:
+            InvalidParameter: one of the models has no privacy statement.
         """
-        from hullabaloo.ledger import verify
+        from hullabaloo.ledger import claims, verify
 
-        return self._run(lambda connection: verify.verify(connection, self._address), write=False)
+        return verify.verify(self._look, self._address, claims.read(models))
 
     @property
     def _address(self) -> "Address":
         return _parse(self.url)
+
+    def _look(self, work: "Callable[[Connection], T]") -> T:
+        return self._run(work, write=False)
 
     def _run(self, work: "Callable[[Connection], T]", *, write: bool, may_create: bool = False) -> T:
         from hullabaloo.ledger.transact import transact

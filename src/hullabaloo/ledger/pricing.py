@@ -1,36 +1,34 @@
 """Between rows and filters: what was spent, what a charge would cost, and whether it fits.
 
-The rows are the only book: sums are formed from them at every charge, exactly (rationals), with equal costs counted
-together by the database. There is no stored balance that could disagree with them.
+What was spent is an exact sum (rationals) that is carried from row to row and hashed with each, so it is part of the rows and no
+balance beside them. A charge holds the dataset's copy of it against the last row; `verify` adds every row up again.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from hullabaloo.errors import BudgetExhausted
 from hullabaloo.ledger.records import Dataset, Quote, Remaining
 from hullabaloo.privacy import Budget, Event
-from hullabaloo.privacy.filters import Cost, filter_named
-
-Spent = Sequence[tuple[Cost, int]]
-"""Each cost that occurs, and how often."""
+from hullabaloo.privacy.filters import Cost, Totals, filter_named
 
 
-def remaining(dataset: Dataset, spent: Spent) -> Remaining:
+def remaining(dataset: Dataset, totals: Totals) -> Remaining:
     """Say what is left after the charges recorded."""
-    left = filter_named(dataset.filter).remaining(dataset.capacity, spent)
-    count = sum(count for _, count in spent)
-    return Remaining(dataset.name, dataset.filter, count, left.amounts, left.limits, left.sentence, left.budget)
+    left = filter_named(dataset.filter).remaining(dataset.capacity, totals)
+    return Remaining(
+        dataset.name, dataset.filter, dataset.charges, left.amounts, left.limits, left.sentence, left.budget
+    )
 
 
-def price(dataset: Dataset, spent: Spent, event: Event, budget: Budget) -> Cost:
+def price(dataset: Dataset, totals: Totals, event: Event, budget: Budget) -> Cost:
     """Price one more charge.
 
     Raises EventRefused (the filter cannot price the event, or it costs more than declared) and BudgetExhausted.
     """
     rule = filter_named(dataset.filter)
     cost = rule.cost(event, budget, dataset.capacity)
-    if not rule.admits(dataset.capacity, spent, cost):
-        left = remaining(dataset, spent)
+    if not rule.admits(dataset.capacity, totals, cost):
+        left = remaining(dataset, totals)
         raise BudgetExhausted(
             f"A release was asked for that takes {in_words(dataset.filter, cost)} of dataset {dataset.name!r}, but after "
             f"{left.charges} charge(s) only this is left: {left.sentence} Nothing was read or charged. Ask for less, or stop: "
@@ -39,10 +37,11 @@ def price(dataset: Dataset, spent: Spent, event: Event, budget: Budget) -> Cost:
     return cost
 
 
-def quote(dataset: Dataset, spent: Spent, event: Event, budget: Budget) -> Quote:
+def quote(dataset: Dataset, totals: Totals, event: Event, budget: Budget) -> Quote:
     """Price one more charge and say what would be left; raises what `price` raises."""
-    cost = price(dataset, spent, event, budget)
-    return Quote(dataset.name, cost, remaining(dataset, spent), remaining(dataset, (*spent, (cost, 1))))
+    cost = price(dataset, totals, event, budget)
+    after = replace(dataset, charges=dataset.charges + 1), filter_named(dataset.filter).add(totals, cost)
+    return Quote(dataset.name, cost, remaining(dataset, totals), remaining(*after))
 
 
 def in_words(filter_name: str, cost: Cost) -> str:

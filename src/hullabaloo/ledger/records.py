@@ -54,7 +54,8 @@ class Dataset:
 @dataclass(frozen=True, slots=True)
 class Charge:
     """One recorded release. `event` is what was released, exactly (`hullabaloo.privacy.event_from_dict` reads it);
-    `budget` what the charge declared; `cost` what the dataset's filter took for it.
+    `budget` what the charge declared; `cost` what the dataset's filter took for it. `database` tells the ledger from every other, and
+    `head` names this row and all before it (`chain.py`): a model's statement carries them, so that `Ledger.verify` can look for it.
     """
 
     dataset: str
@@ -70,6 +71,8 @@ class Charge:
     records_per_unit: int
     detail: Mapping[str, Any]
     versions: Versions
+    database: str
+    head: str
 
     def __str__(self) -> str:
         return self.describe()
@@ -204,7 +207,7 @@ class Upgrade:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that `verify` found. `severity` is "fault" (the book is wrong), "advisory" (a release is touched by a known
-    fault of the version that made it) or "note" (harmless, good to know); `number` is None for the dataset as a whole.
+    fault of the version that made it) or "note" (harmless, good to know); `number` is None for the dataset as a whole, and `dataset` is "" for the ledger as a whole.
     """
 
     severity: str
@@ -218,6 +221,7 @@ class Finding:
     def describe(self) -> str:
         """Say it in a line."""
         row = f"dataset {self.dataset!r}" if self.number is None else f"charge {self.number} on {self.dataset!r}"
+        row = row if self.dataset else "the ledger"
         return f"{self.severity}: {row} {self.text}"
 
 

@@ -1,29 +1,40 @@
-"""Records to rows and back. Floats pass as JSON text, which Python writes and reads without losing a bit."""
+"""Records to rows and back. Floats pass as JSON text, which Python writes and reads without losing a bit.
+
+What a damaged cell holds is never repeated: a message names the row and the column.
+"""
 
 import json
 import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from re import ASCII, fullmatch
 from typing import Any
 
-from sqlalchemy import RowMapping
-
+from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Stream, Versions
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.privacy.filters import Capacity, Cost
+from hullabaloo.privacy.filters import Cost, Totals
 
 _CAPACITY_LENGTH = {"basic": 2, "gdp": 2, "renyi": 3}  # the Rényi filter keeps its order
+_LONGEST_SUM = 4000  # digits; see privacy/filters.py
+Row = Mapping[Any, Any]
 
 
 class Garbled(Exception):
-    """A stored value is not what this library writes."""
+    """Stored values are not what this library writes; one fault a cell."""
+
+    def __init__(self, row: str, *faults: str) -> None:
+        super().__init__(f"{row}: {'; '.join(faults)}" if row else "; ".join(faults))
+        self.faults = faults
 
 
 def dump(value: object) -> str:
-    """Give JSON text; raises TypeError or ValueError for what JSON cannot hold."""
+    """Give JSON text; raises TypeError, ValueError or RecursionError for what JSON cannot hold."""
     return json.dumps(value, allow_nan=False, sort_keys=True)
 
 
 def from_dataset(record: Dataset) -> dict[str, Any]:
-    """Give the columns of hullabaloo_dataset."""
+    """Give the columns of hullabaloo_dataset, all but salt, head and sums."""
     return {
         "name": record.name,
         "filter": record.filter,
@@ -36,7 +47,7 @@ def from_dataset(record: Dataset) -> dict[str, Any]:
 
 
 def from_charge(record: Charge) -> dict[str, Any]:
-    """Give the columns of hullabaloo_charge."""
+    """Give the columns of hullabaloo_charge, all but salt, head and sums."""
     return {
         "dataset": record.dataset,
         "number": record.number,
@@ -46,8 +57,17 @@ def from_charge(record: Charge) -> dict[str, Any]:
         "event": dump(record.event),
         "cost": dump(list(record.cost)),
         "detail": dump(record.detail),
+        "analyst": None,
+        "purpose": None,
+        "approval": None,
+        "project": None,
         **_common(record),
     }
+
+
+def from_totals(totals: Totals) -> dict[str, str]:
+    """Give the columns of running sums."""
+    return {"sum_main": str(totals[0]), "sum_tail": str(totals[1])}
 
 
 def _common(record: Dataset | Charge) -> dict[str, Any]:
@@ -62,111 +82,181 @@ def _common(record: Dataset | Charge) -> dict[str, Any]:
     }
 
 
-def to_dataset(row: RowMapping) -> Dataset:
+def to_dataset(row: Row) -> Dataset:
     """Read a row of hullabaloo_dataset; raises Garbled."""
-    label = f"dataset {row['name']!r}"
-    count = row["charges"]
-    if not isinstance(count, int) or count < 0:
-        raise Garbled(f"{label}: its number of charges reads {count!r}")
-    return Dataset(
-        name=row["name"],
-        budget=_budget(label, row["budget"]),
-        neighbours=_neighbours(label, row["neighbours"]),
-        unit=row["unit"],
-        records_per_unit=row["records_per_unit"],
-        filter=row["filter"],
-        capacity=_capacity(label, row),
-        charges=count,
-        created_at=row["created_at"],
-        created_by=row["created_by"],
-        versions=_versions(row),
-    )
+    label = f"dataset {shown(row['name'])}"
+    cell = _read(label, row, _DATASET)
+    if len(cell["capacity"]) != _CAPACITY_LENGTH[cell["filter"]]:
+        raise Garbled(label, f"its capacity is not {_CAPACITY_LENGTH[cell['filter']]} finite numbers of at least 0")
+    versions = _versions(cell)
+    return Dataset(**cell, versions=versions)
 
 
-def to_charge(row: RowMapping) -> Charge:
+def to_charge(row: Row, database: str) -> Charge:
     """Read a row of hullabaloo_charge; raises Garbled."""
-    label = f"charge {row['number']} on {row['dataset']!r}"
-    return Charge(
-        dataset=row["dataset"],
-        number=row["number"],
-        charged_at=row["charged_at"],
-        who=row["who"],
-        what=row["what"],
-        event=_object(f"{label}: its event", row["event"]),
-        budget=_budget(label, row["budget"]),
-        cost=to_cost(row["cost"], f"{label}: its cost"),
-        neighbours=_neighbours(label, row["neighbours"]),
-        unit=row["unit"],
-        records_per_unit=row["records_per_unit"],
-        detail=_object(f"{label}: its detail", row["detail"]),
-        versions=_versions(row),
-    )
+    number = row["number"] if isinstance(row["number"], int) else "without a number"
+    cell = _read(f"charge {number} on dataset {shown(row['dataset'])}", row, _CHARGE)
+    versions = _versions(cell)
+    return Charge(**cell, versions=versions, database=database)
 
 
-def to_stream(row: RowMapping) -> Stream:
+def to_stream(row: Row) -> Stream:
     """Read a row of hullabaloo_stream; raises Garbled."""
-    label = f"stream {row['stream']!r} on {row['dataset']!r}"
-    position, token = row["position"], row["token"]
-    if not isinstance(position, int) or position < 0:
-        raise Garbled(f"{label}: its position reads {_excerpt(position)}")
-    if not isinstance(token, str) or not token:
-        raise Garbled(f"{label}: the name of its last save reads {_excerpt(token)}")
-    return Stream(row["dataset"], row["stream"], row["charge"], position, token, row["opened_at"], row["advanced_at"])
+    label = f"stream {shown(row['stream'])} on dataset {shown(row['dataset'])}"
+    return Stream(**_read(label, row, _STREAM))
 
 
-def to_cost(text: object, label: str = "a cost", length: int = 2) -> Cost:
-    """Read so many finite numbers ≥ 0 (two, for a cost); raises Garbled."""
-    value = _load(label, text)
-    if not isinstance(value, list) or len(value) != length or not all(map(_is_amount, value)):
-        raise Garbled(f"{label} reads {_excerpt(text)}, not {length} finite numbers of at least 0")
+def to_totals(row: Row) -> Totals:
+    """Read running sums; raises Garbled."""
+    cell = _read(f"dataset {shown(row['name'])}" if "name" in row else "", row, _SUMS)
+    return cell["sum_main"], cell["sum_tail"]
+
+
+def to_cost(text: object) -> Cost:
+    """Read two finite numbers ≥ 0; raises Garbled."""
+    return _amounts(text, (2,))
+
+
+def _read(label: str, row: Row, cells: Mapping[str, Callable[[object], Any]]) -> dict[str, Any]:
+    """Read every cell; raises Garbled with all that cannot be."""
+    found, faults = {}, []
+    for name, read in cells.items():
+        try:
+            found[name] = read(row[name])
+        except Garbled as error:
+            faults.append(f"its {_WORDS.get(name, name.replace('_', ' '))} is {error}")
+    if faults:
+        raise Garbled(label, *faults)
+    return found
+
+
+def _versions(cell: dict[str, Any]) -> Versions:
+    return Versions(*(cell.pop(f"{name}_version") for name in ("library", "accounting", "schema")))
+
+
+def _amounts(text: object, lengths: tuple[int, ...]) -> Cost:
+    value = _json(text)
+    if not isinstance(value, list) or len(value) not in lengths or not all(map(_is_amount, value)):
+        raise Garbled("", f"not {' or '.join(map(str, lengths))} finite numbers of at least 0")
     return tuple(map(float, value))
 
 
 def _is_amount(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-
-
-def _capacity(label: str, row: RowMapping) -> Capacity:
-    if row["filter"] not in _CAPACITY_LENGTH:
-        raise Garbled(
-            f"{label}: its filter reads {_excerpt(row['filter'])}, which is none of {', '.join(_CAPACITY_LENGTH)}"
-        )
-    return to_cost(row["capacity"], f"{label}: its capacity", _CAPACITY_LENGTH[row["filter"]])
-
-
-def _load(label: str, text: object) -> Any:
     try:
-        return json.loads(text)  # type: ignore[arg-type]  # a TypeError is a finding like any other
-    except (TypeError, ValueError, RecursionError):
-        raise Garbled(f"{label} reads {_excerpt(text)}, not JSON") from None
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(number) and number >= 0
 
 
-def _object(label: str, text: object) -> dict[str, Any]:
-    value = _load(label, text)
+def _json(text: object) -> Any:
+    try:
+        return json.loads(text if isinstance(text, str) else "")
+    except (ValueError, RecursionError):
+        raise Garbled("", "not JSON") from None
+
+
+def to_object(text: object) -> dict[str, Any]:
+    """Read a JSON object; raises Garbled."""
+    value = _json(text)
     if not isinstance(value, dict):
-        raise Garbled(f"{label} reads {_excerpt(text)}, not a JSON object")
+        raise Garbled("", "not a JSON object")
     return value
 
 
-def _budget(label: str, text: object) -> Budget:
-    value = _object(f"{label}: its budget", text)
+def _budget(text: object) -> Budget:
     try:
-        return Budget.from_dict(value)
-    except Exception as error:  # reason: whatever a damaged dictionary provokes is the same finding
-        raise Garbled(f"{label}: its budget reads {_excerpt(text)}, not a budget") from error
+        return Budget.from_dict(to_object(text))
+    except Garbled:
+        raise
+    except Exception:  # reason: whatever a damaged dictionary provokes is the same finding
+        raise Garbled("", "not a budget") from None
 
 
-def _neighbours(label: str, text: object) -> Neighbours:
+def _relation(text: object) -> Neighbours:
     try:
         return Neighbours(text)  # type: ignore[arg-type]
     except ValueError:
-        raise Garbled(f"{label}: its relation reads {_excerpt(text)}") from None
+        raise Garbled("", f"none of {', '.join(Neighbours)}") from None
 
 
-def _versions(row: RowMapping) -> Versions:
-    return Versions(row["library_version"], row["accounting_version"], row["schema_version"])
+def _filter(text: object) -> str:
+    if isinstance(text, str) and text in _CAPACITY_LENGTH:
+        return text
+    raise Garbled("", f"none of {', '.join(_CAPACITY_LENGTH)}")
 
 
-def _excerpt(text: object) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 60 else shown[:57] + "…"
+def _text(text: object) -> str:
+    if isinstance(text, str) and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)):
+        return text
+    raise Garbled("", "no text")
+
+
+def _word(text: object) -> str:
+    if not _text(text):
+        raise Garbled("", "empty")
+    return _text(text)
+
+
+def _whole(least: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+            return value
+        raise Garbled("", f"not a whole number of at least {least}")
+
+    return read
+
+
+def _sum(text: object) -> Fraction:
+    if isinstance(text, str) and len(text) <= _LONGEST_SUM and fullmatch(r"[0-9]+(/0*[1-9][0-9]*)?", text, ASCII):
+        value = Fraction(text)
+        if str(value) == text and value.denominator & (value.denominator - 1) == 0:
+            return value
+    raise Garbled("", "not an exact sum of costs")
+
+
+_WORDS = {
+    "neighbours": "relation",
+    "charges": "number of charges",
+    "token": "name of its last save",
+    "sum_main": "running sum of costs",
+    "sum_tail": "running sum of tails",
+}
+_TERMS: dict[str, Callable[[object], Any]] = {
+    "budget": _budget,
+    "neighbours": _relation,
+    "unit": _text,
+    "records_per_unit": _whole(1),
+    "library_version": _text,
+    "accounting_version": _whole(0),
+    "schema_version": _whole(0),
+}
+_DATASET: dict[str, Callable[[object], Any]] = _TERMS | {
+    "name": _text,
+    "filter": _filter,
+    "capacity": lambda text: _amounts(text, (2, 3)),
+    "charges": _whole(0),
+    "created_at": _text,
+    "created_by": _text,
+}
+_CHARGE: dict[str, Callable[[object], Any]] = _TERMS | {
+    "dataset": _text,
+    "number": _whole(1),
+    "charged_at": _text,
+    "who": _text,
+    "what": _text,
+    "event": to_object,
+    "cost": to_cost,
+    "detail": to_object,
+    "head": _text,
+}
+_STREAM: dict[str, Callable[[object], Any]] = {
+    "dataset": _text,
+    "stream": _text,
+    "charge": _whole(1),
+    "position": _whole(0),
+    "token": _word,
+    "opened_at": _text,
+    "advanced_at": _text,
+}
+_SUMS: dict[str, Callable[[object], Any]] = {"sum_main": _sum, "sum_tail": _sum}

@@ -1,11 +1,16 @@
 """The four tables of a ledger, and the steps that bring an older ledger to this version.
 
+Rows of hullabaloo_charge are only ever added. Each holds the dataset's running sums after it, a secret salt, and a head: the hash of
+all of it and of the head before (`chain.py`). The dataset's own row holds the last head and sums, so a charge reads no older rows.
+
 Numbers that must not change on the way through a database (ε, δ, μ, costs) are stored as JSON text, written by
 Python and read by Python; the database never computes with them.
 """
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from re import fullmatch
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -13,18 +18,26 @@ from sqlalchemy import (
     Connection,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     Integer,
     MetaData,
+    RowMapping,
+    Select,
     Table,
     Text,
+    bindparam,
     func,
     insert,
+    literal_column,
     select,
+    update,
 )
 
-from hullabaloo.errors import LedgerError
+from hullabaloo.errors import HullabalooError, LedgerError
+from hullabaloo.ledger import chain, rows
+from hullabaloo.privacy.filters import NOTHING, filter_named
 
-VERSION = 2
+VERSION = 3
 """Version of the tables below. Raise it with every change of them, and add the step that leads there."""
 
 metadata = MetaData()
@@ -34,6 +47,9 @@ schema = Table(
     metadata,
     Column("version", Integer, primary_key=True, autoincrement=False),
     Column("written_at", Text, nullable=False),
+    Column(
+        "database", Text
+    ),  # 16 random bytes, the same in all rows since version 3: tells this ledger from every other
 )
 
 datasets = Table(
@@ -52,6 +68,10 @@ datasets = Table(
     Column("library_version", Text, nullable=False),
     Column("accounting_version", Integer, nullable=False),
     Column("schema_version", Integer, nullable=False),
+    Column("salt", Text, nullable=False, server_default=""),  # secret, as that of a charge
+    Column("head", Text, nullable=False, server_default=""),  # of the last charge; before the first, that of the terms
+    Column("sum_main", Text, nullable=False, server_default=""),  # exact rationals, of all charges so far
+    Column("sum_tail", Text, nullable=False, server_default=""),
 )
 
 charges = Table(
@@ -72,6 +92,14 @@ charges = Table(
     Column("library_version", Text, nullable=False),
     Column("accounting_version", Integer, nullable=False),
     Column("schema_version", Integer, nullable=False),
+    Column("analyst", Text),  # for those who charge on behalf of others: nothing is written there yet
+    Column("purpose", Text),
+    Column("approval", Text),
+    Column("project", Text),
+    Column("sum_main", Text, nullable=False, server_default=""),  # exact rationals, this charge included
+    Column("sum_tail", Text, nullable=False, server_default=""),
+    Column("salt", Text, nullable=False, server_default=""),  # 32 secret random bytes, which never leave the database
+    Column("head", Text, nullable=False, server_default=""),
 )
 
 streams = Table(
@@ -88,12 +116,65 @@ streams = Table(
 )
 
 
+paid = Index("hullabaloo_stream_charge", streams.c.dataset, streams.c.charge)
+"""By which the streams of a page of charges are found."""
+
+PAGE = 500
+"""Rows that are read at a time."""
+
+
 def _add_streams(connection: Connection) -> None:
     """Version 2 knows how far each stream has come; what version 1 recorded stays as it is."""
     streams.create(connection)
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {1: _add_streams}
+def _add_chain(connection: Connection) -> None:
+    """Version 3 chains the rows and keeps running sums; what was recorded before stays as it is, and is trusted as it is found."""
+    for table, names in ((schema, "database"), (datasets, "salt head sum_main sum_tail"),
+                         (charges, "analyst purpose approval project sum_main sum_tail salt head")):  # fmt: skip
+        for name in names.split():
+            rest = "" if table.c[name].nullable else " NOT NULL DEFAULT ''"
+            connection.exec_driver_sql(f'ALTER TABLE {table.name} ADD COLUMN "{name}" TEXT{rest}')
+    paid.create(connection, checkfirst=True)
+    database = chain.fresh_database()
+    connection.execute(update(schema).values(database=database))
+    for row in connection.execute(select(datasets)).mappings().all():
+        terms = {**row, "salt": chain.fresh_salt()}
+        head, sums = _chain_rows(connection, row, chain.first(database, terms))
+        mine = datasets.c.name == row["name"]
+        connection.execute(update(datasets).where(mine).values(salt=terms["salt"], head=head, **sums))
+
+
+def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple[str, dict[str, str]]:
+    """Chain a dataset's rows in their order; the last head and sums. Sums that cannot be formed stay empty, and nothing can be charged."""
+    at = charges.c
+    mine, last, totals = at.dataset == dataset["name"], None, NOTHING
+    sums = rows.from_totals(totals)
+    chained = update(charges).where(at.dataset == bindparam("of"), at.number == bindparam("nth"))
+    while True:
+        query = (
+            select(charges).where(mine if last is None else mine & (at.number > last)).order_by(at.number).limit(PAGE)
+        )
+        page = connection.execute(query).mappings().all()
+        if not page:
+            return head, sums
+        written = []
+        for row in page:
+            try:
+                totals = filter_named(dataset["filter"]).add(totals, rows.to_cost(row["cost"]))
+                sums = rows.from_totals(totals) if sums["sum_main"] else sums
+            except (rows.Garbled, HullabalooError):
+                sums = {"sum_main": "", "sum_tail": ""}
+            new = {"salt": chain.fresh_salt(), **sums}
+            head = chain.following(head, {**row, **new})
+            written.append({"of": row["dataset"], "nth": row["number"], "head": head, **new})
+        connection.execute(
+            chained.values(head=bindparam("head"), **{name: bindparam(name) for name in ("salt", *sums)}), written
+        )
+        last = page[-1]["number"]
+
+
+STEPS: dict[int, Callable[[Connection], None]] = {1: _add_streams, 2: _add_chain}
 """`STEPS[v]` turns a ledger of version v into one of version v + 1, inside one transaction."""
 
 
@@ -106,23 +187,31 @@ def write_tables(connection: Connection) -> None:
     """Create what is missing; a ledger that is there already keeps its version."""
     metadata.create_all(connection)
     if connection.scalar(select(func.count()).select_from(schema)) == 0:
-        connection.execute(insert(schema).values(version=VERSION, written_at=now()))
+        connection.execute(insert(schema).values(version=VERSION, written_at=now(), database=chain.fresh_database()))
 
 
-def read_version(connection: Connection) -> int:
-    """The ledger's schema version; the caller knows what a missing table means."""
-    version = connection.scalar(select(func.max(schema.c.version)))
+def _read(connection: Connection) -> tuple[int, str]:
+    """The ledger's schema version, and its database id, "" before version 3; the caller knows what a missing table means."""
+    newest: Select[Any] = select(literal_column("*")).select_from(schema).order_by(schema.c.version.desc()).limit(1)
+    row = connection.execute(newest).mappings().first()
+    version = None if row is None else row["version"]
     if not isinstance(version, int) or version < 1:
         raise LedgerError(
-            f"The ledger's schema version reads {version!r}, which no version of this library wrote: the database was "
+            f"The ledger's schema version {'is missing' if row is None else 'is no number'} that this library wrote: the database was "
             "changed by something else, and its sums cannot be trusted. Restore it from a backup."
         )
-    return version
+    database = "" if row is None else row.get("database")
+    if VERSION >= version >= 3 and (not isinstance(database, str) or not fullmatch("[0-9a-f]{32}", database)):
+        raise LedgerError(
+            "The ledger's database id is not one that this library wrote: the database was changed by something else, and its rows "
+            "cannot be trusted. Restore it from a backup."
+        )
+    return version, database if isinstance(database, str) else ""
 
 
-def require_current(connection: Connection) -> None:
-    """Refuse to read or write tables of another version."""
-    version = read_version(connection)
+def require_current(connection: Connection) -> str:
+    """Refuse to read or write tables of another version; give the database id."""
+    version, database = _read(connection)
     if version > VERSION:
         raise LedgerError(
             f"The ledger has schema version {version}, and this library knows versions up to {VERSION}: reading it could "
@@ -133,14 +222,18 @@ def require_current(connection: Connection) -> None:
             f"The ledger has schema version {version}, and this library writes version {VERSION}. Make a backup, then run "
             "`hullabaloo ledger upgrade` or Ledger.upgrade()."
         )
+    return database
 
 
 def climb(connection: Connection) -> tuple[int, int]:
     """Apply the steps that are missing; return the versions before and after."""
-    before = read_version(connection)
+    before, _ = _read(connection)
     if before > VERSION:
         require_current(connection)
     for version in range(before, VERSION):
         STEPS[version](connection)
-        connection.execute(insert(schema).values(version=version + 1, written_at=now()))
+        same = select(func.max(schema.c.database)).scalar_subquery() if version >= 2 else None
+        connection.execute(
+            insert(schema).values(version=version + 1, written_at=now(), **({} if same is None else {"database": same}))
+        )
     return before, max(before, VERSION)

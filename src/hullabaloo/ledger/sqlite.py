@@ -25,6 +25,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import final
 from urllib.parse import quote
@@ -60,7 +61,11 @@ class SQLite(Backend):
 
         def connect() -> sqlite3.Connection:
             # isolation_level=None: the driver starts no transaction of its own accord; `start` does.
-            return sqlite3.connect(target, uri=True, timeout=deadline.current().left(), isolation_level=None)
+            opened = sqlite3.connect(target, uri=True, timeout=deadline.current().left(), isolation_level=None)
+            opened.text_factory = partial(
+                str, encoding="utf-8", errors="surrogateescape"
+            )  # a damaged cell is a finding
+            return opened
 
         return create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
 

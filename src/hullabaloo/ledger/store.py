@@ -3,11 +3,12 @@
 import getpass
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, func, insert, select, update
 
 from hullabaloo._version import __version__
 from hullabaloo.errors import (
@@ -18,15 +19,23 @@ from hullabaloo.errors import (
     UnknownDataset,
     passwords_in,
 )
-from hullabaloo.ledger import pricing, rows, schema
+from hullabaloo.ledger import chain, names, pricing, rows, schema
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Upgrade, Versions, describe_unit
 from hullabaloo.ledger.transact import backend_of
 from hullabaloo.privacy import ACCOUNTING_VERSION, Budget, Event, Neighbours
-from hullabaloo.privacy.filters import filter_named
+from hullabaloo.privacy.filters import NOTHING, Totals, filter_named
 
 T = TypeVar("T")
 V = TypeVar("V")
+
+
+class Run(Protocol):
+    """Runs work in a read transaction of its own."""
+
+    def __call__(self, work: Callable[[Connection], T], /) -> T:
+        """Give what the work gives."""
+
 
 VERSIONS = Versions(__version__, ACCOUNTING_VERSION, schema.VERSION)
 
@@ -47,6 +56,16 @@ class Request:
     test_key: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A dataset, what its charges took together, and the head of the last one, which was held against its row."""
+
+    dataset: Dataset
+    totals: Totals
+    head: str
+    database: str
+
+
 def new_terms(
     name: str,
     budget: Budget,
@@ -59,15 +78,16 @@ def new_terms(
     """Check the terms of a new dataset before the database is opened."""
     require_line("dataset", name)
     require_line("unit", unit)
+    name = names.spelled(name)
     if not isinstance(budget, Budget):
         raise InvalidParameter(
             f"The budget of dataset {name!r} must be a Budget, such as hb.Budget(1.0, 1e-8), but a {type(budget).__name__} was "
             "given: a number alone does not say which guarantee it counts."
         )
-    if not isinstance(records_per_unit, int) or isinstance(records_per_unit, bool) or records_per_unit < 1:
+    if type(records_per_unit) is not int or not 1 <= records_per_unit < 2**31:
         raise InvalidParameter(
             f"records_per_unit={records_per_unit!r} was given for dataset {name!r}, but it bounds how many records one "
-            f"{unit} has and multiplies every sensitivity: it must be a whole number, at least 1."
+            f"{unit} has and multiplies every sensitivity: it must be a whole number, at least 1 and below 2^31."
         )
     capacity = filter_named(filter_name).capacity(budget)
     return Dataset(
@@ -79,7 +99,7 @@ def create(connection: Connection, address: Address, terms: Dataset) -> Dataset:
     """Write a new dataset; the first one makes the tables."""
     backend_of(address).lock_creation(connection)
     schema.write_tables(connection)
-    schema.require_current(connection)
+    database = schema.require_current(connection)
     known = connection.execute(select(schema.datasets).where(schema.datasets.c.name == terms.name)).mappings().first()
     if known is not None:
         raise LedgerError(
@@ -87,8 +107,22 @@ def create(connection: Connection, address: Address, terms: Dataset) -> Dataset:
             "terms are fixed for ever, and a second budget for the same records would make the first one meaningless. Use "
             "it as it is, or give another table another name."
         )
-    connection.execute(insert(schema.datasets).values(rows.from_dataset(terms)))
+    require_no_look_alike("Dataset", terms.name, connection.scalars(select(schema.datasets.c.name)), address)
+    row = rows.from_dataset(terms) | {"salt": chain.fresh_salt()} | rows.from_totals(NOTHING)
+    connection.execute(insert(schema.datasets).values(row | {"head": chain.first(database, row)}))
     return terms
+
+
+def require_no_look_alike(kind: str, name: str, known: Iterable[object], address: Address) -> None:
+    """Refuse a name that people take for one that is there."""
+    mine = names.skeleton(name)
+    like = next((one for one in known if isinstance(one, str) and names.skeleton(one) == mine), None)
+    if like is not None:
+        raise LedgerError(
+            f"{kind} {name!r} was to be opened in {address.shown}, where {like!a} exists (escaped here): the two differ in case, blanks, "
+            "unseen letters or letters of other alphabets only, so people take them for one, and budgets of the same records would be "
+            "spent twice. Use the one that exists, or a name that looks different."
+        )
 
 
 def charge(connection: Connection, address: Address, request: Request) -> Charge:
@@ -98,9 +132,10 @@ def charge(connection: Connection, address: Address, request: Request) -> Charge
         _json(request, "event", request.event.to_dict()),
         _json(request, "detail", dict(request.detail or {})),
     )
-    dataset = read_dataset(connection, address, request.dataset, lock=True)
+    account = read_account(connection, address, request.dataset, lock=True)
+    dataset = account.dataset
     _require_same_terms(dataset, request)
-    cost = pricing.price(dataset, _spent(connection, address, dataset), request.event, request.budget)
+    cost = pricing.price(dataset, account.totals, request.event, request.budget)
     made = Charge(
         dataset=dataset.name,
         number=dataset.charges + 1,
@@ -115,47 +150,95 @@ def charge(connection: Connection, address: Address, request: Request) -> Charge
         records_per_unit=dataset.records_per_unit,
         detail=json.loads(detail),
         versions=VERSIONS,
+        database=account.database,
+        head="",
     )
-    connection.execute(insert(schema.charges).values(rows.from_charge(made)))
+    sums = rows.from_totals(filter_named(dataset.filter).add(account.totals, cost))
+    row = rows.from_charge(made) | {"salt": chain.fresh_salt()} | sums
+    row["head"] = chain.following(account.head, row)
+    connection.execute(insert(schema.charges).values(row))
     connection.execute(
         update(schema.datasets)
         .where(schema.datasets.c.name == dataset.name)
-        .values(charges=schema.datasets.c.charges + 1)
+        .values(charges=schema.datasets.c.charges + 1, head=row["head"], **sums)
     )
-    return made
+    return replace(made, head=row["head"])
 
 
 def check(connection: Connection, address: Address, request: Request) -> Quote:
     """Decide and write nothing."""
     require_recordable(request)
-    dataset = read_dataset(connection, address, request.dataset)
-    _require_same_terms(dataset, request)
-    return pricing.quote(dataset, _spent(connection, address, dataset), request.event, request.budget)
+    account = read_account(connection, address, request.dataset)
+    _require_same_terms(account.dataset, request)
+    return pricing.quote(account.dataset, account.totals, request.event, request.budget)
 
 
 def remaining(connection: Connection, address: Address, name: str) -> Remaining:
     """What a dataset has left."""
-    dataset = read_dataset(connection, address, name)
-    return pricing.remaining(dataset, _spent(connection, address, dataset))
+    account = read_account(connection, address, name)
+    return pricing.remaining(account.dataset, account.totals)
 
 
 def read_dataset(connection: Connection, address: Address, name: str, *, lock: bool = False) -> Dataset:
     """Read a dataset's terms, and with `lock` keep other charges away from it until the transaction ends."""
-    schema.require_current(connection)
-    if any("\ud800" <= letter <= "\udfff" for letter in name):
+    return trusted(address, rows.to_dataset, dataset_row(connection, address, name, lock=lock)[1])
+
+
+def read_account(connection: Connection, address: Address, name: str, *, lock: bool = False) -> Account:
+    """Read a dataset and what was spent, from its row and the ends of its chain: no more rows however many there are."""
+    database, row = dataset_row(connection, address, name, lock=lock)
+    dataset = trusted(address, rows.to_dataset, row)
+    at, count, start = schema.charges.c, dataset.charges, chain.first(database, row)
+    mine = at.dataset == dataset.name
+    ends = connection.execute(select(schema.charges).where(mine & at.number.in_({1, count - 1, count}))).mappings()
+    found = {one["number"]: one for one in ends}
+    last = found.get(count, {"head": start, **rows.from_totals(NOTHING)} if count == 0 else None)
+    agrees = (
+        (connection.scalar(select(func.max(at.number)).where(mine)) or 0) == count
+        and last is not None
+        and all(last[name] == row[name] for name in ("head", "sum_main", "sum_tail"))
+        and (count < 1 or (1 in found and chain.following(start, found[1]) == found[1]["head"]))
+        and (count < 2 or (count - 1 in found and chain.following(found[count - 1]["head"], last) == last["head"]))
+    )
+    if not agrees:
+        raise LedgerError(
+            f"Dataset {dataset.name!r} in {address.shown} says that it has {count} charge(s), and its rows do not agree with it: rows or "
+            "terms were added, changed or removed by something else, so what is left is not known and nothing can be charged. Run "
+            "`hullabaloo ledger verify` to see which, and restore the ledger from a backup."
+        )
+    return Account(dataset, trusted(address, rows.to_totals, row), row["head"], database)
+
+
+def require_name(kind: str, name: object, address: Address) -> str:
+    """Refuse what cannot be a name in any ledger."""
+    if not isinstance(name, str):
+        raise InvalidParameter(
+            f"The ledger {address.shown} was asked for a {kind} by a {type(name).__name__}, but names are text. Nothing was read. Pass the "
+            f"{kind}'s name, such as 'clinic-2026'."
+        )
+    return name
+
+
+def dataset_row(connection: Connection, address: Address, name: str, *, lock: bool = False) -> tuple[str, RowMapping]:
+    """The database id and a dataset's row, by its name as given (as older ledgers may hold it) or as names are spelled."""
+    database = schema.require_current(connection)
+    require_name("dataset", name, address)
+    if any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in name):
         raise UnknownDataset(
             f"The ledger {address.shown} was asked for the dataset {name!r}, which is no text that a database can hold. Nothing was read. Check the name."
         )
-    query = select(schema.datasets).where(schema.datasets.c.name == name)
-    row = connection.execute(query.with_for_update() if lock else query).mappings().first()
+    row = None
+    for spelling in dict.fromkeys((name, names.spelled(name))):
+        query = select(schema.datasets).where(schema.datasets.c.name == spelling)
+        row = row or connection.execute(query.with_for_update() if lock else query).mappings().first()
     if row is None:
         known = connection.scalars(select(schema.datasets.c.name).order_by(schema.datasets.c.name).limit(20)).all()
         raise UnknownDataset(
-            f"The ledger {address.shown} has no dataset {name!r} (it has {', '.join(map(repr, known)) or 'none'}), so there "
+            f"The ledger {address.shown} has no dataset {name!r} (it has {', '.join(map(names.shown, known)) or 'none'}), so there "
             "is no budget to charge, and nothing was read. Check the name, or open a budget once with "
             f"Ledger.create({name!r}, budget, neighbours=…) or `hullabaloo ledger create`."
         )
-    return trusted(address, rows.to_dataset, row)
+    return database, row
 
 
 def read_datasets(connection: Connection, address: Address) -> tuple[Dataset, ...]:
@@ -165,11 +248,31 @@ def read_datasets(connection: Connection, address: Address) -> tuple[Dataset, ..
     return tuple(trusted(address, rows.to_dataset, row) for row in found)
 
 
-def read_charges(connection: Connection, address: Address, name: str) -> tuple[Charge, ...]:
-    """A dataset's charges, oldest first."""
-    read_dataset(connection, address, name)
-    query = select(schema.charges).where(schema.charges.c.dataset == name).order_by(schema.charges.c.number)
-    return tuple(trusted(address, rows.to_charge, row) for row in connection.execute(query).mappings())
+def read_charges(run: Run, address: Address, name: str) -> tuple[Charge, ...]:
+    """A dataset's charges, oldest first, read in pages: rows are only ever added, so those of a moment are those up to its number."""
+
+    def opened(connection: Connection) -> tuple[str, str, int]:
+        database, row = dataset_row(connection, address, name)
+        return database, row["name"], trusted(address, rows.to_dataset, row).charges
+
+    database, stored, count = run(opened)
+    made: list[Charge] = []
+    for page in pages(run, stored, count):
+        made += [trusted(address, lambda one: rows.to_charge(one, database), row) for row in page]
+    return tuple(made)
+
+
+def pages(run: Run, dataset: Any, last: int) -> Iterator[Sequence[RowMapping]]:
+    """The rows of a dataset up to a number, each page in a transaction of its own, so that nobody waits for more than one."""
+    at, seen = schema.charges.c, None
+    while True:
+        mine = (at.dataset == dataset) & (at.number <= last)
+        query = select(schema.charges).where(mine if seen is None else mine & (at.number > seen)).order_by(at.number)
+        page = run(partial(_rows, query.limit(schema.PAGE)))
+        if not page:
+            return
+        yield page
+        seen = page[-1]["number"]
 
 
 def upgrade(connection: Connection, address: Address) -> Upgrade:
@@ -178,18 +281,8 @@ def upgrade(connection: Connection, address: Address) -> Upgrade:
     return Upgrade(address.shown, *schema.climb(connection))
 
 
-def _spent(connection: Connection, address: Address, dataset: Dataset) -> pricing.Spent:
-    """The costs of all charges, equal ones counted together by the database."""
-    columns = schema.charges.c
-    query = select(columns.cost, func.count()).where(columns.dataset == dataset.name).group_by(columns.cost)
-    found = connection.execute(query).all()
-    if sum(count for _, count in found) != dataset.charges:
-        raise LedgerError(
-            f"Dataset {dataset.name!r} in {address.shown} says that it has {dataset.charges} charge(s), but "
-            f"{sum(count for _, count in found)} row(s) are there: rows were added or removed by something else, so what is "
-            "left is not known and nothing can be charged. Restore the ledger from a backup."
-        )
-    return tuple((trusted(address, rows.to_cost, text), count) for text, count in found)
+def _rows(query: Select[Any], connection: Connection) -> Sequence[RowMapping]:
+    return connection.execute(query).mappings().all()
 
 
 def _require_same_terms(dataset: Dataset, request: Request) -> None:
@@ -219,7 +312,7 @@ def _same_unit(dataset: Dataset) -> str:
 
 def require_recordable(request: Request) -> None:
     """Refuse what is not private or no charge at all, before the database is asked."""
-    if request.test_key:
+    if request.test_key is not False:
         raise TestKeyRefused(
             f"A release about {request.dataset!r} was to be charged while its noise comes from a test key: whoever knows the "
             "key can subtract the noise, so the release protects nobody and a ledger row would say that it does. Nothing "
@@ -231,6 +324,11 @@ def require_recordable(request: Request) -> None:
             "price only an Event of hullabaloo.privacy against a Budget. Pass those."
         )
     require_line("what", request.what)
+    if request.detail is not None and not isinstance(request.detail, Mapping):
+        raise InvalidParameter(
+            f"The detail of a charge on {request.dataset!r} is a {type(request.detail).__name__}, and it must be a dictionary of JSON "
+            "values for people, or be left out. Nothing was charged."
+        )
 
 
 def require_line(name: str, text: object) -> None:
@@ -250,7 +348,7 @@ def require_line(name: str, text: object) -> None:
 def _json(request: Request, name: str, value: object) -> str:
     try:
         return rows.dump(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidParameter(
             f"The {name} of a charge on {request.dataset!r} cannot be written as JSON ({error}), so the row could not be read "
             "again. Use numbers (finite), strings, lists and dictionaries."

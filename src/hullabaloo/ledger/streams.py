@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import dataclass
+from re import fullmatch
 
 from sqlalchemy import Connection, RowMapping, case, insert, select, update
 
 from hullabaloo.errors import InvalidParameter, LedgerError, StreamMoved, UnknownStream
-from hullabaloo.ledger import rows, schema, store
+from hullabaloo.ledger import names, rows, schema, store
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.records import Charge, Stream
 
@@ -28,10 +29,14 @@ def begin(connection: Connection, address: Address, request: store.Request, stre
     """Charge and write the stream's row; the charge that was made where the row is there already."""
     store.require_line("stream", stream)
     store.require_recordable(request)
-    store.read_dataset(connection, address, request.dataset, lock=True)
-    row = _row(connection, request.dataset, stream)
+    database, dataset = store.dataset_row(connection, address, request.dataset, lock=True)
+    row = _row(connection, dataset["name"], stream)
     if row is not None:
-        return _same(connection, address, request, store.trusted(address, rows.to_stream, row))
+        return _same(connection, address, request, store.trusted(address, rows.to_stream, row), database)
+    stream = names.spelled(stream)
+    if not fullmatch("[0-9a-f]{32}", stream):  # those that the library draws are like no other
+        others = select(_at.stream).where(_at.dataset == dataset["name"])
+        store.require_no_look_alike("Stream", stream, connection.scalars(others), address)
     made = store.charge(connection, address, request)
     connection.execute(
         insert(schema.streams).values(
@@ -50,24 +55,27 @@ def begin(connection: Connection, address: Address, request: store.Request, stre
 def advance(connection: Connection, address: Address, step: Step) -> Stream:
     """Compare and set; the caller commits."""
     store.require_line("token", step.token)
-    if not isinstance(step.position, int) or isinstance(step.position, bool) or step.position < 0:
+    store.require_name("save", step.previous, address)
+    dataset = store.read_dataset(connection, address, step.dataset).name
+    if type(step.position) is not int or not 0 <= step.position < 2**63:
         raise InvalidParameter(
             f"A stream was to advance to position={step.position!r}, but a position counts records. Pass a whole number."
         )
-    schema.require_current(connection)
-    mine = (_at.dataset == step.dataset) & (_at.stream == step.stream)
+    row = _row(connection, dataset, store.require_name("stream", step.stream, address))
+    if row is None:
+        return read(connection, address, dataset, step.stream)  # which says what is missing
+    mine = (_at.dataset == dataset) & (_at.stream == row["stream"])
     moved = case(
         (_at.position < step.position, schema.now()), else_=_at.advanced_at
     )  # how long a search took is not kept
-    connection.execute(
-        update(schema.streams)
-        .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
-        .values(position=step.position, token=step.token, advanced_at=moved)
-    )
-    row = _row(connection, step.dataset, step.stream)
-    if row is None:
-        return read(connection, address, step.dataset, step.stream)  # which says what is missing
-    now = store.trusted(address, rows.to_stream, row)
+    if _is_text(step.previous):
+        connection.execute(
+            update(schema.streams)
+            .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
+            .values(position=step.position, token=step.token, advanced_at=moved)
+        )
+    saved = connection.execute(select(schema.streams).where(mine)).mappings().one()
+    now = store.trusted(address, rows.to_stream, saved)
     if (now.token, now.position) != (step.token, step.position):
         raise StreamMoved(
             f"Stream {step.stream} of dataset {step.dataset!r} was to go on to position {step.position}, but the ledger "
@@ -80,8 +88,9 @@ def advance(connection: Connection, address: Address, step: Step) -> Stream:
 
 def read(connection: Connection, address: Address, dataset: str, stream: str) -> Stream:
     """Where a stream stands."""
-    store.read_dataset(connection, address, dataset)
-    row = _row(connection, dataset, stream)
+    row = _row(
+        connection, store.read_dataset(connection, address, dataset).name, store.require_name("stream", stream, address)
+    )
     if row is None:
         raise UnknownStream(
             f"The ledger {address.shown} has no stream {stream!r} on dataset {dataset!r}: the stream was charged in another "
@@ -93,20 +102,28 @@ def read(connection: Connection, address: Address, dataset: str, stream: str) ->
 
 def read_all(connection: Connection, address: Address, dataset: str) -> tuple[Stream, ...]:
     """Every stream of a dataset."""
-    store.read_dataset(connection, address, dataset)
+    dataset = store.read_dataset(connection, address, dataset).name
     query = select(schema.streams).where(_at.dataset == dataset).order_by(_at.charge, _at.stream)
     return tuple(store.trusted(address, rows.to_stream, row) for row in connection.execute(query).mappings())
 
 
 def _row(connection: Connection, dataset: str, stream: str) -> RowMapping | None:
-    query = select(schema.streams).where((_at.dataset == dataset) & (_at.stream == stream))
-    return connection.execute(query).mappings().first()
+    """A stream's row by its name as given, or as names are spelled."""
+    row = None
+    for spelling in filter(_is_text, dict.fromkeys((stream, names.spelled(stream)))):
+        query = select(schema.streams).where((_at.dataset == dataset) & (_at.stream == spelling))
+        row = row or connection.execute(query).mappings().first()
+    return row
 
 
-def _same(connection: Connection, address: Address, request: store.Request, known: Stream) -> Charge:
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in name)
+
+
+def _same(connection: Connection, address: Address, request: store.Request, known: Stream, database: str) -> Charge:
     mine = (schema.charges.c.dataset == known.dataset) & (schema.charges.c.number == known.charge)
     row = connection.execute(select(schema.charges).where(mine)).mappings().first()
-    made = None if row is None else store.trusted(address, rows.to_charge, row)
+    made = None if row is None else store.trusted(address, lambda one: rows.to_charge(one, database), row)
     if made is None or made.event != json.loads(rows.dump(request.event.to_dict())) or made.budget != request.budget:
         raise LedgerError(
             f"Stream {known.stream!r} of dataset {request.dataset!r} was opened before, and its charge (number {known.charge}) is "

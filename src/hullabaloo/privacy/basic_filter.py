@@ -8,7 +8,7 @@ from hullabaloo.errors import BudgetError, EventRefused
 from hullabaloo.privacy._rounding import float_at_most
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.events import Event
-from hullabaloo.privacy.filters import Capacity, Cost, Filter, Remaining, Spent, refuse_infinite, refuse_unpaid, sums
+from hullabaloo.privacy.filters import Capacity, Cost, Filter, Remaining, Totals, refuse_infinite, refuse_unpaid
 
 BASIC_ROOM = Fraction(1) + Fraction(1, 2**51)
 """How far the basic filter's exact sums of floats may pass the capacity, once and for all charges together."""
@@ -30,6 +30,7 @@ class BasicFilter(Filter):
     """
 
     name: ClassVar[str] = "basic"
+    power: ClassVar[int] = 1
 
     def capacity(self, budget: Budget) -> Capacity:
         """Give (ε, δ)."""
@@ -53,14 +54,13 @@ class BasicFilter(Filter):
             )
         return declared.pair
 
-    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+    def left(self, capacity: Capacity, totals: Totals) -> Totals:
         """Give the exact differences, the room for rounding included."""
-        epsilon, delta = sums(spent, 1)
-        return BASIC_ROOM * Fraction(capacity[0]) - epsilon, BASIC_ROOM * Fraction(capacity[1]) - delta
+        return BASIC_ROOM * Fraction(capacity[0]) - totals[0], BASIC_ROOM * Fraction(capacity[1]) - totals[1]
 
-    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
+    def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the ε and δ that are left, differences below the room for rounding counted as none."""
-        gross, limits = self.left(capacity, spent), capacity[:2]
+        gross, limits = self.left(capacity, totals), capacity[:2]
         rounding = [(BASIC_ROOM - 1) * Fraction(limit) for limit in limits]
         net = [
             0.0 if rest <= 2 * more else float_at_most(rest - more) for rest, more in zip(gross, rounding, strict=True)

@@ -12,7 +12,7 @@ from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose
 from hullabaloo.privacy.events import Event
-from hullabaloo.privacy.filters import filter_named
+from hullabaloo.privacy.filters import NOTHING, filter_named
 from hullabaloo.privacy.noise_events import GaussianEvent
 from hullabaloo.privacy.renyi import zcdp_rho
 from hullabaloo.privacy.selection_events import SelectionEvent
@@ -145,7 +145,7 @@ def _costs_fit(name: str, event: Event, budget: Budget) -> bool:
     capacity = rule.capacity(budget)
     order = capacity[2] if name == "renyi" else 0.0
     main = event.gdp_mu() if name == "gdp" else event.renyi(order) if order else event.zcdp_rho()
-    return main is not None and math.isfinite(main) and rule.fits(capacity, [((main, event.delta0), 1)])
+    return main is not None and math.isfinite(main) and rule.admits(capacity, NOTHING, (main, event.delta0))
 
 
 def _smallest(holds: Callable[[float], bool], start: float, tolerance: float = 1e-12) -> float:

@@ -2,14 +2,16 @@
 
 A dataset's filter is fixed when the dataset is created. A filter turns a charge (an event and the budget it declares) into
 a pair of costs, the main one and one of tails, and admits it while the exact sums stay within a capacity. Here is the
-arithmetic; the ledger stores and enforces it. Sums are exact rationals: no rounding, no order dependence.
+arithmetic; the ledger stores and enforces it. Sums are exact rationals: no rounding, no order dependence, so a sum that was
+carried on from charge to charge is the sum of all charges. A float is a multiple of 2^-1074 below 2^1024, so the sums of n charges
+have denominators that divide 2^2148 and numerators below n 2^4196: what is written down of them does not grow with the charges.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, final
 
 from hullabaloo.errors import BudgetError, EventRefused, InvalidParameter
@@ -27,8 +29,9 @@ Capacity = tuple[float, ...]
 """What a dataset may spend: (ε, δ), (μ, tail) or (divergence, tail, order), order 0 standing for every order (zCDP)."""
 Cost = tuple[float, ...]
 """What one charge takes: (ε, δ), (μ, tail) or (divergence, tail)."""
-Spent = Iterable[tuple[Cost, int]]
-"""Costs of earlier charges, each with the number of charges that took it."""
+Totals = tuple[Fraction, Fraction]
+"""What earlier charges took together, exactly: the sum of their main costs, each to the filter's `power`, and that of their tails."""
+NOTHING: Totals = (Fraction(0), Fraction(0))
 
 
 @final
@@ -47,6 +50,7 @@ class Filter(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
+    power: ClassVar[int]
 
     @abstractmethod
     def capacity(self, budget: Budget) -> Capacity:
@@ -57,35 +61,55 @@ class Filter(ABC):
         """Give what a charge takes; raise EventRefused, with the remedy, when this filter cannot price it."""
 
     @abstractmethod
-    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+    def left(self, capacity: Capacity, totals: Totals) -> Totals:
         """Give exactly what is left, in the units that add up (μ² under gdp); negative when overspent."""
 
     @abstractmethod
-    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
+    def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give what is left, for people."""
 
-    def fits(self, capacity: Capacity, spent: Spent) -> bool:
-        """Tell whether charges fit into a capacity together."""
-        return min(self.left(capacity, spent)) >= 0
+    def add(self, totals: Totals, cost: Cost, count: int = 1) -> Totals:
+        """Give the totals after so many more charges of one cost; raise InvalidParameter for what is no cost."""
+        if len(cost) != 2 or not all(math.isfinite(part) and part >= 0.0 for part in cost) or count < 0:
+            raise InvalidParameter(
+                f"A charge was to be added up whose cost is {cost!r}, {count!r} times. A cost is two finite numbers of at least 0; "
+                "anything else would make what is left unknown, so nothing is admitted."
+            )
+        main, tail = _exact(cost, self.power)
+        return totals[0] + count * main, totals[1] + count * tail
 
-    def admits(self, capacity: Capacity, spent: Spent, new: Cost) -> bool:
+    def fits(self, capacity: Capacity, totals: Totals) -> bool:
+        """Tell whether what was spent fits into a capacity."""
+        return min(self.left(capacity, totals)) >= 0
+
+    def admits(self, capacity: Capacity, totals: Totals, new: Cost) -> bool:
         """Tell whether one more charge fits on top of others."""
-        return self.fits(capacity, [*spent, (new, 1)])
+        return self.fits(capacity, self.add(totals, new))
 
     def takes(self, event: Event, budget: Budget) -> bool:
         """Tell whether a fresh dataset of this budget would take this event as one charge that declares all of it."""
         capacity = self.capacity(budget)
-        return budget.admits(event) and self.fits(capacity, [(self.cost(event, budget, capacity), 1)])
+        return budget.admits(event) and self.admits(capacity, NOTHING, self.cost(event, budget, capacity))
 
 
-def filter_named(name: str) -> Filter:
-    """Give the filter of a name: "basic", "gdp" or "renyi"."""
+@lru_cache(maxsize=1024)
+def _exact(cost: Cost, power: int) -> Totals:
+    return Fraction(cost[0]) ** power, Fraction(cost[1])
+
+
+@lru_cache(maxsize=1)
+def _filters() -> dict[str, Filter]:
     from hullabaloo.privacy.basic_filter import BasicFilter
     from hullabaloo.privacy.gdp_filter import GdpFilter
     from hullabaloo.privacy.renyi_filter import RenyiFilter
 
-    filters: dict[str, Filter] = {f.name: f for f in (BasicFilter(), GdpFilter(), RenyiFilter())}
-    if name not in filters:
+    return {f.name: f for f in (BasicFilter(), GdpFilter(), RenyiFilter())}
+
+
+def filter_named(name: str) -> Filter:
+    """Give the filter of a name: "basic", "gdp" or "renyi"."""
+    filters = _filters()
+    if not isinstance(name, str) or name not in filters:
         raise InvalidParameter(
             f"filter={name!r} names no privacy filter, and how charges add up cannot be guessed. Write 'basic' (epsilons and "
             "deltas add up; takes every release), 'gdp' (best for many Gaussian releases) or 'renyi'."
@@ -127,16 +151,3 @@ def refuse_unpaid(event: Event, declared: Budget, name: str) -> None:
             f"A charge declares {declared!r} and its event of kind {event.kind!r} costs more than that, so the ledger would record "
             "less than was spent. Declare a budget that admits the event, or plan the release with more noise."
         )
-
-
-def sums(spent: Spent, power: int) -> tuple[Fraction, Fraction]:
-    """Give the exact sum of the main costs to a power, and that of the second ones."""
-    main, rest = Fraction(0), Fraction(0)
-    for cost, count in spent:
-        if len(cost) != 2 or not all(math.isfinite(part) and part >= 0.0 for part in cost) or count < 0:
-            raise InvalidParameter(
-                f"A charge was to be added up whose cost is {cost!r}, {count!r} times. A cost is two finite numbers of at least 0; "
-                "anything else would make what is left unknown, so nothing is admitted."
-            )
-        main, rest = main + count * Fraction(cost[0]) ** power, rest + count * Fraction(cost[1])
-    return main, rest

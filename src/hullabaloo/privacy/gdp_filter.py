@@ -15,11 +15,10 @@ from hullabaloo.privacy.filters import (
     Cost,
     Filter,
     Remaining,
-    Spent,
+    Totals,
     refuse_infinite,
     refuse_unpaid,
     reserved,
-    sums,
 )
 from hullabaloo.privacy.gaussian_dp import gdp_mu
 
@@ -35,6 +34,7 @@ class GdpFilter(Filter):
     """
 
     name: ClassVar[str] = "gdp"
+    power: ClassVar[int] = 2
 
     def capacity(self, budget: Budget) -> Capacity:
         """Give (μ, tail)."""
@@ -52,14 +52,13 @@ class GdpFilter(Filter):
             )
         return mu, event.delta0
 
-    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+    def left(self, capacity: Capacity, totals: Totals) -> Totals:
         """Give the exact μ² and tail that are left."""
-        square, tail = sums(spent, 2)
-        return Fraction(capacity[0]) ** 2 - square, Fraction(capacity[1]) - tail
+        return Fraction(capacity[0]) ** 2 - totals[0], Fraction(capacity[1]) - totals[1]
 
-    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
+    def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the μ that is left."""
-        square, tail = self.left(capacity, spent)
+        square, tail = self.left(capacity, totals)
         mu = root_at_most(square)
         sentence = f"mu {mu:.6g} of {capacity[0]:.6g} remains (mu adds up as the root of a sum of squares)."
         budget = Budget.gdp(mu) if mu > 0.0 else None

@@ -15,11 +15,10 @@ from hullabaloo.privacy.filters import (
     Cost,
     Filter,
     Remaining,
-    Spent,
+    Totals,
     refuse_infinite,
     refuse_unpaid,
     reserved,
-    sums,
 )
 from hullabaloo.privacy.renyi import best_order, order_capacity
 
@@ -36,6 +35,7 @@ class RenyiFilter(Filter):
     """
 
     name: ClassVar[str] = "renyi"
+    power: ClassVar[int] = 1
 
     def capacity(self, budget: Budget) -> Capacity:
         """Give (divergence, tail, order)."""
@@ -53,14 +53,13 @@ class RenyiFilter(Filter):
             )
         return divergence, event.delta0
 
-    def left(self, capacity: Capacity, spent: Spent) -> tuple[Fraction, Fraction]:
+    def left(self, capacity: Capacity, totals: Totals) -> Totals:
         """Give the exact divergence and tail that are left."""
-        divergence, tail = sums(spent, 1)
-        return Fraction(capacity[0]) - divergence, Fraction(capacity[1]) - tail
+        return Fraction(capacity[0]) - totals[0], Fraction(capacity[1]) - totals[1]
 
-    def remaining(self, capacity: Capacity, spent: Spent) -> Remaining:
+    def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the divergence that is left."""
-        exact = self.left(capacity, spent)
+        exact = self.left(capacity, totals)
         left, tail = float_at_most(exact[0]), float_at_most(exact[1])
         what = f"Rényi divergence of order {capacity[2]:g}" if capacity[2] else "rho"
         sentence = f"{what}: {left:.6g} of {capacity[0]:.6g} remains."

@@ -65,10 +65,15 @@ def opened(stream: "PrivateStream", encoding: Encoding, *, room_for: int, fresh:
         charge=charge,
     )
     address = None if ledger is None else ledger.address
-    number = None if journal.charge is None else journal.charge.number
+    paid = journal.charge
+    row: dict[str, Any] = (
+        {}
+        if paid is None
+        else {"dataset": paid.dataset, "charge": paid.number, "database": paid.database, "head": paid.head}
+    )
 
     def model(release: Release, position: int) -> Any:
-        statement = replace(release.statement, ledger=address, dataset=stream.dataset, charge=number)
+        statement = replace(release.statement, ledger=address, **row)
         return stream._released_model(replace(release, statement=statement), position, encoding)
 
     try:
