@@ -48,6 +48,11 @@ def following(head: object, row: Mapping[Any, Any]) -> str:
 def _hash(parts: Iterable[object]) -> str:
     written = bytearray()
     for part in parts:
-        data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        written += b"%s %d %s" % (type(part).__name__.encode(), len(data), data)
+        if isinstance(part, str):  # of any class of text: it comes back as plain text
+            kind, data = b"str", part.encode("utf-8", "surrogatepass")
+        elif isinstance(part, int):
+            kind, data = b"int", b"%d" % part
+        else:
+            kind, data = type(part).__name__.encode(), part if isinstance(part, bytes) else str(part).encode()
+        written += b"%s %d %s" % (kind, len(data), data)
     return hashlib.sha256(written).hexdigest()

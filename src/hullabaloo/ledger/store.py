@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, RowMapping, Select, func, insert, select, update
@@ -324,6 +325,11 @@ def require_recordable(request: Request) -> None:
             "price only an Event of hullabaloo.privacy against a Budget. Pass those."
         )
     require_line("what", request.what)
+    if not isinstance(request.unit, str) or not isinstance(request.records_per_unit, Integral):
+        raise InvalidParameter(
+            f"A charge on {request.dataset!r} was given unit={request.unit!r} and records_per_unit={request.records_per_unit!r}: whom it "
+            "protects is a name and a whole number. Nothing was charged. Pass those of the domain."
+        )
     if request.detail is not None and not isinstance(request.detail, Mapping):
         raise InvalidParameter(
             f"The detail of a charge on {request.dataset!r} is a {type(request.detail).__name__}, and it must be a dictionary of JSON "
