@@ -208,6 +208,8 @@ def test_every_key_file_is_fresh_and_whole(tmp_path: Path) -> None:
 
 USES: dict[str, str] = {
     "compiled.py": "checksums of kept kernels, and names of unfinished files: no secret",
+    "data/saving.py": "names of unfinished files: no secret",
+    "ledger/chain.py": "salts of rows and a database's id; SHA-256 of rows with their salts",
     "model_selection/kept.py": "names of saves: no secret",
     "model_selection/parts.py": "coins and orders of records, under a secret derived for parts",
     "model_selection/searching.py": "a fingerprint of public configuration",
@@ -218,6 +220,7 @@ USES: dict[str, str] = {
     "streaming/prefixes.py": "a fingerprint of public configuration",
     "streaming/private_files.py": "a key file: 32 fresh bytes",
     "streaming/sealed.py": "HKDF of key and fresh salt, AES-256-GCM, and a checksum",
+    "streaming/sources/prefix.py": "a key of 32 fresh bytes, HMAC-SHA256 of the bytes of a source",
     "streaming/state.py": "names of unfinished files: no secret",
 }
 SOURCES = {"urandom", "secrets", "hashlib", "hmac", "uuid4", "uuid1", "AES", "AESGCM", "HKDF", "ChaCha20", "getrandom"}

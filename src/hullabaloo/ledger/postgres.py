@@ -72,8 +72,10 @@ class Postgres(Backend):
             )
         else:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        patience = max(1, int(1000 * deadline.current().left()))  # 0 would mean: for ever
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}ms'")
+        patience = max(
+            1, math.ceil(deadline.current().left())
+        )  # 0 would mean: for ever; whole seconds tell nothing of this process
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}s'")
 
     def lock_schema(self, connection: Connection) -> None:
         """Wait for charges in progress (they hold a share of the version table), block new ones."""
