@@ -1,5 +1,6 @@
 """Shared fixtures: where the benchmark tables are, and a skip that says so when they are not."""
 
+import faulthandler
 import os
 import signal
 import sys
@@ -25,7 +26,7 @@ class TookTooLong(BaseException):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """End a test that hangs as a failure, and give a timer that ran before its turn again."""
+    """End a test that hangs as a failure (where it waits in C for longer, end the run), and give a timer that ran before its turn again."""
     if threading.current_thread() is not threading.main_thread():
         return (yield)
     marked = item.get_closest_marker("timeout")
@@ -37,10 +38,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     previous = signal.signal(signal.SIGALRM, over)
     started = time.monotonic()
     # Again every ten seconds, since a clean-up may hang as well.
+    faulthandler.dump_traceback_later(seconds + 15, exit=True)
     left, _ = signal.setitimer(signal.ITIMER_REAL, seconds, 10.0)
     try:
         return (yield)
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), 0.01) if left else 0)
         signal.signal(signal.SIGALRM, previous)
 

@@ -35,8 +35,9 @@ def with_own_pids(act: Callable[[], Any]) -> kill_points.Ended:
     """Run as process 1 of a namespace, with a /proc that shows it; skips where that is not permitted."""
 
     def apart() -> Any:
-        _unshare(_NEW_MOUNTS | _NEW_PIDS)
+        _unshare(_NEW_MOUNTS)
         mount("--make-rprivate", "/")
+        _unshare(_NEW_PIDS)  # last: the next child is number 1, and none can be made after its end
 
         def first() -> Any:
             mount("-t", "proc", "proc", "/proc")

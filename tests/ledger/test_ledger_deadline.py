@@ -103,7 +103,7 @@ def ends_in_time(act: Callable[[], object]) -> str:
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(15)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_server_that_freezes_at_a_statement_is_given_up(opened: Ledger, name: str) -> None:
     """A frozen backend kept a charge waiting for as long as it was frozen."""
@@ -117,7 +117,7 @@ def test_a_server_that_freezes_at_a_statement_is_given_up(opened: Ledger, name: 
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(15)
 @pytest.mark.parametrize("name", ["charge", "advance"])
 def test_a_server_that_freezes_at_the_commit_may_have_recorded_it(opened: Ledger, name: str) -> None:
     with freezing("commit") as stopped:
@@ -129,7 +129,7 @@ def test_a_server_that_freezes_at_the_commit_may_have_recorded_it(opened: Ledger
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(15)
 @pytest.mark.parametrize(
     "act", [lambda one: one.remaining("nobody"), lambda one: one.charge.__self__.dataset("nobody")]
 )

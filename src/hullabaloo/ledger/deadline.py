@@ -56,6 +56,8 @@ class Deadline:
 
     def watch(self, descriptor: int) -> None:
         """From now on, shut this socket down when the time is up; a descriptor of its own is sure to mean no later one."""
+        if self._token is None:  # no transaction of ours, so nobody would end the thread
+            return
         self.waiting()
         line = socket.socket(fileno=os.dup(descriptor))
         self._thread = threading.Thread(target=self._wait, args=(line,), name="hullabaloo ledger deadline", daemon=True)
