@@ -310,3 +310,22 @@ class Release:
             moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
             trace=tuple(data["trace"]),
         )
+
+    def of_width(self, columns: int) -> "Release":
+        """This release, read from a file, when its arrays are finite and have the shapes of a model of so many columns.
+
+        Raises:
+            ValueError: they are not: the file was changed after it was written, and the model would fail when it predicts.
+        """
+        shapes = [(self.theta, (columns, *self.theta.shape[1:2]))]
+        for covariance in (self.privacy_covariance, self.sampling_covariance):
+            shapes += [] if covariance is None else [(covariance, (*covariance.shape[:1], columns, columns))]
+        if self.moments is not None:
+            p, k = self.moments.cross.shape
+            shapes += [(self.moments.gram, (p, p)), (self.moments.cross, (p, k)), (self.moments.square, (k, k))]
+        if self.theta.ndim != 2 or any(one.shape != shape or not np.isfinite(one).all() for one, shape in shapes):
+            raise ValueError("shapes")
+        if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):
+            raise ValueError("queries")
+        str(self.statement)  # what cannot be shown was changed
+        return self

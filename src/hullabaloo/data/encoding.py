@@ -1,7 +1,7 @@
 """`Encoding`: the public map from a table to encoded rows, and from encoded coefficients to the user's units."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 INTERCEPT = "(intercept)"
+WIDEST = 2**26
+"""Columns of a prepared matrix: each has a name, and more names than these fill a machine."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,6 +203,18 @@ class Encoding:
         return (coef[0].copy(), float(intercept[0])) if theta.ndim == 1 else (np.ascontiguousarray(coef), intercept)
 
 
+def _require_columns(names: object, asked: object) -> None:
+    if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
+        raise DomainError(
+            "The names of the columns of a prepared matrix are a list of texts, and another thing was given."
+        )
+    whole = isinstance(asked, int | np.integer) and not isinstance(asked, bool)
+    if asked is not None and not (whole and 0 <= asked <= WIDEST):  # type: ignore[operator]  # a number by then
+        raise DomainError(
+            f"The number of columns of a prepared matrix is a whole number up to {WIDEST:,}, and another was given. Pass that of the table."
+        )
+
+
 def make_encoding(
     domain: "Domain",
     feature_names: Sequence[str] | None,
@@ -211,6 +225,8 @@ def make_encoding(
     exposed: str | None,
 ) -> Encoding:
     """Build the encoding of a domain; see ``Domain.encoding``."""
+    _require_columns(feature_names, n_features)
+    feature_names = None if feature_names is None else tuple(map(str, feature_names))
     chosen = _chosen(domain, targets)
     if scale is TargetScale.NONNEGATIVE:
         _check_counts(chosen)
@@ -220,7 +236,7 @@ def make_encoding(
         layout = make_layout(learned, domain.interactions, domain.indicators, centred=fit_intercept)
         names_in: tuple[str, ...] | None = domain.feature_names
         columns, width = layout.names, len(domain.features)
-        if feature_names is not None and set(map(str, feature_names)) != set(domain.feature_names):
+        if feature_names is not None and set(feature_names) != set(domain.feature_names):
             raise DomainError("`feature_names` differ from the features that the domain declares; leave them out.")
         norms = norm_bounds(layout.groups, domain.row_norm, structural=True)
     else:
@@ -230,7 +246,7 @@ def make_encoding(
                 "columns: pass `feature_names` or `n_features`."
             )
         layout = None
-        names_in = None if feature_names is None else tuple(map(str, feature_names))
+        names_in = feature_names
         width = len(names_in) if names_in is not None else int(n_features or 0)
         columns = names_in if names_in is not None else tuple(f"x{i}" for i in range(width))
         if width < 1:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hullabaloo.data.given import path_of
 from hullabaloo.errors import DomainError
 
 
@@ -73,7 +74,7 @@ def place_in(error: Exception) -> str:
 def _text(source: str | Path, marks: tuple[str, ...]) -> str:
     if isinstance(source, str) and any(mark in source for mark in marks):
         return source
-    path = Path(source)
+    path = path_of(source)
     try:
         return path.read_text(encoding="utf-8")
     except OSError:

@@ -20,7 +20,7 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
 from hullabaloo.linear_model.estimator import Estimator
 from hullabaloo.linear_model.not_in_file import refuse_unknown
-from hullabaloo.linear_model.parameters import check_types, declared
+from hullabaloo.linear_model.parameters import check_types, declared, positive
 from hullabaloo.linear_model.predictions import predict_interval
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.linear_model.refit import refit
@@ -176,6 +176,8 @@ class PrivateLinearModel(Estimator, ABC):
             n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
         """
         encoding = self._encoding(feature_names, n_features)
+        if isinstance(n, int) and n >= 2**63:
+            positive("n", n, "a number of records", highest=2.0**63)
         return price(prepare(self._task(encoding), encoding, n))
 
     def refit(

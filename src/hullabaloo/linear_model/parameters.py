@@ -17,6 +17,7 @@ from hullabaloo.privacy import Budget, Calibration
 from hullabaloo.solvers import Solver
 
 # What each parameter may be, and how to write one.
+LONGEST_SHOWN = 80
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "budget": ((Budget,), "an hb.Budget, such as hb.Budget(1.0, 1e-8)"),
     "domain": (
@@ -102,6 +103,15 @@ def positive(name: str, value: object, what: str, highest: float = math.inf, low
             f"The parameter {name} ({what}) must be a number above {lowest:g}{most}, but {value!r} was given."
         )
     return float(value)  # type: ignore[arg-type]
+
+
+def shown(value: object) -> str:
+    """What was given, as it is written, cut off where it is long: Python refuses to write very large numbers."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return f"{found(value)} of very many digits"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def found(value: object) -> str:

@@ -109,5 +109,6 @@ def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
     if "structure" in given:
         model.set_params(structure=structure_from_dict(given["structure"]))
     encoding = model._encoding(columns["names"], columns["n_features"])
-    model._adopt(Release.from_dict(document["release"]), encoding, bool(columns["named"]))
+    release = Release.from_dict(document["release"]).of_width(encoding.facts.width)
+    model._adopt(release, encoding, bool(columns["named"]))
     return model

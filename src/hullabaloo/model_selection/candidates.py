@@ -1,6 +1,6 @@
 """What a search chooses among: a public list of settings of one estimator."""
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -11,6 +11,7 @@ from sklearn.base import clone
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.parameters import shown
 from hullabaloo.privacy import Budget
 
 MOST = 1_000
@@ -124,8 +125,8 @@ def expected_runs(asked: Any, count: int) -> float:
     if isinstance(asked, str) and asked == "auto":
         return float(max(1, min(4 * (count - 1), 30)))
     number = isinstance(asked, int | float | np.integer | np.floating) and not isinstance(asked, bool)
-    if not number or not math.isfinite(asked):
+    if not number or not 0 <= asked <= sys.float_info.max:
         raise InvalidParameter(
-            f"expected_candidates={asked!r} was given. It is the number of runs to be expected, from 1 on, or 'auto'."
+            f"expected_candidates={shown(asked)} was given. It is the number of runs to be expected, from 1 on, or 'auto'."
         )
     return float(asked)

@@ -1,5 +1,6 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
+import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from statistics import NormalDist
@@ -149,11 +150,12 @@ def price_evaluation(
 
 
 def _quantile(confidence: object) -> float:
-    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.0 < float(confidence) < 1.0:
+    number: Any = math.nan if isinstance(confidence, bool) or not isinstance(confidence, Real) else confidence
+    if not 0 < number < 1:  # exact, however large
         raise InvalidParameter(
             f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
         )
-    return NormalDist().inv_cdf(0.5 + float(confidence) / 2.0)
+    return NormalDist().inv_cdf(0.5 + float(number) / 2.0)
 
 
 class _Given:

@@ -137,7 +137,7 @@ def _root(mean: Callable[[float], float], wanted: float, low: float, high: float
 def _expected(value: object) -> float:
     try:
         number = math.nan if isinstance(value, str | bool) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 1.0 <= number <= MOST:
         raise InvalidParameter(
@@ -152,7 +152,8 @@ def _shape(value: object) -> float | str:
         if value == "poisson":
             return value
         value = NAMES.get(value, math.nan)
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    number = float(value) if known and 0 <= value <= 1 else math.nan  # type: ignore[operator, arg-type]  # a number by then
     if not 0.0 <= number <= 1.0:
         raise InvalidParameter(
             f"shape={value!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric', 'poisson' (most "

@@ -217,11 +217,12 @@ class StreamModel:
     def from_dict(cls, data: Mapping[str, Any]) -> "StreamModel":
         """Read what `to_dict` gave."""
         domain, columns, schedule = Domain.from_dict(data["domain"]), data["columns"], data["schedule"]
-        release = Release.from_dict(data["release"])
+        encoding = domain.encoding(columns["names"], columns["n_features"], fit_intercept=data["fit_intercept"])
+        release = Release.from_dict(data["release"]).of_width(encoding.facts.width)
         return cls(
             estimator=str(data["estimator"]),
             domain=domain,
-            encoding_=domain.encoding(columns["names"], columns["n_features"], fit_intercept=data["fit_intercept"]),
+            encoding_=encoding,
             release_=replace(release, plan=dict(release.plan)),
             position=int(data["position"]),
             schedule=Schedule.of(schedule["horizon"], schedule["every"]),

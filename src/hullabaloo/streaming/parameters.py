@@ -1,13 +1,12 @@
 """The types of a stream's parameters, checked before anything else: `__init__` only stores."""
 
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found, positive
+from hullabaloo.linear_model.parameters import found, positive, shown
 
 
 def check_stream(model: Any) -> None:
@@ -57,8 +56,8 @@ def whole(value: Any) -> Any:
 
 def _whole(name: str, value: object) -> None:
     if value is not None and (
-        isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < math.inf
+        isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < 2**63
     ):
         raise InvalidParameter(
-            f"The parameter {name} (a number of records) must be a positive whole number or None, but {value!r} was given."
+            f"The parameter {name} (a number of records) must be a positive whole number below 2^63 or None, but {shown(value)} was given."
         )

@@ -1,5 +1,7 @@
 """The arguments of `hb.streaming.plan`, checked before anything is computed."""
 
+import numpy as np
+
 from hullabaloo.data import Domain
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
@@ -9,8 +11,12 @@ from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.privacy import Budget
 
 
-def check_types(**given: object) -> None:
+def check_types(*, fit_intercept: object, **given: object) -> None:
     """Refuse a budget, loss, set or penalty that is none, with a sentence that shows one."""
+    if not isinstance(fit_intercept, bool | np.bool_):
+        raise InvalidParameter(
+            f"The fit_intercept of a plan must be True or False, but {found(fit_intercept)} was given."
+        )
     kinds = {"budget": (Budget, "Budget(1.0, 1e-8)"), "loss": (Loss, "Logistic()")}
     kinds |= {"domain": (Domain, "Domain(features={'age': (18, 90)}, target=(0, 1))")}
     kinds |= {"set": (ConvexSet, "L1Ball(1.0)"), "penalty": (Penalty, "L1Penalty(0.01)")}

@@ -175,7 +175,7 @@ def plan(
             f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
             "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
-    check_types(budget=budget, domain=domain, loss=loss, set=set, penalty=penalty)
+    check_types(fit_intercept=fit_intercept, budget=budget, domain=domain, loss=loss, set=set, penalty=penalty)
     if set is not None and penalty is not None:
         raise InvalidParameter(
             "A plan got both a set and a penalty, which describe the same trade-off; pass at most one."

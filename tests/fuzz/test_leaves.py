@@ -1,0 +1,126 @@
+"""Saved models with one entry changed: loaded they predict and are shown, or they are refused in a sentence."""
+
+import json
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hullabaloo as hb
+from hullabaloo import streaming
+from tests.fuzz.rooms import folder
+from tests.fuzz.verdict import judged
+from tests.linear_model import examples
+
+BUDGET = hb.Budget(1.0, 1e-6)
+DROPPED = object()
+MUTATIONS: tuple[Any, ...] = (DROPPED, None, "x", 10**400, float("nan"), [[[]]], {}, -1, 1e308, True)
+READ = {"LinearRegression": hb.load, "LogisticRegression": hb.load, "stream": streaming.load}
+
+
+@cache
+def document(kind: str) -> str:
+    frame = examples.table(60)
+    if kind == "stream":
+        domain = examples.domain_for("LinearRegression")
+        stream = streaming.IncrementalRegression(budget=BUDGET, domain=domain, horizon=60, every=30).fit(frame)
+        return json.dumps(stream.model_at().to_dict())
+    model = getattr(hb, kind)(budget=BUDGET, domain=examples.domain_for(kind)).fit(frame)
+    path = folder() / "leaf.json"
+    model.save(path)
+    return path.read_text()
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every entry of a document; of long lists the first two."""
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from places(one, (*path, key))
+
+
+def changed(text: str, path: tuple[Any, ...], value: Any) -> str:
+    made = json.loads(text)
+    at = made
+    for key in path[:-1]:
+        at = at[key]
+    if value is DROPPED:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return json.dumps(made)
+
+
+@pytest.mark.parametrize("every", [23, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", READ)
+def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, kind: str, every: int) -> None:
+    """Coefficients of another shape, or none, were loaded, and failed with NumPy's words when the model predicted."""
+    text, frame, path = document(kind), examples.table(20), tmp_path / "m.json"
+
+    def used() -> None:
+        model = READ[kind](path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # coefficients of 1e308 are numbers, and their sums are not
+            model.predict(frame)
+        str(model.statement_ if kind != "stream" else model.statement)
+
+    cases = [(place, value) for place in places(json.loads(text)) for value in MUTATIONS]
+    assert len(cases) > 1000
+    for place, value in cases[::every]:
+        path.write_text(changed(text, place, value))
+        judged(used)
+
+
+HUGE = 10**400
+HOSTILE = {
+    "window": lambda: _stream(window=HUGE).begin(),
+    "horizon": lambda: _stream(horizon=HUGE).begin(),
+    "expected_candidates": lambda: _search(expected_candidates=HUGE).price(200),
+    "shape": lambda: _search(shape=HUGE).price(200),
+    "fit_intercept": lambda: streaming.plan(horizon=100, every=10, p=5, budget=BUDGET, fit_intercept={1: 2}),
+    "p": lambda: streaming.plan(horizon=100, every=10, p=HUGE, budget=BUDGET),
+    "p of a plan": lambda: hb.plan(n=100, p=HUGE, budget=BUDGET),
+    "confidence": lambda: hb.evaluate(_fitted(), examples.table(60), budget=BUDGET, confidence=HUGE),
+    "n": lambda: _fitted().price(HUGE),
+    "feature_names": lambda: _fitted().price(50, feature_names=HUGE),
+    "bytes for TOML": lambda: hb.Domain.from_toml(b"x"),  # type: ignore[arg-type]
+    "nothing for TOML": lambda: hb.Domain.from_toml(None),  # type: ignore[arg-type]
+    "digits beyond what Python writes": lambda: _stream(window=10**5000).begin(),
+}
+
+
+def _stream(**more: Any) -> Any:
+    domain = examples.domain_for("LinearRegression")
+    return streaming.IncrementalRegression(**{"budget": BUDGET, "domain": domain, "horizon": 100, "every": 10, **more})
+
+
+def _search(**more: Any) -> Any:
+    model = hb.LinearRegression(domain=examples.domain_for("LinearRegression"), solver="moments")
+    return hb.PrivateSearchCV(model, {"fit_intercept": [True, False]}, budget=BUDGET, **more)
+
+
+def _fitted() -> Any:
+    return hb.LinearRegression(budget=BUDGET, domain=examples.domain_for("LinearRegression"), solver="moments").fit(
+        examples.table(60)
+    )
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_numbers_beyond_floats_and_other_kinds_are_refused_in_a_sentence(name: str) -> None:
+    """They ended in OverflowError and TypeError of Python, or in a loop without an end."""
+    assert judged(HOSTILE[name]) == "refused"
+
+
+def test_a_domain_in_another_encoding_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "d.toml"
+    for text in (
+        'target = { cost = [0, 1] }\n[features]\n"é" = [0, 1]\n'.encode("latin-1"),
+        b"\xff\xfe\x00",
+        b"a = \x80",
+    ):
+        path.write_bytes(text)
+        assert judged(lambda: hb.Domain.from_toml(path)) == "refused"
