@@ -150,7 +150,9 @@ def csv_lines(count: int, seed: int, separator: str = ",") -> list[bytes]:
         cells = cells[: rng.integers(1, 7)] if rng.random() < 0.2 else cells
         lines.append(separator.join(cells).encode("utf-8", "surrogatepass"))
     ends = [b"", b"\r"]
-    return [line + ends[int(rng.random() < 0.2)] for line in lines if line.strip(b"\r")][:count]
+    return [line + ends[int(rng.random() < 0.2)] for line in lines if line.removeprefix(b"\xef\xbb\xbf").strip(b"\r")][
+        :count
+    ]
 
 
 def json_lines(count: int, seed: int) -> list[bytes]:
