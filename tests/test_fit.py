@@ -158,13 +158,14 @@ def published(fitted: hb.LinearRegression, ledger: hb.Ledger | None = None) -> d
     document = fitted.release_.to_dict()
     for private_answer in ("theta", "moments", "privacy_covariance", "sampling_covariance", "trace"):
         document.pop(private_answer)
-    document["statement"].pop("made")
+    for own in ("made", "database", "head"):  # clocks, and what is salted
+        document["statement"].pop(own, None)
     shown = {"release": document, "text": str(fitted.statement_).split(" (charge")[0], "repr": repr(fitted)}
     if ledger is not None:
         rows = [charge.to_dict() for charge in ledger.charges("d")]
         for row in rows:
-            for clock in ("charged_at", "number"):
-                row.pop(clock, None)
+            for own in ("charged_at", "number", "database", "head"):
+                row.pop(own, None)
         shown["ledger"] = rows
     return shown
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.data import saving
 from tests.cli.conftest import BUDGET, Run, rows
 
 OUTER = """
@@ -101,14 +102,14 @@ def test_an_output_that_exists_is_not_overwritten(run: Run, table: Path, outer: 
 def test_what_was_paid_for_is_rescued(
     run: Run, table: Path, outer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = Path.write_text
+    write = saving.write_whole
 
-    def full(self: Path, *words: object, **more: object) -> int:
-        if self.parent == Path() or self.parent == tmp_path:
+    def full(path: Path, content: str | bytes) -> None:
+        if path.parent == Path() or path.parent == tmp_path:
             raise OSError(28, "No space left on device")
-        return write(self, *words, **more)  # type: ignore[arg-type]
+        write(path, content)
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(saving, "write_whole", full)
     done = run("domain", "estimate", table, "--outer", outer, *BUDGET, *WIDE, "--out", "domain.toml", "--json")
     assert done.code == 4
     message = json.loads(done.out)["error"]["message"]

@@ -147,7 +147,7 @@ def durable(folder: Path, ledger: hb.Ledger) -> dict[str, Any]:
         "change counter": int.from_bytes(head[24:28], "big"),
         "pages": int.from_bytes(head[28:32], "big"),
         "schema cookie": head[40:44],
-        "charge": charge.to_dict(),
+        "charge": {key: value for key, value in charge.to_dict().items() if key not in ("database", "head")},  # salted
         "row": {**row.to_dict(), "stream": len(row.stream), "token": len(row.token)},
     }
 

@@ -393,11 +393,11 @@ def test_what_was_not_saved_is_not_shown_and_its_noise_is_kept(monkeypatch: pyte
     assert stream.released_at_ == 20
     full, commit, positions = True, Journal.commit, []
 
-    def failing(journal: Journal, snapshot: Callable[[], Any], position: int) -> None:
+    def failing(journal: Journal, snapshot: Callable[[], Any], position: int, *rest: Any) -> None:
         positions.append(position)
         if full:
             raise OSError(28, "No space left on device")
-        commit(journal, snapshot, position)
+        commit(journal, snapshot, position, *rest)
 
     monkeypatch.setattr(Journal, "commit", failing)
     learned(stream, 12, seed=1)
