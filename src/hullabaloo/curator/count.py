@@ -19,6 +19,7 @@ class CountQuery(NoisySum):
     """
 
     name: ClassVar[str] = "count"
+    key_label: ClassVar[str] = "count"
 
     def __post_init__(self) -> None:
         super(CountQuery, self).__post_init__()  # slots dataclasses break the short form

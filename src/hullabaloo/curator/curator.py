@@ -307,7 +307,7 @@ class Curator:
         alike = [query for query in self.__quotes if isinstance(query, kind) and query.facts.width == width]
         before = 0
         for query in alike:
-            answered, before = self.__answered[query.name, width] - before, before + query.count
+            answered, before = self.__answered[query.key_label, width] - before, before + query.count
             left = query.count - answered
             if left <= 0 and query is not alike[-1]:
                 continue
@@ -317,8 +317,8 @@ class Curator:
                     f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
                     "an uncharged release; plan and charge for it first."
                 )
-            self.__answered[query.name, width] += times
-            return query, self.__answered[query.name, width]
+            self.__answered[query.key_label, width] += times
+            return query, self.__answered[query.key_label, width]
         about = [(query.name, query.facts.width) for query in self.__quotes]
         named = [repr(name) if other == width else f"{name!r} about {other} columns" for name, other in about]
         paid = ", ".join(named) or "nothing"
@@ -334,11 +334,11 @@ class Curator:
         return gaussian(exact, sigma, bound=query.bound, key=self.__derived(query, index))
 
     def __derived(self, query: Query, index: int) -> Key | None:
-        """The key of one answer: all views count their answers together, by name and width, so that no two have one release key.
+        """The key of one answer: all views count their answers together, by label and width, so that no two have one release key.
 
         (Test keys leave out the width, as they always have.)
         """
         key = self.__key
         if isinstance(key, ReleaseKey):
-            return key.derive(query.name, self.__rows.X.shape[1], index)
-        return None if key is None else key.derive(f"{query.name}/{index}")
+            return key.derive(query.key_label, self.__rows.X.shape[1], index)
+        return None if key is None else key.derive(f"{query.key_label}/{index}")

@@ -42,6 +42,7 @@ class GradientQuery(NoisySum):
     clip: float
 
     name: ClassVar[str] = "gradient"
+    key_label: ClassVar[str] = "gradient"
 
     def __post_init__(self) -> None:
         super(GradientQuery, self).__post_init__()  # slots dataclasses break the short form

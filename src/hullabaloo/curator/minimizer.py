@@ -58,6 +58,7 @@ class MinimizerQuery(Query):
     linear_bound: float = 0.0
 
     name: ClassVar[str] = "minimizer"
+    key_label: ClassVar[str] = "minimizer"
     instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:

@@ -48,6 +48,7 @@ class MomentsQuery(NoisySum):
     target_scale: float
 
     name: ClassVar[str] = "moments"
+    key_label: ClassVar[str] = "moments"
 
     def __post_init__(self) -> None:
         super(MomentsQuery, self).__post_init__()  # slots dataclasses break the short form

@@ -28,6 +28,7 @@ class PartialQuery(NoisySum):
     loss: Loss
 
     name: ClassVar[str] = "partial"
+    key_label: ClassVar[str] = "partial"
 
     @property
     def length(self) -> int:

@@ -64,6 +64,7 @@ class PerturbedMinimizerQuery(Query):
     output_multiplier: float
 
     name: ClassVar[str] = "perturbed_minimizer"
+    key_label: ClassVar[str] = "perturbed_minimizer"
     instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:

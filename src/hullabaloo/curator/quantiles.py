@@ -70,6 +70,7 @@ class QuantilesQuery(Query):
     missing: tuple[int, ...]
 
     name: ClassVar[str] = "quantiles"
+    key_label: ClassVar[str] = "quantiles"
 
     def __post_init__(self) -> None:
         super(QuantilesQuery, self).__post_init__()  # slots dataclasses break the short form

@@ -40,6 +40,8 @@ class Query(ABC):
     count: int
 
     name: ClassVar[str]
+    key_label: ClassVar[str]
+    """By which keys are derived from it and documents and fingerprints know it. Frozen: another one is other noise, and a search that ended for good."""
     instead: ClassVar[str] = "Make it with the library's own losses."
     """What to do where a shape or loss of somebody's own was asked for."""
 
@@ -81,7 +83,7 @@ class Query(ABC):
     def described(self) -> dict[str, Any]:
         """What every description begins with."""
         return {
-            "name": self.name,
+            "name": self.key_label,
             "answers": self.count,
             "neighbours": str(self.neighbours),
             "records": self.records,

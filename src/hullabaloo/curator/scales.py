@@ -34,6 +34,7 @@ class ScalesQuery(NoisySum):
     bins: int
 
     name: ClassVar[str] = "scales"
+    key_label: ClassVar[str] = "scales"
 
     @property
     def length(self) -> int:

@@ -50,6 +50,7 @@ class ScoreQuery(NoisySum):
     tallies: tuple[Tally, ...]
 
     name: ClassVar[str] = "score"
+    key_label: ClassVar[str] = "score"
 
     def __post_init__(self) -> None:
         super(ScoreQuery, self).__post_init__()  # slots dataclasses break the short form

@@ -29,6 +29,7 @@ class SecondMomentsQuery(NoisySum):
     """
 
     name: ClassVar[str] = "second_moments"
+    key_label: ClassVar[str] = "second_moments"
 
     @property
     def length(self) -> int:
@@ -68,6 +69,7 @@ class LaplaceSecondMomentsQuery(Query):
     epsilon: float
 
     name: ClassVar[str] = "second_moments_laplace"
+    key_label: ClassVar[str] = "second_moments_laplace"
 
     def __post_init__(self) -> None:
         super(LaplaceSecondMomentsQuery, self).__post_init__()  # slots dataclasses break the short form

@@ -32,6 +32,7 @@ class SelectQuery(Choice):
     scales: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "select"
+    key_label: ClassVar[str] = "select"
 
     def __post_init__(self) -> None:
         super(SelectQuery, self).__post_init__()  # slots dataclasses break the short form

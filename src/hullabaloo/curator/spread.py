@@ -35,6 +35,7 @@ class SpreadQuery(NoisySum):
     """
 
     name: ClassVar[str] = "spread"
+    key_label: ClassVar[str] = "spread"
 
     @property
     def size(self) -> int:

@@ -69,6 +69,7 @@ class StepQuery(UnitSum):
     loss: Loss
 
     name: ClassVar[str] = "step"
+    key_label: ClassVar[str] = "step"
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its loss."""
@@ -83,6 +84,7 @@ class MeansQuery(UnitSum):
     """
 
     name: ClassVar[str] = "means"
+    key_label: ClassVar[str] = "means"
 
     @property
     def reach(self) -> float:

@@ -51,6 +51,7 @@ class StreamSumQuery:
     schedule: Schedule
 
     name: ClassVar[str] = "stream_moments"
+    key_label: ClassVar[str] = "stream_moments"
     count: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -133,7 +134,7 @@ class StreamSumQuery:
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
         return {
-            "name": self.name,
+            "name": self.key_label,
             "answers": self.count,
             "neighbours": str(self.moments.neighbours),
             "records": self.moments.records,

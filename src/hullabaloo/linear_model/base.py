@@ -18,7 +18,7 @@ from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
-from hullabaloo.linear_model.estimator import Estimator
+from hullabaloo.linear_model.estimator import Estimator, label_of
 from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.parameters import check_types, declared, positive
 from hullabaloo.linear_model.predictions import predict_interval
@@ -255,7 +255,7 @@ class PrivateLinearModel(Estimator, ABC):
         refuse_unknown(constraint, penalty)
         assert self.budget is not None
         return Task(
-            what=type(self).__name__,
+            what=label_of(self),
             loss=self._loss(encoding),
             domain=encoding.domain,
             budget=self.budget,

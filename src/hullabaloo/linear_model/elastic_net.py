@@ -1,6 +1,6 @@
 """Private elastic net."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, ElasticNetPenalty, Penalty
@@ -15,6 +15,8 @@ class ElasticNet(LeastSquares):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "ElasticNet"
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, ElasticNetPenalty(0.001, 0.5)

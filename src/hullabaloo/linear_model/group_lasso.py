@@ -1,6 +1,6 @@
 """Private group lasso: whole groups of columns enter the model or stay out."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, GroupBall, GroupPenalty, NoPenalty, Penalty
@@ -31,6 +31,8 @@ class GroupLasso(LeastSquares):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "GroupLasso"
 
     def __init__(
         self,

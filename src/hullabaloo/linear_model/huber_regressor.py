@@ -1,6 +1,6 @@
 """Private Huber regression: squared near the prediction, linear beyond, so that outliers weigh less."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
@@ -29,6 +29,8 @@ class HuberRegressor(LinearPredictor):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "HuberRegressor"
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Private lasso."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, L1Ball, NoPenalty, Penalty
@@ -16,6 +16,8 @@ class Lasso(LeastSquares):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "Lasso"
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return L1Ball(1.0), NoPenalty()

@@ -1,6 +1,6 @@
 """Private least squares."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
@@ -27,6 +27,8 @@ class LinearRegression(LeastSquares):
         >>> model.coef_.shape
         (2,)
     """
+
+    key_label: ClassVar[str] = "LinearRegression"
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, NoPenalty()

@@ -1,6 +1,6 @@
 """Private linear support vector classification, with a rounded hinge."""
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ class LinearSVC(PrivateClassifier):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "LinearSVC"
 
     def __init__(
         self,

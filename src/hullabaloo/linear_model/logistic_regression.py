@@ -1,6 +1,6 @@
 """Private logistic regression, of two classes or more."""
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,8 @@ class LogisticRegression(PrivateClassifier):
         >>> model.predict([[0.0], [10.0]]).tolist()
         ['low', 'high']
     """
+
+    key_label: ClassVar[str] = "LogisticRegression"
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Private regression of several targets that share few directions."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, NuclearBall, Penalty
@@ -27,6 +27,8 @@ class MultiTaskRegression(LinearPredictor):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "MultiTaskRegression"
 
     def __init__(
         self,

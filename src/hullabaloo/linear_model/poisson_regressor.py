@@ -1,6 +1,6 @@
 """Private Poisson regression of counts."""
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,8 @@ class PoissonRegressor(PrivateRegressor):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "PoissonRegressor"
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Private quantile regression."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
@@ -25,6 +25,8 @@ class QuantileRegressor(LinearPredictor):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "QuantileRegressor"
 
     def __init__(
         self,

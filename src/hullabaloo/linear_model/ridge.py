@@ -1,6 +1,6 @@
 """Private ridge regression."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SquaredL2Penalty
@@ -15,6 +15,8 @@ class Ridge(LeastSquares):
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
+
+    key_label: ClassVar[str] = "Ridge"
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, SquaredL2Penalty(0.001)

@@ -9,6 +9,7 @@ from hullabaloo._version import __version__
 from hullabaloo.data import Domain
 from hullabaloo.data.documents import Format
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.structure_files import (
     penalty_in_file,
     set_in_file,
@@ -38,7 +39,7 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
     document: dict[str, Any] = {
         **FORMAT.head,
         "library_version": __version__,
-        "estimator": type(model).__name__,
+        "estimator": label_of(model),
         "parameters": {
             "budget": model.budget.to_dict(),
             "domain": model.domain.to_dict(),
@@ -75,7 +76,8 @@ def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel"
     from hullabaloo import linear_model
     from hullabaloo.linear_model.base import PrivateLinearModel
 
-    kinds = {name: getattr(linear_model, name) for name in linear_model.ESTIMATORS}
+    estimators = [getattr(linear_model, name) for name in linear_model.ESTIMATORS]
+    kinds = {kind.key_label: kind for kind in estimators}
 
     def build(document: dict[str, Any]) -> PrivateLinearModel:
         kind = kinds.get(str(document.get("estimator")))

@@ -1,6 +1,6 @@
 """Private logistic regression with structured sparsity."""
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,8 @@ class StructuredSparseClassifier(StructuredSparse, PrivateClassifier):
 
     Parameters, attributes and methods: see `PrivateLinearModel`. `selected_` names the columns that entered.
     """
+
+    key_label: ClassVar[str] = "StructuredSparseClassifier"
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Private linear regression with structured sparsity."""
 
-from typing import final
+from typing import ClassVar, final
 
 from hullabaloo.data import Domain
 from hullabaloo.geometry import ConvexSet, Penalty
@@ -24,6 +24,8 @@ class StructuredSparseRegression(StructuredSparse, LeastSquares):
 
     Parameters, attributes and methods: see `PrivateLinearModel`. `selected_` names the columns that entered.
     """
+
+    key_label: ClassVar[str] = "StructuredSparseRegression"
 
     def __init__(
         self,

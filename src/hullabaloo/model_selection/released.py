@@ -10,6 +10,7 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.schema import check_roles, feature_columns, role_columns
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.pipeline import PrivatePipeline
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Neighbours
@@ -76,7 +77,7 @@ def released(model: Any, table: Any) -> tuple[Released, Any]:
             "first, on other records than those it is to be evaluated on."
         )
     encoding, release = model.encoding_, model.release_
-    what = model.estimator if isinstance(model, StreamModel) else type(model).__name__
+    what = model.estimator if isinstance(model, StreamModel) else label_of(model)
     return Released(what, release.theta, encoding, model._loss(encoding), release.statement.neighbours), table
 
 

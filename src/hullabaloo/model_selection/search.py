@@ -14,7 +14,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.estimator import Estimator
+from hullabaloo.linear_model.estimator import Estimator, label_of
 from hullabaloo.linear_model.parameters import check_types
 from hullabaloo.model_selection.candidates import expected_runs, listed, models_of
 from hullabaloo.model_selection.kept import Kept
@@ -253,7 +253,7 @@ class PrivateSearchCV(Estimator):
         assert model is not None
         domain, _, _ = clone(model).set_params(budget=self.budget)._declared()
         terms = Terms(
-            what=f"search of {type(model).__name__}",
+            what=f"search of {label_of(model)}",
             domain=domain,
             budget=self.budget,
             neighbours=Neighbours.parse(model.neighbours),

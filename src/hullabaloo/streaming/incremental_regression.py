@@ -6,6 +6,7 @@ from typing import Any, ClassVar, final
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
 from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.parameters import one_of
 from hullabaloo.linear_model.price import Price
@@ -45,6 +46,8 @@ class IncrementalRegression(StreamRegressor):
         >>> stream.position_, stream.released_at_, stream.coef_.shape
         (2500, 2000, (2,))
     """
+
+    key_label: ClassVar[str] = "IncrementalRegression"
 
     SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
 
@@ -119,7 +122,7 @@ class IncrementalRegression(StreamRegressor):
         assert self.budget is not None
         assert self.domain is not None
         return StreamTask(
-            what=type(self).__name__,
+            what=label_of(self),
             domain=self.domain,
             budget=self.budget,
             neighbours=Neighbours.parse(self.neighbours),

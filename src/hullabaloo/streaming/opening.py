@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Charge
+from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.structure_files import shape_to_dict
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
@@ -50,7 +51,7 @@ def opened(stream: "PrivateStream", encoding: Encoding, *, room_for: int, fresh:
             process.event,
             budget=stream.budget,
             neighbours=Neighbours.parse(stream.neighbours),
-            what=type(stream).__name__,
+            what=label_of(stream),
             detail={"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)},
             test_key=test_key is not None,
         )
@@ -90,7 +91,7 @@ def public_facts(stream: "PrivateStream", encoding: Encoding) -> dict[str, Any]:
     assert stream.budget is not None
     assert stream.domain is not None
     return {
-        "stream": type(stream).__name__,
+        "stream": label_of(stream),
         "budget": stream.budget.to_dict(),
         "domain": stream.domain.to_dict(),
         "columns": list(encoding.facts.columns),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +15,7 @@ from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.parameters import found, one_of
 from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
@@ -128,6 +129,8 @@ class PeriodicERM(PrivateStream):
         (1000, True)
     """
 
+    key_label: ClassVar[str] = "PeriodicERM"
+
     _every: int | tuple[int, ...] | None = None
 
     def __init__(
@@ -229,7 +232,7 @@ class PeriodicERM(PrivateStream):
     def _settings(self) -> dict[str, Any]:
         estimator = self.estimator
         return {
-            "estimator": type(estimator).__name__,
+            "estimator": label_of(estimator),
             "solver": solver_to_dict(estimator.solver),
             "calibration": str(Calibration.parse(estimator.calibration)),
             "own": {

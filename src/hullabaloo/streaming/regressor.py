@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
+from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.not_private import scoring, warn_of_score
 from hullabaloo.release import Release
 from hullabaloo.streaming.base import PrivateStream
@@ -40,7 +41,7 @@ class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # 
         settings = {"mechanism": self.mechanism, "window": whole(self.window), "half_life": whole(self.half_life)}
         settings |= self._settings()
         return StreamModel(
-            estimator=type(self).__name__,
+            estimator=label_of(self),
             domain=encoding.domain,
             encoding_=encoding,
             release_=release,

@@ -1,7 +1,7 @@
 """Private incremental regression of many columns, on records seen through a public random matrix."""
 
 from functools import partial
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
 from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.noise import TestKey
@@ -55,6 +56,8 @@ class SketchedRegression(StreamRegressor):
         >>> stream.coef_.shape, stream.sketch_.size
         ((400,), 100)
     """
+
+    key_label: ClassVar[str] = "SketchedRegression"
 
     def __init__(
         self,
@@ -148,7 +151,7 @@ class SketchedRegression(StreamRegressor):
         assert self.budget is not None
         assert self.domain is not None
         return StreamTask(
-            what=type(self).__name__,
+            what=label_of(self),
             domain=self.domain,
             budget=self.budget,
             neighbours=Neighbours.parse(self.neighbours),

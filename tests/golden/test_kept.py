@@ -1,0 +1,87 @@
+"""Documents that an earlier version wrote: models predict, streams and searches go on, ledgers are upgraded and verified, with the same numbers."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import LedgerError
+from hullabaloo.linear_model import ESTIMATORS
+from tests.golden import keep
+from tests.golden.case import numbers
+from tests.golden.record import near
+from tests.golden.tables import table
+
+TOLD: dict[str, Any] = json.loads((keep.KEPT / "numbers.json").read_text())
+STATES = [name for name in TOLD if name.endswith(".state")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of what was kept, which nobody else may read: version control forgets whose a file is."""
+    copied = tmp_path / "kept"
+    shutil.copytree(keep.KEPT, copied)
+    for one in copied.iterdir():
+        one.chmod(0o600)
+    return copied
+
+
+def same(found: Any, told: list[float]) -> bool:
+    return near(told, numbers(found))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_models_are_opened_and_predict(name: str) -> None:
+    model = hb.load(keep.KEPT / f"{name}.json")
+    assert type(model).__name__ == name
+    assert same([model.coef_, model.intercept_], TOLD[name])
+    assert len(model.predict(table()[["age", "hours"]])) == len(table())
+    assert "NOT PRIVATE" in str(model.statement_)
+
+
+def test_the_model_of_a_stream_is_opened_and_predicts() -> None:
+    model = hb.streaming.load(keep.KEPT / "stream-model.json")
+    assert (model.estimator, model.position) == ("IncrementalRegression", 20)
+    assert np.isfinite(model.predict_one({"age": 40.0, "hours": 20.0}))
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_streams_go_on_where_they_were_left(name: str, folder: Path) -> None:
+    sealed = name.endswith("-sealed.state")
+    stream = keep.streams(folder, sealed=sealed)[name.removesuffix(".state").removesuffix("-sealed")]
+    with stream:
+        assert stream.begin().position_ == keep.CUT
+        stream.partial_fit(table().iloc[keep.CUT :])
+        assert same([stream.model_at().coef_, stream.model_at().intercept_], TOLD[name])
+
+
+@pytest.mark.parametrize("name", ["search-begun", "search-ended"])
+def test_searches_come_to_the_same_end(name: str, folder: Path) -> None:
+    """One was killed in its first run, the other had ended: both show what the one that ended showed."""
+    assert same(keep.found_by(keep.search(folder, name).fit(table())), TOLD["search"])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_ledgers_are_upgraded_and_verified(version: int, folder: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{folder / f'ledger-{version}.db'}")
+    if version == 1:
+        with pytest.raises(LedgerError, match="ledger upgrade"):
+            ledger.charges("clinic")
+        assert ledger.upgrade().before == 1
+    assert [dict(one.event) for one in ledger.charges("clinic")] == TOLD[f"ledger-{version}.db"]["events"]
+    assert ledger.verify().status == "sound"
+    assert len(ledger.streams("clinic")) == version - 1
+
+
+def test_a_charged_stream_goes_on_under_its_charge(folder: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{folder / 'ledger-2.db'}")
+    before = ledger.remaining("clinic").charges
+    with keep.charged(folder, ledger) as stream:
+        assert stream.begin().position_ == keep.CUT
+        stream.partial_fit(table().iloc[keep.CUT :])
+    assert ledger.remaining("clinic").charges == before
+    assert ledger.streams("clinic")[0].position == len(table())
