@@ -6,7 +6,10 @@ depends on the key alone as long as the questions are the same. Everything outsi
 
 from typing import Any
 
-SOURCES = ["src/hullabaloo", "tests/replay", "tests/linear_model/examples.py"]
+
+def fingerprint() -> dict[str, Any]:
+    """The files that it names for two solvers; the numbers of lines are those of any edit."""
+    return {solver: list(differing("LinearRegression", solver)) for solver in ("moments", "gradient")}
 
 
 def run() -> dict[str, Any]:
@@ -34,6 +37,6 @@ def differing(estimator: str, solver: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for place in first.keys() | other.keys():
         if apart := abs(first[place] - other[place]):
-            name = place[0].removeprefix(SOURCE + "/")
+            name = place[0].removeprefix(SOURCE + "/").rpartition("site-packages/")[2]
             found[name] = found.get(name, 0) + apart
     return dict(sorted(found.items()))
