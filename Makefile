@@ -15,12 +15,12 @@ OLD_PYTHON := Hullabaloo needs Python 3.11 or later. Name one that is: make PYTH
 help:
 	@echo 'make demo    a private regression of a real survey, in demo-output/'
 	@echo 'make test    lint, types, and every fast test'
-	@echo 'make soak    the long tests, and a record of what they passed on'
+	@echo 'make soak    the long tests, and a line each of what passed (NAMES="planted fuzz": those)'
 	@echo 'make audit   attack every solver and stream 100 000 times, and record how much is learned'
-	@echo 'make bench   measure, record, and fill in the tables of the documentation'
+	@echo 'make bench   record what is stale (NAMES="planner tuning": those), and fill in the tables of the documentation'
 	@echo 'make peers   measure Opacus beside our DP-SGD, in a virtual environment of its own'
-	@echo 'make docs    run what the documentation shows'
-	@echo 'make release   every test, and no recorded number of older code'
+	@echo 'make docs    run the pages whose code or public names changed (PAGES=docs/streams.md: those)'
+	@echo 'make release every test, and no record or page of older code'
 	@echo 'make clean   remove what was made here'
 
 $(STAMP): pyproject.toml
@@ -37,6 +37,7 @@ test: $(STAMP) lint
 
 release: test
 	$(BIN)/python -m benchmarks --stale
+	$(BIN)/python docs/execute.py --stale
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -44,12 +45,10 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 docs: $(STAMP)
-	$(BIN)/python docs/execute.py
+	$(BIN)/python docs/execute.py $(PAGES)
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks bounds continual control_flow coordinate_descent coordinate_descent_paper dual_frank_wolfe durable evaluation few_releases frank_wolfe \
-		geometry gradient high_dimension intervals ledger moments noise planner second_order share_kept sketch stream stream_bounds stream_risk \
-		structured_sparsity submodular theory tuning uci_regression
+	$(BIN)/python -m benchmarks $(NAMES)
 	$(BIN)/python docs/execute.py --tables
 	$(BIN)/python docs/pictures.py
 
@@ -58,7 +57,7 @@ audit: $(STAMP)
 	$(BIN)/python docs/execute.py --tables
 
 soak: $(STAMP)
-	$(BIN)/python -m benchmarks soak planted fuzz
+	$(BIN)/python -m tests.soak $(NAMES)
 	$(BIN)/python docs/execute.py --tables
 
 peers:

@@ -1,1 +1,1 @@
-"""Measurements of Hullabaloo, one module each, with `run()` and `SOURCES`; `python -m benchmarks` records them."""
+"""Measurements of Hullabaloo, one module each; `python -m benchmarks` records them (`record.py`)."""

@@ -1,13 +1,15 @@
-"""`python -m benchmarks [NAME…]`: run the named benchmarks, or all of them, and record what they found; `--stale` lists what is stale."""
+"""`python -m benchmarks [NAME…]`: record the named benchmarks, or those that are stale; `--stale` says which are, `--list` what there is."""
 
-import json
 import sys
 
-from benchmarks import record
+from benchmarks import listing, record
 
 
 def main(asked: list[str]) -> int:
     known = record.names()
+    if asked == ["--list"]:
+        print(listing.text(listing.rows(fresh=True)))
+        return 0
     if asked == ["--stale"]:
         found = {name: why for name in known if (why := record.stale(name))}
         for name, why in found.items():
@@ -17,13 +19,16 @@ def main(asked: list[str]) -> int:
     if unknown:
         print(f"There is no benchmark {unknown[0]!r}; the benchmarks are {', '.join(known)}.", file=sys.stderr)
         return 2
-    for name in asked or known:
+    todo = asked or [name for name in known if record.stale(name)]
+    for name in todo:
+        if not asked and record.command(name) != f"python -m benchmarks {name}":
+            print(f"{name} is stale, and needs its own environment: {record.command(name)}", flush=True)
+            continue
         print(f"{name} …", flush=True)
         document = record.record(name)
-        print(json.dumps(document["results"], indent=1)[:4000])
-        print(
-            f"recorded in {record.result_path(name).relative_to(record.ROOT)} after {document['seconds']} s", flush=True
-        )
+        print(f"recorded in {record.result_path(name)} after {document['seconds']} s", flush=True)
+    if not todo:
+        print("Nothing is stale.")
     return 0
 
 

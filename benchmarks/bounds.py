@@ -11,23 +11,33 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import hullabaloo as hb
-from benchmarks import share_kept
+from benchmarks import share_kept, small
 from benchmarks.share_tables import TABLES, Declared
 from hullabaloo.errors import BudgetError
 
-SOURCES = [
-    "benchmarks/share_tables.py",
-    "src/hullabaloo/bounds",
-    "src/hullabaloo/curator/quantiles.py",
-    "src/hullabaloo/data/grid.py",
-]
 NAMES = ("california", "diamonds", "power_plant", "wine", "adult", "covertype", "law_school", "noaa")
 EPSILONS, FACTORS = (0.5, 1.0, 3.0), (10.0, 1000.0)
 PART, DRAWS, ROWS = 0.15, 3, 20_000
 GOLDEN = 0.6180339887498949
 Array = np.ndarray
+
+
+def fingerprint() -> dict[str, Any]:
+    """Bounds that are bought of a small table at each width, a fit within the outer ranges, and one within the declared."""
+    X, y, _ = small.table()
+    rows = pd.DataFrame(X, columns=[f"x{j}" for j in range(small.COLUMNS)]).assign(y=y)
+    features = dict.fromkeys(rows.columns[:-1], (-1, 1))
+    declared = hb.Domain(features=features, indicators=False, records=len(y), target={"y": (-1, 1)})
+    about: dict[str, Any] = {"budget": small.BUDGET, "test_key": small.KEY}
+    found: dict[str, Any] = {"declared": small.seen(small.fitted())}
+    for factor in FACTORS:
+        bought = hb.private_bounds(rows, outer=widened(declared, factor), **about)
+        found[f"{factor:g}"] = [bought.bounds, bought.typical_error]
+    model = hb.LinearRegression(domain=widened(declared, FACTORS[0]), **about).fit(rows)
+    return {**found, "outer": small.seen(model)}
 
 
 def run(names: tuple[str, ...] = NAMES, draws: int = DRAWS, rows: int = ROWS) -> dict[str, Any]:

@@ -129,6 +129,18 @@ def every_problem() -> list[CompositeProblem]:
     return [*electricity(), *california(), sparse_lasso(), sign_lasso()]
 
 
+def small_problems() -> list[CompositeProblem]:
+    """Two synthetic problems of 200 records and three columns of unequal sizes: for fingerprints."""
+    rng = np.random.default_rng(6)
+    bounds = np.array([1.0, 2.0, 8.0])
+    X = bounds * rng.uniform(-1.0, 1.0, (200, 3))
+    y = np.clip(X @ np.array([0.5, -0.25, 0.0]) + 0.2 * rng.normal(size=200), -1.0, 1.0)
+    return [
+        CompositeProblem("small lasso", X, y, bounds, Squared(), l1=LAMBDA),
+        CompositeProblem("small logistic", X, np.sign(y), bounds, Logistic(), l2=0.005),
+    ]
+
+
 def _table(file: str, columns: dict[str, tuple[float, float]], target: str) -> tuple[Array, Array, Array]:
     import pyarrow.parquet as pq
 

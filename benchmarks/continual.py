@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.base import Strategy
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
 from hullabaloo.noise.continual.choose import NAMED, strategy_named
@@ -15,11 +16,25 @@ from hullabaloo.noise.continual.mechanism import ContinualSum
 from hullabaloo.noise.continual.toeplitz import LONGEST
 from hullabaloo.privacy.schedule import FOREVER
 
-SOURCES = ["src/hullabaloo/noise"]
 HORIZONS = (4, 64, 1 << 10, 1 << 16, 1 << 20, 10_000_000)
 WINDOWS = ((1024, 16), (1024, 256), (65_536, 16), (65_536, 1024))
 DECAYS = ((1024, 0.9), (1024, 0.99), (65_536, 0.99), (65_536, 0.999))
 D, STEPS, BATCH, FLAT = 78, 100_000, 10_000, 1_000_000
+
+
+def fingerprint() -> dict[str, Any]:
+    """Errors of every strategy at few steps, and five noisy sums."""
+    key, sums = TestKey(bytes(32)), {}
+    for name in ("tree", "buffered", "square_root"):
+        strategy = strategy_named(name, 16)
+        stream = ContinualSum(strategy, 1.0, length=1, bound=strategy.reach, key=key)
+        sums[name] = stream.add(np.ones((5, 1)))
+    return {
+        "errors": [_errors(steps) for steps in (4, 64)],
+        "drift": [_drift(64, 1.0, 16), _drift(64, 0.9, None)],
+        "unknown": strategy_named("auto", FOREVER).errors(np.array([10, 1000])),
+        "sums": sums,
+    }
 
 
 def run() -> dict[str, Any]:

@@ -23,16 +23,7 @@ from hullabaloo.geometry import L1Penalty, separable_form
 from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.privacy import Neighbours
 
-SOURCES = [
-    "benchmarks/timing.py",
-    "src/hullabaloo/curator/bits.py",
-    "src/hullabaloo/curator/coordinate_kernels.py",
-    "src/hullabaloo/curator/descent.py",
-    "src/hullabaloo/curator/descent_kernels.py",
-    "src/hullabaloo/curator/partial.py",
-    "src/hullabaloo/geometry/separable.py",
-    "src/hullabaloo/noise",
-]
+SPEED = True
 DENSE = [(1_000_000, 50), (100_000, 100)]  # rows, columns
 SPARSE = (1_000_000, 10_000, 20)  # rows, columns, cells a row
 REPEATS = 3

@@ -17,23 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import dp_sgd
-from benchmarks.composite_problems import CompositeProblem, every_problem, root_mean_square
+from benchmarks.composite_problems import CompositeProblem, every_problem, root_mean_square, small_problems
 from benchmarks.dp_cd import CoordinateDescent, public_rule
 
-SOURCES = [
-    "benchmarks/composite_problems.py",
-    "benchmarks/dp_cd.py",
-    "benchmarks/dp_sgd.py",
-    "benchmarks/dp_sgd_kernels.py",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/geometry",
-    "src/hullabaloo/losses",
-    "src/hullabaloo/noise",
-    "src/hullabaloo/privacy",
-    "src/hullabaloo/solvers/coordinate_descent.py",
-    "src/hullabaloo/solvers/coordinate_rule.py",
-    "src/hullabaloo/solvers/public_numbers.py",
-]
 PASSES = (1, 2, 5, 10, 20, 50)
 STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 CLIPS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -49,6 +35,16 @@ TRUE, ESTIMATED, MINIBATCH, FULL = "DP-CD, true M", "DP-CD, estimated M", "DP-SG
 Array = np.ndarray
 Setting = dict[str, Any]
 Fit = Callable[[int, Setting, int], tuple[Array, Array]]
+
+
+def fingerprint() -> dict[str, Any]:
+    """Every method at one setting on two small problems, with the exact minimum of each."""
+    found = {}
+    for problem in small_problems():
+        fits = {name: fit(2, grid[0], 0)[0] for name, (fit, grid) in methods(problem).items() if name != MINIBATCH}
+        least = problem.value(problem.minimiser())
+        found[problem.name] = {"least": least, "public rule": public_rule(problem, 0)[0], **fits}
+    return found
 
 
 def run() -> dict[str, Any]:

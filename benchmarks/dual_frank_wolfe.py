@@ -28,16 +28,6 @@ from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import DualFrankWolfeSolver, OutputPerturbationSolver, Problem, Solver
 from hullabaloo.solvers.dual_frank_wolfe_rule import Polyhedron, residual_bound
 
-SOURCES = [
-    "benchmarks/timing.py",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/data/source.py",
-    "src/hullabaloo/noise",
-    "src/hullabaloo/geometry/submodular",
-    "src/hullabaloo/solvers/dual_frank_wolfe.py",
-    "src/hullabaloo/solvers/dual_frank_wolfe_rule.py",
-    "src/hullabaloo/solvers/output_perturbation.py",
-]
 ROWS, COLUMNS, RIDGE, STRENGTH = 100_000, 100, 0.01, 0.01
 LATE = 40
 """Steps of a walk before the timed ones."""
@@ -46,6 +36,18 @@ GAPS = (1, 3, 10, 30, 100, 300, 1000)
 EPSILONS = (0.3, 1.0, 4.0)
 DRAWS = 3
 KEY = TestKey(bytes(32))
+
+
+def fingerprint() -> dict[str, Any]:
+    """Shares of the excess risk of both solvers for each norm on one small design."""
+    X, y = _design(np.random.default_rng(0), 300, 10, even=False)
+    return {
+        name: [
+            _share(X, y, _function(name, 10), solver, 1.0)
+            for solver in (DualFrankWolfeSolver(steps=5), OutputPerturbationSolver())
+        ]
+        for name in ("l1", "intervals", "groups")
+    }
 
 
 def run() -> dict[str, Any]:

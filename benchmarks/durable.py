@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-SOURCES = [
-    "src/hullabaloo/streaming/journal.py",
-    "src/hullabaloo/streaming/state.py",
-    "src/hullabaloo/streaming/sealed.py",
-]
-
+SPEED = True
 WIDTHS, SAVES = (10, 100), 60
 
 

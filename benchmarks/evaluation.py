@@ -14,6 +14,7 @@ from sklearn import metrics as plain
 from sklearn.calibration import calibration_curve
 
 import hullabaloo as hb
+from benchmarks import small
 from benchmarks.share_tables import TABLES
 from benchmarks.timing import alternate
 from hullabaloo.curator import Curator, CuratorMenu
@@ -26,23 +27,29 @@ from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 
-SOURCES = [
-    "benchmarks/share_tables.py",
-    "src/hullabaloo/curator/score.py",
-    "src/hullabaloo/losses/readings.py",
-    "src/hullabaloo/losses/scores.py",
-    "src/hullabaloo/losses/tallies.py",
-    "src/hullabaloo/model_selection/calibration.py",
-    "src/hullabaloo/model_selection/evaluation.py",
-    "src/hullabaloo/model_selection/fraction.py",
-    "src/hullabaloo/model_selection/metrics.py",
-]
 NAMES = ("california", "power_plant", "adult", "law_school", "noaa")
 NUMBERS, CLASSES = ("squared_error", "absolute_error", "r2"), ("log_loss", "accuracy", "brier_score")
 EPSILONS, ROWS, SAMPLE, DRAWS = (0.1, 1.0, 3.0), 20_000, 2000, 400
 FREE = hb.Budget(math.inf)
 Z = 1.959963984540054
 Array = np.ndarray
+
+
+def fingerprint() -> dict[str, Any]:
+    """Every metric of a small model with its interval and price, of numbers and of classes, in both relations."""
+    X, y, c = small.table()
+    found = {}
+    for classes, target, asked in ((False, y, NUMBERS), (True, c, CLASSES)):
+        model = small.fitted("gradient", classes=classes)
+        for neighbours in Neighbours:
+            about: dict[str, Any] = {"budget": small.BUDGET, "metrics": list(asked), "neighbours": str(neighbours)}
+            public = {} if neighbours is Neighbours.REPLACE_ONE else {"records": len(X)}
+            heard = hb.evaluate(model, X, target, test_key=small.KEY, **public, **about)
+            prices = price_evaluation(model, len(X), **about)
+            found[f"{asked[0]}, {neighbours}"] = {
+                name: [one.value, one.low, one.high, prices[name]] for name, one in heard.values.items()
+            }
+    return found
 
 
 def run(names: tuple[str, ...] = NAMES, draws: int = DRAWS) -> dict[str, Any]:

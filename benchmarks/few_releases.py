@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import small
 from benchmarks.share_kept import baselines, loss
 from benchmarks.stream_tables import STREAMS, Stream, scores, stream
 from hullabaloo import Budget
+from hullabaloo.losses import Logistic, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.streaming import plan
@@ -28,19 +30,6 @@ from hullabaloo.streaming.prefixes import PrefixProcess
 from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.refits import Refits
 
-SOURCES = [
-    "benchmarks/share_tables.py",
-    "benchmarks/stream_tables.py",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/planning",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/data",
-    "src/hullabaloo/noise/continual",
-    "src/hullabaloo/streaming/prefixes.py",
-    "src/hullabaloo/streaming/refits.py",
-    "src/hullabaloo/streaming/planner.py",
-    "src/hullabaloo/streaming/hinge.py",
-]
 EPSILONS = (0.1, 1.0, 3.0)
 BLOCKS, DRAWS, LEAST = 5, 14, 0.05
 TARGETS = (0.60, 0.85, 0.93)
@@ -50,6 +39,20 @@ KNOWN = {
 }
 METHODS = ("again", "sums", "planned")
 Array = np.ndarray
+
+
+def fingerprint() -> dict[str, Any]:
+    """What streams of sums and of fits release, and which of them is planned."""
+    about: dict[str, Any] = {"horizon": small.RECORDS, "every": small.RECORDS // 4, "neighbours": small.REMOVED}
+    return {
+        "planned": [
+            plan(domain=small.domain(classes=classes), loss=phi, budget=small.BUDGET, **about).chosen
+            for classes, phi in ((False, Squared()), (True, Logistic()))
+        ],
+        "sums": small.streamed(neighbours=small.REMOVED),
+        "again": small.streamed(again=True, neighbours=small.REMOVED),
+        "levels": list(map(float, baselines(*small.table()[:2], False)[1])),
+    }
 
 
 def run(tables: list[str] | None = None, draws: int = DRAWS) -> dict[str, Any]:

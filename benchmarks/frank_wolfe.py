@@ -24,15 +24,6 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import FrankWolfeSolver, Problem
 
-SOURCES = [
-    "benchmarks/timing.py",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/data/source.py",
-    "src/hullabaloo/noise",
-    "src/hullabaloo/geometry/l1_ball.py",
-    "src/hullabaloo/solvers/frank_wolfe.py",
-    "src/hullabaloo/solvers/frank_wolfe_rule.py",
-]
 ROWS, DENSE_COLUMNS = 100_000, 10_000
 SPARSE_COLUMNS, PER_ROW = 1_000_000, 100
 ROUNDS = 3
@@ -46,6 +37,12 @@ EPSILONS = (0.1, 1.0, 4.0)
 MULTIPLES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)
 STEPS_TAKEN = 50
 """Nonzero coefficients of the point at which steps are timed: as many as that many steps leave."""
+
+
+def fingerprint() -> dict[str, Any]:
+    """Shares of the excess risk at several numbers of steps on a small design."""
+    design = _design(np.random.default_rng(0), 300, 8, 0.5, 2, even=False)
+    return {"shares": [_share(design, 1.0, multiple) for multiple in (0.25, 1.0)]}
 
 
 def run() -> dict[str, Any]:

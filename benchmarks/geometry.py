@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.timing import alternate
 from hullabaloo.geometry import GroupBall, L1Ball, NuclearBall, Simplex
 
-SOURCES = ["benchmarks/timing.py", "src/hullabaloo/geometry"]
+SPEED = True
 REPEATS = {1_000: 301, 1_000_000: 15}
 SHAPES = {(1_000, 10): 151, (300, 300): 7}
 

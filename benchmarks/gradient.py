@@ -18,16 +18,7 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Squared
 from hullabaloo.privacy import Neighbours
 
-SOURCES = [
-    "benchmarks/timing.py",
-    "src/hullabaloo/curator/exact.py",
-    "src/hullabaloo/curator/gradient.py",
-    "src/hullabaloo/curator/gradient_kernels.py",
-    "src/hullabaloo/curator/kernels.py",
-    "src/hullabaloo/curator/prefetch.py",
-    "src/hullabaloo/curator/threads.py",
-    "src/hullabaloo/losses",
-]
+SPEED = True
 N, P, CLASSES, REPEATS, PASSES = 1_000_000, 100, 5, 7, 100
 SPARSE = (1_000_000, 10_000, 20)  # rows, columns, cells a row
 SMALL = {(1_000, 10): 2_000, (10_000, 20): 500}  # (rows, columns): calls timed together

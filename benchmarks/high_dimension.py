@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import small
 from benchmarks.high_dimension_tables import REAL, Wide, autoregressive
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.geometry import L1Ball
 from hullabaloo.losses import Squared
+from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import (
     AdaptiveGradientSolver,
@@ -33,12 +35,6 @@ from hullabaloo.solvers import (
     Solver,
 )
 
-SOURCES = [
-    "benchmarks/high_dimension_tables.py",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/privacy",
-]
 EPSILONS = (1.0, 3.0)
 DRAWS = 2
 RADII = (5.0, 20.0)
@@ -55,6 +51,16 @@ DESIGNS: list[tuple[int, dict[str, Any]]] = [
     (8, {"n": 500}),
 ]
 Array = np.ndarray
+
+
+def fingerprint() -> dict[str, Any]:
+    """What every solver makes of a small design, and of how many coordinates."""
+    wide = autoregressive(0, n=300, p=30, s=3, held=50)
+    found = {name: fit(solver, wide, 3.0, 1e-6, Neighbours.REPLACE_ONE, 1.0, small.KEY) for name, solver in _solvers(3)}
+    return {
+        name: {"theta": theta, "selected": picked, "left": _left(wide, theta)}
+        for name, (theta, picked) in found.items()
+    }
 
 
 def run(draws: int = DRAWS) -> dict[str, Any]:
@@ -136,7 +142,13 @@ def real_lines(name: str, draws: int) -> Iterator[dict[str, Any]]:
 
 
 def fit(
-    solver: Solver, table: Wide, epsilon: float, delta: float, neighbours: Neighbours, radius: float | None
+    solver: Solver,
+    table: Wide,
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours,
+    radius: float | None,
+    key: TestKey | None = None,
 ) -> tuple[Array, int | None]:
     """Coefficients, and how many coordinates the plan chooses."""
     facts, n = table.facts, table.records
@@ -144,7 +156,7 @@ def fit(
     norms = (facts.norm_l1, facts.norm_l2, facts.norm_linf)
     problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours, constraint=body)
     plan = solver.plan(problem, CuratorMenu(facts, neighbours, n), Allowance(Budget(epsilon, delta)))
-    theta = solver.run(problem, plan, Curator(table.rows, plan.quotes)).theta[:, 0]  # type: ignore[arg-type]
+    theta = solver.run(problem, plan, Curator(table.rows, plan.quotes, key=key)).theta[:, 0]  # type: ignore[arg-type]
     return theta, plan.settings.get("picks")
 
 

@@ -18,26 +18,11 @@ from typing import Any
 import numpy as np
 
 import hullabaloo as hb
+from benchmarks import small
 from hullabaloo.linear_model.intervals import inference
 from hullabaloo.linear_model.summary import rows_of
 from hullabaloo.noise import TestKey
 
-SOURCES = [
-    "src/hullabaloo/linear_model/base.py",
-    "src/hullabaloo/linear_model/bootstrap.py",
-    "src/hullabaloo/linear_model/from_moments.py",
-    "src/hullabaloo/linear_model/from_score.py",
-    "src/hullabaloo/linear_model/intervals.py",
-    "src/hullabaloo/linear_model/predictions.py",
-    "src/hullabaloo/linear_model/refit.py",
-    "src/hullabaloo/linear_model/regularisation.py",
-    "src/hullabaloo/linear_model/summary.py",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/planning/rehearse.py",
-    "src/hullabaloo/planning/synthetic.py",
-    "src/hullabaloo/streaming/hinge.py",
-]
 EPSILONS = (0.5, 1.0, 3.0)
 REPETITIONS, BOOTSTRAPS = 300, 100
 DELTA = 1e-6
@@ -282,6 +267,25 @@ def _linked(setting: Setting, value: Array) -> Array:
 def _line(asked: tuple[int, float, int, int]) -> dict[str, Any]:
     place, *rest = asked
     return measure(settings()[place], *rest)
+
+
+def fingerprint() -> dict[str, Any]:
+    """Ends of 95 % intervals of small fits by each method."""
+    X, y, _ = small.table()
+    models = {
+        "moments": (small.fitted("moments"), "auto"),
+        "bootstrap": (small.fitted("moments"), "bootstrap"),
+        "score": (small.fitted(hb.WithMoments("objective_perturbation"), classes=True), "auto"),
+    }
+    found: dict[str, Any] = {
+        name: [(row.coefficient, row.low, row.high) for row in rows_of(model, inference(model, method), 0.95)]
+        for name, (model, method) in models.items()
+    }
+    return {
+        **found,
+        "means": models["moments"][0].predict_interval(X[:2]),
+        "classical": classical(models["moments"][0], X, y),
+    }
 
 
 def run(repetitions: int = REPETITIONS, bootstraps: int = BOOTSTRAPS, only: str = "") -> dict[str, Any]:

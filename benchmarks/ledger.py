@@ -9,8 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-SOURCES = ["src/hullabaloo/ledger", "tests/ledger/ledger_harness.py", "tests/ledger/ledger_worker.py"]
-
+SPEED = True
 PROCESSES, CHARGES, ROOM, KILLS = 8, 200, 1500, 100
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.timing import alternate
 from hullabaloo.noise import exponential_mechanism, gaussian, laplace, permute_and_flip, sampler
 
-SOURCES = ["benchmarks/timing.py", "src/hullabaloo/noise"]
+SPEED = True
 VALUES = 1_000_000
 CANDIDATES = 200_000
 

@@ -28,13 +28,6 @@ from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import Problem
 
-SOURCES = [
-    "src/hullabaloo/planning",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/geometry",
-    "src/hullabaloo/losses",
-]
 DRAWS = 2
 GOOD_CHOICE, NEAR = 1.5, 3.0
 Array = np.ndarray
@@ -81,6 +74,17 @@ def cases(count: int = 50) -> list[Case]:
             Case(number, records, columns, EPSILONS[epsilon], name, constraint, penalty, LOSSES[loss], relation)
         )
     return made
+
+
+def fingerprint() -> dict[str, Any]:
+    """Two small problems measured as all are: what is chosen, predicted and found."""
+    few = [(Logistic(), None), (Squared(), L1Ball(1.0))]
+    return {
+        f"{loss.name}, {constraint}": measure(
+            Case(number, 500, 3, 1.0, "", constraint, None, loss, Neighbours.REPLACE_ONE)
+        )
+        for number, (loss, constraint) in enumerate(few)
+    }
 
 
 def run(count: int = 50) -> dict[str, Any]:

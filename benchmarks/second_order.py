@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import small
 from benchmarks.newton import GRID, newton
 from benchmarks.share_kept import baselines, loss
 from benchmarks.share_tables import CLASSIFICATION, REGRESSION, Declared
@@ -37,15 +38,6 @@ from hullabaloo.solvers import (
     Solver,
 )
 
-SOURCES = [
-    "benchmarks/newton.py",
-    "benchmarks/share_kept.py",
-    "benchmarks/share_tables.py",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/planning",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/data",
-]
 EPSILONS = (0.1, 1.0, 3.0)
 ROWS = 50_000
 Array = np.ndarray
@@ -92,6 +84,18 @@ class Held:
     loss: Callable[[Array], float]
     constant: float
     non_private: float
+
+
+def fingerprint() -> dict[str, Any]:
+    """What the three solvers make of small tables, and the baselines beside them."""
+    X, y, c = small.table()
+    signs, setting = 2.0 * c - 1.0, GRID[0]
+    rate = poisson(np.column_stack([X, np.ones(len(X))]), np.exp(y), np.zeros(len(X)), 0.0)
+    return {
+        **small.solved(*SOLVERS),
+        "newton": newton(X, signs, 2.0, 1.0, 2.0, setting, np.random.default_rng(0)),
+        "baselines": [baselines(X, y, False), baselines(X, signs, True), rate],
+    }
 
 
 def run(names: list[str] | None = None, solvers: tuple[str, ...] = tuple(SOLVERS), draws: int = 1) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import small
 from benchmarks.share_tables import CLASSIFICATION, REGRESSION, TABLES, Declared
 from hullabaloo import fit
 from hullabaloo.curator import Curator, CuratorMenu
@@ -27,13 +28,6 @@ from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import Problem
 
-SOURCES = [
-    "benchmarks/share_tables.py",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/planning",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/data",
-]
 EPSILONS = (0.1, 1.0, 3.0)
 ROWS, SPLITS, DRAWS = 50_000, 4, 4
 TARGETS = {
@@ -66,6 +60,12 @@ class Split:
     @property
     def classes(self) -> bool:
         return bool(np.all(np.abs(self.y) == 1.0))
+
+
+def fingerprint() -> dict[str, Any]:
+    """What the planner takes and gives of a small table, and the baselines that shares are measured between."""
+    X, y, c = small.table()
+    return {**small.chosen(), "baselines": [baselines(X, y, False), baselines(X, 2.0 * c - 1.0, True)]}
 
 
 def run(

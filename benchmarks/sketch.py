@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 import hullabaloo as hb
+from benchmarks import small
 from benchmarks.share_tables import DATA
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
@@ -26,17 +27,29 @@ from hullabaloo.streaming.sketch import Sketch
 from hullabaloo.streaming.sketch_size import FAILURE, paper_size, row_width
 from hullabaloo.streaming.sketched_solve import solve_sketched
 
-SOURCES = [
-    "src/hullabaloo/streaming/lift.py",
-    "src/hullabaloo/streaming/sketch.py",
-    "src/hullabaloo/streaming/sketch_kernels.py",
-    "src/hullabaloo/streaming/sketch_size.py",
-    "src/hullabaloo/streaming/sketched_solve.py",
-    "src/hullabaloo/noise/public.py",
-]
 Array = np.ndarray
 MU = {1.0: 0.2367, 3.0: 0.6176}
 NONZEROS = 10
+
+
+def fingerprint() -> dict[str, Any]:
+    """Sizes by both rules, a small sketch, and a small stream of sketches."""
+    X, y, _ = small.table()
+    wide = sparse.csr_array(np.hstack([X, 0.5 * X[:, ::-1]]) / 4.0)
+    model = hb.streaming.SketchedRegression(
+        budget=hb.Budget(30.0, 1e-5), domain=hb.Domain(row_norm=("l2", 1.0), target=(-1, 1)), horizon=len(y), every=len(y) // 2,
+        constraint=hb.L1Ball(2.0), fit_intercept=False, sketch_size=4, test_key=small.KEY,
+    ).partial_fit(wide, y)  # fmt: skip
+    width = _width(300, NONZEROS)
+    gram = np.asarray((wide.T @ wide).toarray()) / len(y)
+    quiet = minimise_sketched(np.eye(8), gram, wide.T @ y / len(y), hb.L1Ball(2.0), steps=50, dense=0)
+    return {
+        "width": width,
+        "paper": paper_size(width, 10_000),
+        "sketch": Sketch(6, 3, 0).matrix,
+        "theta": model.coef_,
+        "quiet": quiet,
+    }
 
 
 def run() -> dict[str, Any]:

@@ -18,12 +18,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.streaming.hinge import StreamTask, open_moments
 
-SOURCES = [
-    "src/hullabaloo/curator",
-    "src/hullabaloo/noise",
-    "src/hullabaloo/streaming",
-    "src/hullabaloo/data/source.py",
-]
+SPEED = True
 HORIZON, BATCH, SECONDS = 100_000_000, 1000, 2.0
 EVERY, COLUMNS = (1, 100, 1000), (10, 100)
 FEW, MANY = 100_000, 10_000_000

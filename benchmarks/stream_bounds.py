@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import hullabaloo as hb
+from benchmarks import small
 from hullabaloo.fit import allowance
 from hullabaloo.geometry import ConvexSet, NoPenalty
 from hullabaloo.privacy import Neighbours
@@ -22,22 +23,24 @@ from hullabaloo.streaming.prefixes import PrefixProcess
 from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.refits import Refits, divided
 
-SOURCES = [
-    "src/hullabaloo/noise/continual",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/streaming/bounds.py",
-    "src/hullabaloo/streaming/hinge.py",
-    "src/hullabaloo/streaming/prefixes.py",
-    "src/hullabaloo/streaming/refits.py",
-    "src/hullabaloo/streaming/sketch.py",
-    "src/hullabaloo/streaming/sketched_solve.py",
-]
 T, P, EVERY, FITS = 1 << 17, 10, 1 << 10, 16
 LOOKS = tuple(1 << e for e in range(11, 18))
 WIDE, SIZE = 400, 40
 BUDGET, FAILURE = hb.Budget(1.0, 1e-10), 1e-6
 Array = np.ndarray
+
+
+def fingerprint() -> dict[str, Any]:
+    """The three bounds at one shape, and what sums and fits of a small stream release."""
+    schedule, shape = Schedule(4096, 1024), Shape(2.0, 2.0, P, 4.0, math.sqrt(P), 4.0)
+    shares = divided(tuple(map(schedule.position, range(1, 5))))
+    return {
+        "Theorem 4.2": incremental(10.0, 4096, columns=P, radius=1.0, failure=FAILURE),
+        "Theorem 5.7": sketched(10.0, 4096, size=SIZE, least=1.0, failure=FAILURE, width=25.0, radius=1.0),
+        "Theorem 3.1": refitted(shape, 4096, schedule, shares, 0.2),
+        "sums": [small.streamed("auto"), small.streamed("tree")],
+        "fits": small.streamed(again=True),
+    }
 
 
 def run(draws: int = 5) -> dict[str, Any]:

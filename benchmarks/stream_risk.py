@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import small
 from benchmarks.stream_tables import Stream, stream
 from hullabaloo import Budget, LinearRegression
 from hullabaloo.privacy import Neighbours
@@ -30,21 +31,16 @@ from hullabaloo.streaming.prefixes import PrefixProcess
 from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.refits import Refits
 
-SOURCES = [
-    "benchmarks/share_tables.py",
-    "benchmarks/stream_tables.py",
-    "src/hullabaloo/solvers",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/data",
-    "src/hullabaloo/noise/continual",
-    "src/hullabaloo/streaming/prefixes.py",
-    "src/hullabaloo/streaming/refits.py",
-    "src/hullabaloo/streaming/hinge.py",
-]
 TABLES = ("flights", "bike", "appliances", "electricity", "hockey")
 LONGEST, LOOKS, TARGET = 20_000, 20, 1.25
 MECHANISMS = ("auto", "tree", "square_root")
 Array = np.ndarray
+
+
+def fingerprint() -> dict[str, Any]:
+    """What a small stream releases by every mechanism and by fits, and the spectral norm of its noise."""
+    found = {name: small.streamed(name) for name in MECHANISMS}
+    return {**found, "fit again": small.streamed(again=True), "spectral": spectral(10.0, 5, 0.5)}
 
 
 def run(tables: tuple[str, ...] = TABLES, draws: int = 9) -> dict[str, Any]:

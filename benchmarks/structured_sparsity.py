@@ -32,6 +32,7 @@ from hullabaloo import fit
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.geometry import (
     Cardinality,
+    Intervals,
     L1Ball,
     L1Penalty,
     NoPenalty,
@@ -45,16 +46,6 @@ from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import Plan, Problem, Solver
 
-SOURCES = [
-    "benchmarks/structured_tables.py",
-    "benchmarks/share_tables.py",
-    "src/hullabaloo/geometry/submodular",
-    "src/hullabaloo/quadratic",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/planning",
-    "src/hullabaloo/privacy",
-    "src/hullabaloo/solvers",
-]
 EPSILONS = (0.5, 1.0, 3.0)
 DRAWS, AUTO_DRAWS, REAL_DRAWS = 20, 3, 3
 FIXED = "objective_perturbation"
@@ -66,6 +57,17 @@ RISKS = ("pattern", "structure", "epsilon", "l1 risk", "risk", "ratio", "better 
 SUPPORTS = ("pattern", "structure", "epsilon", "l1 F1", "F1", "l1 exact", "exact", "l1 risk", "risk")
 Array = np.ndarray
 Fit = tuple[Problem, Solver, Plan]
+
+
+def fingerprint() -> dict[str, Any]:
+    """Every rule but that of the planner, for both norms, on a small planted block: the plan's solver, risk and support."""
+    block = Design("block", np.arange(12) // 4 == 1, {"intervals": Intervals(12)}, (1, 12), 400)
+    made, found = block.table(7000, held=100), {}
+    for rule, (said, function) in itertools.product((*RADIUS, *NOISE), _functions(block)):
+        asked = planned(made, function, rule, 3.0, made.truth)
+        theta = answered(made, asked, 0)
+        found[f"{rule}, {said}"] = {"solver": asked[2].solver, "theta": theta, "judged": judged(made, theta)}
+    return found
 
 
 def run(draws: int = DRAWS, auto: int = AUTO_DRAWS, real: int = REAL_DRAWS) -> dict[str, Any]:

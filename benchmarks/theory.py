@@ -42,20 +42,23 @@ from hullabaloo.planning.lower_bounds import lasso_rate, two_points
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of, objective_noise_multiplier
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Plan
 
-SOURCES = [
-    "benchmarks/timing.py",
-    "benchmarks/worst_cases.py",
-    "src/hullabaloo/curator",
-    "src/hullabaloo/geometry",
-    "src/hullabaloo/losses",
-    "src/hullabaloo/planning/hard_instances.py",
-    "src/hullabaloo/planning/lower_bounds.py",
-    "src/hullabaloo/privacy",
-    "src/hullabaloo/solvers",
-]
 EPSILON, DELTA = 1.0, 1e-6
 MIRROR = MirrorDescentSolver()
 DRAWS = 4
+
+
+def fingerprint() -> dict[str, Any]:
+    """The papers' noise beside ours, widths of all sets, and the risk of small worst cases."""
+    given, direction = allowance(EPSILON, DELTA), np.full(16, 0.25)
+    lasso = spread_lasso(16, 4, L1Ball(1.0), Squared()).fits(FrankWolfeSolver(clip=1.0, steps=4), 1000, given, 1)
+    return {
+        "noise": _noise(),
+        "widths": {name: body.gaussian_width(16).value for name, body in _sets(16).items()},
+        "mirror": [worst_linear(MIRROR, direction, body, 1000, given, 1) for body in (L1Ball(0.5), L2Ball(0.5))],
+        "lasso": lasso,
+        "bounds": [two_points(1000, EPSILON, DELTA, lipschitz=STEEP, radius=0.5).value, lasso_rate(1000).value],
+        "hard": hard_lasso(4, 16, generator=np.random.default_rng(0), share=0.25).y,
+    }
 
 
 def run() -> dict[str, Any]:

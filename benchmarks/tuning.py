@@ -20,17 +20,12 @@ import numpy as np
 import pyarrow as pa
 
 import hullabaloo as hb
+from benchmarks import small
 from benchmarks.share_kept import Split, _dense, baselines, loss
 from benchmarks.share_tables import TABLES
 from hullabaloo.privacy import Repeats, TunedEvent, base_mu, epsilon_of, gdp_delta, gdp_epsilon, gdp_mu
 from hullabaloo.privacy.renyi import renyi_delta
 
-SOURCES = [
-    "benchmarks/share_kept.py",
-    "benchmarks/share_tables.py",
-    "src/hullabaloo/model_selection",
-    "src/hullabaloo/privacy",
-]
 DELTA = 1e-6
 EXPECTED = (3, 10, 30)
 SHAPES = ("logarithmic", 0.5, "geometric", "poisson")
@@ -59,6 +54,21 @@ JOBS = [
     *(Job(table, "solver", hb.LinearRegression, [{"solver": one} for one in SOLVERS]) for table in REGRESSION),
     *(Job(table, "l2 strength", hb.LogisticRegression, [{"penalty": one} for one in L2]) for table in CLASSIFICATION),
 ]
+
+
+def fingerprint() -> dict[str, Any]:
+    """What runs cost by every law, and two small searches."""
+    X, y, c = small.table()
+    found: dict[str, Any] = {
+        str(shape): [base_mu(hb.Budget(1.0, DELTA), 3.0, shape), epsilon_of(TunedEvent(0.5, 3.0, shape), DELTA)]
+        for shape in SHAPES
+    }
+    for kind, target, classes in ((hb.Ridge, y, False), (hb.LogisticRegression, c, True)):
+        model, grid = kind(domain=small.domain(classes=classes), solver="gradient"), {"penalty": L2[-2:]}
+        search = hb.PrivateSearchCV(model, grid, budget=small.BUDGET, test_key=small.KEY).fit(X, target)
+        best = search.best_params_["penalty"].strength
+        found[kind.__name__] = {"best": best, "score": search.best_score_, **small.seen(search.best_estimator_)}
+    return found
 
 
 def run() -> dict[str, Any]:

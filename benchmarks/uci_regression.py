@@ -7,6 +7,7 @@ neighbours; replace-one, the stricter relation, is reported as well. `records` i
 """
 
 import csv
+import itertools
 import math
 import os
 from collections.abc import Iterator
@@ -17,8 +18,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import hullabaloo as hb
+from benchmarks import small
 
-SOURCES = ["src/hullabaloo/solvers", "src/hullabaloo/planning", "src/hullabaloo/curator"]
 DATA = (
     Path(os.environ.get("HULLABALOO_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "uci_regression"
 )
@@ -27,6 +28,22 @@ RELATIONS = ("add-or-remove", "replace-one")
 DRAWS, FOLDS, DELTA = 20, 10, 1e-6
 LARGE = 5_000
 Array = np.ndarray
+
+
+def fingerprint() -> dict[str, Any]:
+    """The planner's choice and the moments solver on small rows of norm 1, in both relations at ε = 1."""
+    X, y, _ = small.table()
+    domain, found = hb.Domain(row_norm=1.0, target=(-1, 1), records=len(y)), {}
+    for relation, solver in itertools.product(RELATIONS, ("auto", "moments")):
+        about: dict[str, Any] = {
+            "neighbours": relation,
+            "fit_intercept": False,
+            "solver": solver,
+            "test_key": small.KEY,
+        }
+        model = hb.LinearRegression(budget=hb.Budget(1.0, DELTA), domain=domain, **about).fit(X / 2.0, y)
+        found[f"{relation}, {solver}"] = small.seen(model)
+    return found
 
 
 def run(draws: int = DRAWS, names: list[str] | None = None) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The pictures of the documentation, drawn from the recorded results of the benchmarks."""
 
+import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -30,8 +31,13 @@ def draw() -> list[Path]:
         if path.exists():
             document = json.loads(path.read_text(encoding="utf-8"))
             drawn = pictures(document["results"])
-            found += [_save(figure, title, document["source_hash"]) for title, figure in drawn.items()]
+            found += [_save(figure, title, digest(document["results"])) for title, figure in drawn.items()]
     return found
+
+
+def digest(results: Any) -> str:
+    """Names the results that a picture shows; the picture bears it."""
+    return hashlib.sha256(json.dumps(results).encode()).hexdigest()
 
 
 def theory(results: dict[str, Any]) -> dict[str, Any]:
@@ -406,12 +412,12 @@ def _logarithmic(axes: Any, across: str) -> None:
     axes.tick_params(labelsize=SMALL - 2)
 
 
-def _save(figure: Any, name: str, source_hash: str) -> Path:
-    """The same bytes for the same results and the same matplotlib; the hash says which results."""
+def _save(figure: Any, name: str, results: str) -> Path:
+    """The same bytes for the same results and the same matplotlib; the digest says of which results."""
     path = ROOT / "docs" / f"{name}.svg"
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(
-            path, format="svg", metadata={"Date": None, "Creator": None, "Description": f"sources {source_hash}"}
+            path, format="svg", metadata={"Date": None, "Creator": None, "Description": f"results {results}"}
         )
     return path
 

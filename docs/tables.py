@@ -1,6 +1,5 @@
 """The measured tables of the documentation, from the recorded results of the benchmarks."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,19 +7,33 @@ from typing import Any
 LONG = 20  # tables of more rows are folded away
 DRAWN = "patterns"  # what pictures alone show
 ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks import listing, record  # noqa: E402
 
 
 def measured(name: str) -> str:
-    """One benchmark's table in Markdown, with where it was measured; a line that says how to get it when it is not there."""
-    path = ROOT / "benchmarks" / "results" / f"{name}.json"
-    if not path.exists():
+    """One benchmark's table in Markdown, with where it was measured; a line that says how to get it when it is not there.
+
+    "records" is the list of all records, and a run of the long tests has its line.
+    """
+    if name == "records":
+        return f"\n{_records(listing.rows(), '', folded=False)}"
+    for line in listing.soaked():
+        if line["record"] == name:
+            where = f"on {line['date']}, at commit `{line['commit']}`, in {line['seconds']:.0f} s"
+            return (
+                f"\n{line['what'][0].upper()}{line['what'][1:]}: {line['passed']:,} passed {where} (`make soak`).\n\n"
+            )
+    document = record.kept(name)
+    if document is None:
         return f"\nNot recorded yet: `python -m benchmarks {name}`.\n\n"
-    document = json.loads(path.read_text(encoding="utf-8"))
     machine = document["machine"]
     source = (
         f"Recorded {document['date']} by `{document['command']}` in {document['seconds']:.0f} s: Python "
         f"{document['python']}, NumPy {document['numpy']}, {machine['cores']} core(s), {machine['system']} "
-        f"{machine['architecture']}; sources `{document['source_hash'][:12]}`."
+        f"{machine['architecture']}; commit `{document['commit']}`."
     )
     return f"\n{_tables(document['results'])}\n{source}\n\n"
 
@@ -46,7 +59,7 @@ def _tables(results: Any, heading: str = "") -> str:
     return text
 
 
-def _records(rows: list[Any], heading: str) -> str:
+def _records(rows: list[Any], heading: str, *, folded: bool = True) -> str:
     if not rows:
         return ""
     if not isinstance(rows[0], dict):
@@ -56,7 +69,7 @@ def _records(rows: list[Any], heading: str) -> str:
     lines.append("|" + "|".join("---" if i == 0 else "---:" for i in range(len(columns))) + "|")
     lines += ["| " + " | ".join(_number(row.get(column, "")) for column in columns) + " |" for row in rows]
     whole = "\n".join(lines)
-    if len(rows) > LONG:
+    if folded and len(rows) > LONG:
         return f"<details><summary>{heading or 'all'}: {len(rows)} rows</summary>\n\n{whole}\n\n</details>\n\n"
     return f"**{heading}**\n\n{whole}\n\n" if heading else f"{whole}\n\n"
 

@@ -3,7 +3,6 @@
 import faulthandler
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -62,14 +61,15 @@ def shared_data() -> Callable[[str], Path]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the recorded numbers of older code, once and in a line: a warning, which only `make release` turns into a refusal."""
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    from benchmarks import record
-
-    stale = [name for name in record.names() if record.stale(name)]
-    if stale:
-        terminalreporter.write_line(
-            f"{len(stale)} recorded results are of older code ({', '.join(stale)}); "
-            "python -m benchmarks --stale says why, make release refuses them"
-        )
+    """Say what records and pages are of older code, in a line: a warning, which only `make release` turns into a refusal."""
+    told = [pair for report in terminalreporter.stats.get("passed", []) for pair in report.user_properties]
+    for what, why, again in (
+        ("stale record", "python -m benchmarks --stale", "make bench"),
+        ("stale page", "python docs/execute.py --stale", "make docs"),
+    ):
+        found = sorted(str(value) for name, value in told if name == what)
+        if found:
+            names = ", ".join(one.partition(" (")[0] for one in found)
+            terminalreporter.write_line(
+                f"{len(found)} {what}{'s' if len(found) > 1 else ''}: {names}. {why} says why, {again} makes them anew, make release refuses them"
+            )

@@ -30,6 +30,17 @@ def test_a_bug_is_caught(bug: Bug, nursery: Nursery) -> None:
     assert found.caught, f"{bug.wrong} Nobody noticed. {found.fault}\n{found.output}"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_each_of_its_tests_catches_a_bug_and_passes_without_it(bug: Bug, nursery: Nursery) -> None:
+    """In full: the quick suite runs the first of them, and with the bug alone."""
+    for test in bug.caught_by:
+        found = nursery.run(bug, (test,))
+        assert found.caught, f"{bug.wrong} {test} did not notice. {found.fault}\n{found.output}"
+        without = nursery.run(replace(bug, new=bug.old), (test,))
+        assert without.clean, f"{test} fails without the bug. {without.fault}\n{without.output}"
+
+
 def test_there_are_many_bugs_and_each_is_written_in_full() -> None:
     assert len(BUGS) >= 30
     assert not [name for name, times in Counter(bug.name for bug in BUGS).items() if times > 1]

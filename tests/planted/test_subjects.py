@@ -3,7 +3,7 @@
 import pytest
 
 from hullabaloo.noise import TestKey
-from tests.planted.clean import audited
+from tests.planted.clean import alarms, audited
 from tests.planted.subjects import QUICK, SUBJECTS
 
 KEY = TestKey(bytes(range(32)))
@@ -20,3 +20,9 @@ def test_a_quick_audit_finds_nothing(name: str) -> None:
 def test_an_audit_finds_nothing(name: str) -> None:
     """A false alarm has probability at most 1e-8 (`hb.audit`)."""
     assert not audited(name, KEY)
+
+
+@pytest.mark.slow
+def test_a_thousand_clean_runs_raise_no_alarm() -> None:
+    """Each with a fixed key of its own, so that it passes or fails for good; of any other keys a false alarm has probability at most 1e-5."""
+    assert not alarms(1000)
