@@ -10,8 +10,10 @@ from version_1 import write_version_1
 from hullabaloo.errors import LedgerError
 from hullabaloo.ledger import Ledger
 
-COPIED = "INSERT INTO hullabaloo_charge SELECT dataset, {}, charged_at, who, what, event, budget, cost, neighbours, unit, records_per_unit, detail, \
+COPIED = (
+    "INSERT INTO hullabaloo_charge SELECT dataset, {}, charged_at, who, what, event, budget, cost, neighbours, unit, records_per_unit, detail, \
     library_version, accounting_version, schema_version FROM hullabaloo_charge WHERE number = 1"
+)
 DAMAGE = {
     "nothing": "SELECT 1",
     "a row is gone": "DELETE FROM hullabaloo_charge WHERE number = 3",

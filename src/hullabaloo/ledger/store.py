@@ -119,7 +119,9 @@ def require_no_look_alike(kind: str, name: str, known: Iterable[object], address
     """Refuse a name that is not seen, and one that people take for one that is there."""
     mine = names.skeleton(name)
     if not mine:
-        raise InvalidParameter(f"{kind} {name!a} (escaped here) has no letter that is seen, so nobody could tell it from another. Use a name that is seen.")
+        raise InvalidParameter(
+            f"{kind} {name!a} (escaped here) has no letter that is seen, so nobody could tell it from another. Use a name that is seen."
+        )
     like = next((one for one in known if isinstance(one, str) and names.skeleton(one) == mine), None)
     if like is not None:
         raise LedgerError(
