@@ -24,6 +24,10 @@ READERS = {
 
 
 @final
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON, and no document is written with it")
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """One kind of document.
@@ -56,7 +60,7 @@ class Format:
             InvalidParameter: there is no such file, or it is no such document, of another version, or damaged.
         """
         try:
-            found = json.loads(path_of(path).read_text(encoding="utf-8"))
+            found = json.loads(path_of(path).read_text(encoding="utf-8"), parse_constant=_no_number)
         except FileNotFoundError:
             raise InvalidParameter(
                 f"There is no {self.noun} at {path}. Check the path; {self.writer} writes one."
