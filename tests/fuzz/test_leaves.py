@@ -62,9 +62,9 @@ def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, k
     text, frame, path = document(kind), examples.table(20), tmp_path / "m.json"
 
     def used() -> None:
-        model = READ[kind](path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # coefficients of 1e308 are numbers, and their sums are not
+            model = READ[kind](path)
             model.predict(frame)
         str(model.statement_ if kind != "stream" else model.statement)
 

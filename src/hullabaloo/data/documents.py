@@ -23,11 +23,11 @@ READERS = {
 """Every kind of document, and what reads it."""
 
 
-@final
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no JSON, and no document is written with it")
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Format:
     """One kind of document.
