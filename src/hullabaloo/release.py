@@ -327,5 +327,10 @@ class Release:
             raise ValueError("shapes")
         if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):
             raise ValueError("queries")
+        said = (self.statement.ledger, self.statement.dataset, self.statement.made, self.statement.version)
+        if not isinstance(self.plan.get("settings", {}), Mapping) or not all(
+            isinstance(one, str | None) for one in said
+        ):
+            raise ValueError("texts")
         str(self.statement)  # what cannot be shown was changed
         return self

@@ -206,3 +206,22 @@ def test_every_document_of_the_library_is_written_so(tmp_path: Path, monkeypatch
             spied(patch, asked)
             write(tmp_path / name)
         assert asked[-3:] == ["fsync file", "replace", "fsync folder"], name
+
+
+def test_a_folder_that_cannot_be_flushed_by_its_kind_of_file_system_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders shared with a virtual machine answer EINVAL to `fsync` of a folder: every save there would end in an error."""
+    asked: list[str] = []
+    spied(monkeypatch, asked, fails=5, error=errno.EINVAL)
+    write_whole(tmp_path / "a.json", "text")
+    assert asked[-1] == "fsync folder"
+    assert (tmp_path / "a.json").read_text() == "text"
+
+
+def test_a_draft_of_a_long_name_ends_with_a_whole_letter() -> None:
+    """A letter was cut in two, which file systems refuse that know of encodings."""
+    for name in ("a" + "é" * 127, "é" * 127, "漢" * 85, "a\udcff"):
+        draft = saving.draft_of(name)
+        assert draft.encode().decode() == draft
+        assert len(draft.encode()) <= 255

@@ -62,9 +62,9 @@ def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, k
     text, frame, path = document(kind), examples.table(20), tmp_path / "m.json"
 
     def used() -> None:
-        model = READ[kind](path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # coefficients of 1e308 are numbers, and their sums are not
+            model = READ[kind](path)
             model.predict(frame)
         str(model.statement_ if kind != "stream" else model.statement)
 
@@ -73,6 +73,36 @@ def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, k
     for place, value in cases[::every]:
         path.write_text(changed(text, place, value))
         judged(used)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("release", "plan", "settings"), "1e5"),
+        (("release", "plan", "settings"), [1]),
+        (("release", "statement", "ledger"), float("inf")),
+        (("release", "statement", "ledger"), 5),
+        (("release", "statement", "dataset"), {}),
+        (("release", "statement", "unit"), float("nan")),
+    ],
+)
+def test_a_model_whose_card_could_not_be_written_is_refused(tmp_path: Path, place: tuple[str, ...], value: Any) -> None:
+    """It was loaded, and `card` ended in AttributeError or TypeError, `save` in ValueError."""
+    path = tmp_path / "m.json"
+    path.write_text(changed(document("LinearRegression"), place, value))
+    assert judged(lambda: hb.load(path)) == "refused"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [(("domain", "target"), DROPPED), *((("fit_intercept",), one) for one in ("x", 10**400, -1))]
+)
+def test_a_model_of_a_stream_that_could_not_predict_is_refused(
+    tmp_path: Path, place: tuple[str, ...], value: Any
+) -> None:
+    """It was loaded, and `predict` ended in ValueError, TypeError or IndexError."""
+    path = tmp_path / "m.json"
+    path.write_text(changed(document("stream"), place, value))
+    assert judged(lambda: streaming.load(path)) == "refused"
 
 
 HUGE = 10**400

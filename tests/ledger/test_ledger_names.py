@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hullabaloo.errors import LedgerError
+from hullabaloo.errors import InvalidParameter, LedgerError
 from hullabaloo.ledger import Ledger, names
 from hullabaloo.privacy import Budget, GaussianEvent, SelectionEvent
 
@@ -39,6 +39,39 @@ def test_a_look_alike_of_a_name_is_refused(sqlite_ledger: Ledger, other: str) ->
         sqlite_ledger.create(other, FULL)
     sqlite_ledger.create("clinic-2027", FULL)
     assert [one.name for one in sqlite_ledger.datasets()] == ["clinic-2026", "clinic-2027"]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("clinic", "cli\u0307nic"),  # a dot above an i, which has one
+        ("clinic", "CL\u0130N\u0130C"),
+        ("clinic", "cl\u0131n\u0131c"),
+        ("cl\xednic", "cl\u0456\u0301nic"),  # a mark on a letter of another alphabet
+        ("n\xeb", "n\u0451"),
+        ("clinic", "clinic\U000e0100"),
+        ("clinic", "cli\u180bnic"),
+        ("clinic", "\u03f2linic"),
+        ("clinic", "\u1d04linic"),
+        ("one", "\u0585ne"),
+        ("ward-1", "ward\u20131"),  # as a word processor writes it
+        ("ward-1", "ward\u22121"),
+    ],
+)
+def test_more_look_alikes(sqlite_ledger: Ledger, pair: tuple[str, str]) -> None:
+    """Each of these opened a second budget: marks on letters of other alphabets, variation selectors, dots, dashes."""
+    for first, second in (pair, pair[::-1]):
+        assert names.skeleton(first) == names.skeleton(second)
+    sqlite_ledger.create(pair[0], FULL)
+    with pytest.raises(LedgerError, match="take them for one"):
+        sqlite_ledger.create(pair[1], FULL)
+
+
+@pytest.mark.parametrize("name", ["\u2800", "\ufe0f\u034f", "\u0958" * 300])
+def test_names_that_are_not_seen_or_grow_too_long_are_refused(sqlite_ledger: Ledger, name: str) -> None:
+    """A blank Braille cell was a name; 300 letters whose composition is two each were one of 600, and could not be shown."""
+    with pytest.raises(InvalidParameter, match=r"no letter that is seen|1 to 500 characters"):
+        sqlite_ledger.create(name, FULL)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,10 @@ READERS = {
 """Every kind of document, and what reads it."""
 
 
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON, and no document is written with it")
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -56,7 +60,7 @@ class Format:
             InvalidParameter: there is no such file, or it is no such document, of another version, or damaged.
         """
         try:
-            found = json.loads(path_of(path).read_text(encoding="utf-8"))
+            found = json.loads(path_of(path).read_text(encoding="utf-8"), parse_constant=_no_number)
         except FileNotFoundError:
             raise InvalidParameter(
                 f"There is no {self.noun} at {path}. Check the path; {self.writer} writes one."

@@ -1,5 +1,6 @@
 """Files that are written whole: whoever reads finds the old content or the new one, whatever ends the writer, and when."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -35,9 +36,19 @@ def write_all(file: int, data: bytes) -> None:
     os.fsync(file)
 
 
+def flush_folder(folder: int) -> None:
+    """Bring the names in a folder onto the disk, where its file system can (folders shared with a virtual machine say EINVAL); raises OSError."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+
+
 def draft_of(name: str) -> str:
     """A name beside a file's, that nobody else uses: neither another thread nor a process with the same number."""
-    return f".{os.fsdecode(os.fsencode(name)[: LONGEST - _TAKEN])}.{uuid4().hex}.part"
+    kept = os.fsencode(name)[: LONGEST - _TAKEN].decode(errors="ignore")  # some file systems take whole letters only
+    return f".{kept}.{uuid4().hex}.part"
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
@@ -81,7 +92,7 @@ def _replace(name: str, folder: int, data: bytes, mode: int | None) -> None:
         with suppress(OSError):
             os.unlink(draft, dir_fd=folder)
         raise
-    os.fsync(folder)
+    flush_folder(folder)
 
 
 def _write(file: int, data: bytes) -> None:

@@ -5,13 +5,15 @@ import unicodedata
 from hullabaloo.errors import passwords_in
 
 _LATIN = str.maketrans(
-    # Letters of the Cyrillic and Greek alphabets that are drawn as Latin ones (Unicode TR 39), folded to lower case.
+    # Letters and dashes that are drawn as Latin ones (Unicode TR 39): Cyrillic, Greek, Armenian, small capitals; folded to lower case.
     "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u04cf"
-    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
-    "abekmhopctyxijshdqwl" "abezhikmvoptyx",
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+    "\u0585\u057d\u0570\u0578\u1d04\u1d0f\u1d20\u1d21\u1d22\ua731\u0131\u0251\u0261\u2212\u2019\u2018\u02bc",
+    "abekmhopctyxijshdqwl" "abezhikmvoptyx" "ouhncovwzsiag-'''",
 )  # fmt: skip
 _UNSEEN = {"Cc", "Cf", "Zs", "Zl", "Zp"}
-_UNSEEN_LETTERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u2800", *map(chr, range(0xFE00, 0xFE10))}
+_UNSEEN_LETTERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u2800", "\u180b", "\u180c", "\u180d", "\u180f",
+                   *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0))}  # fmt: skip
 
 
 def spelled(name: str) -> str:
@@ -20,10 +22,14 @@ def spelled(name: str) -> str:
 
 
 def skeleton(name: str) -> str:
-    """What two names have in common that people take for one: they differ in case, blanks, unseen letters, or alphabets only."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    kept = (one for one in folded if unicodedata.category(one) not in _UNSEEN and one not in _UNSEEN_LETTERS)
-    return "".join(kept).translate(_LATIN)
+    """What two names have in common that people take for one: they differ in case, blanks, unseen letters, or alphabets only.
+
+    Letters are taken apart last, so that a mark counts the same on a letter of any alphabet; the dot of an i is drawn once.
+    """
+    folded = unicodedata.normalize("NFKC", name.replace("\u03f2", "c").replace("\u03f9", "c")).casefold()
+    kept = (one for one in unicodedata.normalize("NFKD", folded) if unicodedata.category(one) not in _UNSEEN)
+    drawn = "".join("-" if unicodedata.category(one) == "Pd" else one for one in kept if one not in _UNSEEN_LETTERS)
+    return unicodedata.normalize("NFD", drawn).translate(_LATIN).replace("i\u0307", "i").replace("j\u0307", "j")
 
 
 def shown(name: object) -> str:

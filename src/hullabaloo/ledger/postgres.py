@@ -100,7 +100,7 @@ def _connect(dialect: Any, record: Any, arguments: list[Any], options: dict[str,
     given = {"connect_timeout": os.environ.get("PGCONNECT_TIMEOUT", "")} | options
     for name, most in _bounds(limit.left()).items():
         options[name] = stricter(given.get(name), most)
-    options["keepalives"] = 1
+    options |= {"keepalives": 1, "client_encoding": "utf8"}  # whatever the environment says: every name can be sent
     made = dialect.connect(*arguments, **options)
     limit.watch(made.fileno())
     return made

@@ -139,6 +139,8 @@ def _add_chain(connection: Connection) -> None:
     database = chain.fresh_database()
     connection.execute(update(schema).values(database=database))
     for row in connection.execute(select(datasets)).mappings().all():
+        if any("\ud800" <= letter <= "\udfff" for letter in str(row["name"])):
+            continue  # no text: it stays without a head, nothing can be charged, and `verify` says so
         terms = {**row, "salt": chain.fresh_salt()}
         head, sums = _chain_rows(connection, row, chain.first(database, terms))
         mine = datasets.c.name == row["name"]
@@ -146,9 +148,10 @@ def _add_chain(connection: Connection) -> None:
 
 
 def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple[str, dict[str, str]]:
-    """Chain a dataset's rows in their order; the last head and sums. Sums that cannot be formed stay empty, and nothing can be charged."""
+    """Chain a dataset's rows in their order; the last head and sums. Where a row is missing or its cost no cost, sums stay empty from
+    there on, and nothing can be charged: a charge looks at the ends of a chain only, and would take the rest for all."""
     at = charges.c
-    mine, last, totals = at.dataset == dataset["name"], None, NOTHING
+    mine, last, totals, place = at.dataset == dataset["name"], None, NOTHING, 0
     sums = rows.from_totals(totals)
     chained = update(charges).where(at.dataset == bindparam("of"), at.number == bindparam("nth"))
     while True:
@@ -160,7 +163,10 @@ def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple
             return head, sums
         written = []
         for row in page:
+            place += 1
             try:
+                if row["number"] != place:
+                    raise rows.Garbled("", "missing")
                 totals = filter_named(dataset["filter"]).add(totals, rows.to_cost(row["cost"]))
                 sums = rows.from_totals(totals) if sums["sum_main"] else sums
             except (rows.Garbled, HullabalooError):

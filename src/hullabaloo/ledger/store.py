@@ -80,6 +80,7 @@ def new_terms(
     require_line("dataset", name)
     require_line("unit", unit)
     name = names.spelled(name)
+    require_line("dataset", name)  # composed letters may be more
     if not isinstance(budget, Budget):
         raise InvalidParameter(
             f"The budget of dataset {name!r} must be a Budget, such as hb.Budget(1.0, 1e-8), but a {type(budget).__name__} was "
@@ -115,8 +116,12 @@ def create(connection: Connection, address: Address, terms: Dataset) -> Dataset:
 
 
 def require_no_look_alike(kind: str, name: str, known: Iterable[object], address: Address) -> None:
-    """Refuse a name that people take for one that is there."""
+    """Refuse a name that is not seen, and one that people take for one that is there."""
     mine = names.skeleton(name)
+    if not mine:
+        raise InvalidParameter(
+            f"{kind} {name!a} (escaped here) has no letter that is seen, so nobody could tell it from another. Use a name that is seen."
+        )
     like = next((one for one in known if isinstance(one, str) and names.skeleton(one) == mine), None)
     if like is not None:
         raise LedgerError(

@@ -34,6 +34,7 @@ def begin(connection: Connection, address: Address, request: store.Request, stre
     if row is not None:
         return _same(connection, address, request, store.trusted(address, rows.to_stream, row), database)
     stream = names.spelled(stream)
+    store.require_line("stream", stream)  # composed letters may be more
     if not fullmatch("[0-9a-f]{32}", stream):  # those that the library draws are like no other
         others = select(_at.stream).where(_at.dataset == dataset["name"])
         store.require_no_look_alike("Stream", stream, connection.scalars(others), address)

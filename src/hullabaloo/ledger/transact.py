@@ -69,7 +69,10 @@ def transact(address: Address, work: Callable[[Connection], T], *, write: bool, 
                 plain = _no_ledger(address, backend, error, missing_ok=may_create)
                 if plain:  # nothing more to learn from the driver
                     raise LedgerUnreachable(plain) from None
-            raise _unreachable(address, backend, error, stage, expired=limit.expired) from error
+            failed = _unreachable(address, backend, error, stage, expired=limit.expired)
+            if _primary(error):
+                raise failed from None  # the rest quotes the row, and with it its salt
+            raise failed from error
 
 
 def _replaced(address: Address) -> str:
@@ -95,10 +98,16 @@ def _no_ledger(address: Address, backend: Backend, error: DBAPIError, *, missing
     return ""
 
 
+def _primary(error: SQLAlchemyError | OSError) -> str:
+    """What a server says first; "" where it was not a server that spoke."""
+    said = getattr(getattr(error, "orig", None), "diag", None)
+    return str(getattr(said, "message_primary", None) or "")
+
+
 def _unreachable(
     address: Address, backend: Backend, error: SQLAlchemyError | OSError, stage: str, *, expired: bool
 ) -> LedgerUnreachable:
-    found = " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())
+    found = " ".join((_primary(error) or str(error.orig if isinstance(error, DBAPIError) else error)).split())
     if expired:
         found = f"no answer came within {settings.PATIENCE_S:g} s, and the connection was given up ({found})"
     if stage == "the commit":

@@ -218,6 +218,9 @@ class StreamModel:
         """Read what `to_dict` gave."""
         domain, columns, schedule = Domain.from_dict(data["domain"]), data["columns"], data["schedule"]
         encoding = domain.encoding(columns["names"], columns["n_features"], fit_intercept=data["fit_intercept"])
+        bounded = [isinstance(one, BoundedTarget) for one in encoding.targets]
+        if type(data["fit_intercept"]) is not bool or not bounded or not all(bounded):
+            raise ValueError("intercept or targets")  # the model would fail when it predicts
         release = Release.from_dict(data["release"]).of_width(encoding.facts.width)
         return cls(
             estimator=str(data["estimator"]),
