@@ -369,6 +369,24 @@ def test_a_release_that_was_not_written_is_written_by_the_next_run(run: Run, fil
     assert releases(files / "models") == list(range(50, 401, 50))
 
 
+def test_a_model_that_was_saved_before_rows_had_heads_is_the_same_release(run: Run, files: Path) -> None:
+    """After `ledger upgrade` every stream that stood at a release was refused: its last model "holds something other than this release"."""
+    lines = (files / "events.csv").read_bytes().splitlines(keepends=True)
+    (files / "events.csv").write_bytes(b"".join(lines[:101]))
+    assert run("stream", "events.csv", *KEPT, *RECORDED).code == 0
+    last = files / "models" / "100.json"
+    saved = json.loads(last.read_text())
+    for name in ("database", "head"):
+        del saved["release"]["statement"][name]
+    (files / "events.csv").write_bytes(b"".join(lines))
+    dataset = saved["release"]["statement"]["dataset"]
+    for written, code in (("another", 4), (dataset, 0)):
+        saved["release"]["statement"]["dataset"] = written
+        last.write_text(json.dumps(saved))
+        assert run("stream", "events.csv", *KEPT, *RECORDED).code == code
+    assert releases(files / "models") == list(range(50, 401, 50))
+
+
 STREAM = ("stream", "events.csv", *WORDS)
 BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
     "no place for models": (STREAM, 1, "--models"),

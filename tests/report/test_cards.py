@@ -164,6 +164,24 @@ def test_another_release_in_the_charge_s_place_is_refused(recorded: Any, tmp_pat
         hb.report.card(recorded, ledger=other)
 
 
+def test_a_card_after_a_backup_was_put_back_claims_no_other_charge(tmp_path: Path) -> None:
+    """Two releases of equal events: the card of the one whose row is gone showed the other's row, and its time, as "this release"."""
+    book, file = hb.Ledger(f"sqlite:///{tmp_path}/p.db"), tmp_path / "p.db"
+    book.create("d", hb.Budget(4.0, 1e-5), neighbours="replace-one")
+    backup = file.read_bytes()
+    lost = fitted(ledger=book, dataset="d")
+    file.write_bytes(backup)
+    kept = fitted(ledger=book, dataset="d")
+    assert hb.report.card(kept).to_dict()["ledger"]["status"] == "read"
+    card = hb.report.card(lost).to_dict()
+    assert card["ledger"]["status"] == "mismatch"
+    assert card["ledger"]["charges"] == []
+    assert card["warnings"][0]["kind"] == "ledger-mismatch"
+    VALIDATOR.validate(card)
+    with pytest.raises(InvalidParameter, match="no charge 1"):
+        hb.report.card(lost, ledger=book)
+
+
 def test_a_ledger_for_an_unrecorded_model_is_refused(plain: Any, ledger: hb.Ledger) -> None:
     with pytest.raises(InvalidParameter, match="fitted without one"):
         hb.report.card(plain, ledger=ledger)

@@ -125,7 +125,7 @@ def require_no_look_alike(kind: str, name: str, known: Iterable[object], address
     like = next((one for one in known if isinstance(one, str) and names.skeleton(one) == mine), None)
     if like is not None:
         raise LedgerError(
-            f"{kind} {name!r} was to be opened in {address.shown}, where {like!a} exists (escaped here): the two differ in case, blanks, "
+            f"{kind} {name!a} was to be opened in {address.shown}, where {like!a} exists (both in ASCII here): the two differ in case, blanks, "
             "unseen letters or letters of other alphabets only, so people take them for one, and budgets of the same records would be "
             "spent twice. Use the one that exists, or a name that looks different."
         )

@@ -20,8 +20,8 @@ def commands(statement: PrivacyStatement) -> list[dict[str, str]]:
     found = []
     if statement.ledger is not None:
         found.append({
-            "shows": "Every row of the ledger still costs what it says, and no budget is overspent.",
-            "type": f"hullabaloo ledger verify {_quoted(statement.ledger)}",
+            "shows": "Every row of the ledger still costs what it says, no budget is overspent, and the charge of this model (put in its file) is there.",
+            "type": f"hullabaloo ledger verify {_quoted(statement.ledger)} --model model.json",
             "language": "shell",
         })  # fmt: skip
     found.append({

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _STATUS = {
     "not recorded": "The fit was not recorded, so there is no budget that it was taken from, and nothing counts other releases of the same records.",
     "unreachable": "The ledger could not be read when this card was made, so what else was spent is not shown here.",
-    "mismatch": "The ledger does not hold this release under the dataset and charge that the model names.",
+    "mismatch": "The ledger does not hold this release under the dataset and charge that the model names: it is another ledger, or an "
+    "older backup was put back. `hullabaloo ledger verify` with --model and the model's file says which.",
     "read": "",
 }
 
@@ -69,8 +70,10 @@ def _section(status: str, statement: PrivacyStatement) -> dict[str, Any]:
 def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:
     assert statement.dataset is not None
     terms, charges = ledger.dataset(statement.dataset), ledger.charges(statement.dataset)
-    mine = [one for one in charges if one.number == statement.charge]
-    if not mine or dict(mine[0].event) != statement.event.to_dict():
+    mine = [one for one in charges if one.number == statement.charge and statement.head in (None, one.head)]
+    if (
+        not mine or dict(mine[0].event) != statement.event.to_dict()
+    ):  # equal events may be of two releases: heads tell them apart
         return _section("mismatch", statement)
     left = ledger.remaining(statement.dataset)
     return {

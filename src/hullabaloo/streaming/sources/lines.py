@@ -68,7 +68,7 @@ class Lines:
         if same and now.st_size < offset:
             raise SourceChanged(
                 f"The file {self._path} is shorter than what the stream has read of it, so it was cut off or written anew. Nothing was "
-                "taken from it. Restore the file, or begin another stream."
+                "taken from it. Restore it as it was; records that follow go on in a file of their own, named with --continues."
             )
         taken = None if now.st_size < offset else Prefix.proved(mark.place, partial(self._reread, offset))
         if goes_on(mark, self._path, same=same, proved=taken is not None, continues=continues):
