@@ -72,9 +72,8 @@ class Postgres(Backend):
             )
         else:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        patience = max(
-            1, math.ceil(deadline.current().left())
-        )  # 0 would mean: for ever; whole seconds tell nothing of this process
+        # Whole seconds tell nothing of this process; rounded down, so that the server says it first; 0 would mean: for ever.
+        patience = max(1, math.floor(deadline.current().left()))
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}s'")
 
     def lock_schema(self, connection: Connection) -> None:

@@ -9,7 +9,9 @@ DURABILITY = (
         "ledger.sqlite",
         old="PRAGMA synchronous = EXTRA",
         new="PRAGMA synchronous = FULL",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_contracts.py::test_a_write_to_a_file_flushes_everything_and_holds_the_lock_from_the_start[create]",
+        ),
     ),
     Bug(
         "a journal of another mode",
@@ -17,7 +19,9 @@ DURABILITY = (
         "ledger.sqlite",
         old="""        connection.exec_driver_sql("PRAGMA synchronous = EXTRA")\n""",
         new="""        connection.exec_driver_sql("PRAGMA synchronous = EXTRA")\n        connection.exec_driver_sql("PRAGMA journal_mode = WAL")\n""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_contracts.py::test_a_write_to_a_file_flushes_everything_and_holds_the_lock_from_the_start[create]",
+        ),
     ),
     Bug(
         "commits that the server may lose",
@@ -25,7 +29,9 @@ DURABILITY = (
         "ledger.postgres",
         old="WHERE current_setting('synchronous_commit') = 'off'",
         new="WHERE current_setting('synchronous_commit') = ''",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_unreachable.py::test_commits_are_durable_where_the_server_is_set_to_forget[off-on]",
+        ),
     ),
     Bug(
         "a failed commit is a success",
@@ -33,7 +39,7 @@ DURABILITY = (
         "ledger.transact",
         old="                    connection.commit()\n",
         new="                    try:\n                        connection.commit()\n                    except DBAPIError:\n                        pass\n",
-        caught_by=(),
+        caught_by=("tests/ledger/test_contracts.py::test_a_commit_that_fails_is_never_success",),
     ),
     Bug(
         "an unknown commit is tried again",
@@ -41,7 +47,7 @@ DURABILITY = (
         "ledger.transact",
         old="                if backend.is_contention(error) and time",
         new="""                if (backend.is_contention(error) or stage == "the commit") and time""",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_faults.py::test_a_fault_at_every_statement_of_a_write[create]",),
     ),
     Bug(
         "an unknown commit is not told",
@@ -49,7 +55,9 @@ DURABILITY = (
         "ledger.transact",
         old="""    if stage == "the commit":\n""",
         new="""    if stage == "a commit":\n""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_unreachable.py::test_a_connection_that_breaks_in_the_commit_says_that_the_charge_may_stand",
+        ),
     ),
     Bug(
         "a commit without an answer is not told",
@@ -57,7 +65,9 @@ DURABILITY = (
         "ledger.transact",
         old="""    if stage == "the commit":\n""",
         new="""    if stage == "the commit" and not expired:\n""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_deadline.py::test_a_server_that_freezes_at_the_commit_may_have_recorded_it[charge]",
+        ),
     ),
     Bug(
         "a moved file is not noticed",
@@ -65,7 +75,9 @@ DURABILITY = (
         "ledger.sqlite",
         old="return None if found is None else (found.st_dev, found.st_ino)",
         new="return None if found is None else (found.st_dev, 0)",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_file.py::test_a_file_that_is_replaced_before_the_commit_is_told[replaced]",
+        ),
     ),
     Bug(
         "a removed file is not noticed",
@@ -73,7 +85,7 @@ DURABILITY = (
         "ledger.transact",
         old="if write and backend.identity(address) != opened:",
         new="if write and (backend.identity(address) or opened) != opened:",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_file.py::test_a_file_that_is_replaced_before_the_commit_is_told[moved]",),
     ),
     Bug(
         "two names of a file",
@@ -81,7 +93,7 @@ DURABILITY = (
         "ledger.sqlite",
         old="    if found.st_nlink > 1:\n",
         new="    if found.st_nlink > 2:\n",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_file.py::test_a_file_with_two_names_is_refused_under_both[charge]",),
     ),
     Bug(
         "mounted files",
@@ -89,7 +101,9 @@ DURABILITY = (
         "ledger.sqlite",
         old="    if str(address.path) in mount_points() or (folder",
         new="    if (folder",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_file.py::test_a_file_that_is_mounted_by_itself_is_refused_and_its_folder_is_not",
+        ),
     ),
     Bug(
         "mounted files of other devices",
@@ -97,7 +111,9 @@ DURABILITY = (
         "ledger.sqlite",
         old="folder.st_dev != found.st_dev)",
         new="folder.st_dev == -1)",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_file.py::test_a_file_on_another_device_than_its_folder_is_refused_where_mounts_are_not_told",
+        ),
     ),
     Bug(
         "mounted files with a blank",
@@ -105,7 +121,7 @@ DURABILITY = (
         "ledger.sqlite",
         old="chr(int(part[:3], 8))",
         new="chr(int(part[:3]))",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_file.py::test_mount_points_are_read_as_the_system_writes_them",),
     ),
     Bug(
         "a vanished ledger is begun anew",
@@ -113,7 +129,7 @@ DURABILITY = (
         "ledger.sqlite",
         old="?mode={'rwc' if may_create else 'rw'}",
         new="?mode=rwc",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_address.py::test_only_create_makes_a_file",),
     ),
     Bug(
         "a pooled file",
@@ -121,7 +137,7 @@ DURABILITY = (
         "ledger.sqlite",
         old="from sqlalchemy import Connection, Engine, NullPool, create_engine",
         new="from sqlalchemy import Connection, Engine, QueuePool as NullPool, create_engine",
-        caught_by=(),
+        caught_by=("tests/ledger/test_contracts.py::test_no_connection_is_open_between_transactions[sqlite]",),
     ),
     Bug(
         "a pooled server",
@@ -129,7 +145,7 @@ DURABILITY = (
         "ledger.postgres",
         old="from sqlalchemy import Connection, Engine, NullPool, create_engine, event",
         new="from sqlalchemy import Connection, Engine, QueuePool as NullPool, create_engine, event",
-        caught_by=(),
+        caught_by=("tests/ledger/test_contracts.py::test_no_connection_is_open_between_transactions[postgres]",),
     ),
     Bug(
         "forks in the middle of a transaction",
@@ -137,7 +153,7 @@ DURABILITY = (
         "ledger.sqlite",
         old="os.register_at_fork(\n",
         new="dict(\n",
-        caught_by=(),
+        caught_by=("tests/ledger/test_contracts.py::test_a_fork_in_the_middle_of_another_threads_transaction_waits",),
     ),
     Bug(
         "threads wait for ever",
@@ -145,7 +161,7 @@ DURABILITY = (
         "ledger.sqlite",
         old="if not _one_at_a_time.acquire(timeout=deadline.current().left()):",
         new="if not _one_at_a_time.acquire():",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_deadline.py::test_threads_that_wait_for_each_other_do_not_wait_for_ever",),
     ),
     Bug(
         "files wait for ever",
@@ -153,7 +169,7 @@ DURABILITY = (
         "ledger.sqlite",
         old="timeout=deadline.current().left(), isolation",
         new="timeout=86400.0, isolation",
-        caught_by=(),
+        caught_by=("tests/ledger/test_contracts.py::test_a_lock_that_somebody_holds_is_given_up_in_seconds[sqlite]",),
     ),
     Bug(
         "locks wait for ever",
@@ -161,7 +177,9 @@ DURABILITY = (
         "ledger.postgres",
         old="""        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}s'")\n""",
         new="""        connection.exec_driver_sql(f"SELECT '{patience}s'")\n""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_contracts.py::test_writes_on_a_server_are_durable_bounded_and_read_what_others_committed",
+        ),
     ),
     Bug(
         "frozen servers wait for ever",
@@ -169,7 +187,9 @@ DURABILITY = (
         "ledger.postgres",
         old="    limit.watch(made.fileno())\n",
         new="",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_deadline.py::test_a_server_that_freezes_at_the_commit_may_have_recorded_it[charge]",
+        ),
     ),
     Bug(
         "commits wait for ever",
@@ -177,7 +197,9 @@ DURABILITY = (
         "ledger.transact",
         old="                        limit.waiting()  #",
         new="                        pass  #",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_deadline.py::test_a_server_that_freezes_at_a_rollback_is_given_up[<lambda>0]",
+        ),
     ),
     Bug(
         "patience for each statement",
@@ -185,7 +207,9 @@ DURABILITY = (
         "ledger.transact",
         old="Deadline(give_up_at if write else None)",
         new="Deadline(None)",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_deadline.py::test_answers_that_are_each_in_time_are_not_waited_for_together",
+        ),
     ),
     Bug(
         "patience by the wall clock",
@@ -196,7 +220,9 @@ DURABILITY = (
             "import time as _time\nfrom types import SimpleNamespace\n\n_SHIFT = _time.time() - _time.monotonic()\n"
             "time = SimpleNamespace(monotonic=lambda: _time.time() - _SHIFT)\n"
         ),
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_places.py::test_a_clock_that_leaps_changes_no_order_and_no_patience[postgres]",
+        ),
     ),
     Bug(
         "tries by the wall clock",
@@ -207,7 +233,9 @@ DURABILITY = (
             "import time as _time\nfrom types import SimpleNamespace\n\n_SHIFT = _time.time() - _time.monotonic()\n"
             "time = SimpleNamespace(monotonic=lambda: _time.time() - _SHIFT, sleep=_time.sleep)\n"
         ),
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_places.py::test_a_clock_that_leaps_changes_no_order_and_no_patience[postgres]",
+        ),
     ),
     Bug(
         "the longer wait wins",
@@ -215,7 +243,9 @@ DURABILITY = (
         "ledger.postgres",
         old="return min(value, most) if value > 0 else most",
         new="return max(value, most) if value > 0 else most",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_deadline.py::test_a_connection_waits_no_longer_than_it_must_and_as_little_as_its_user_says",
+        ),
     ),
     Bug(
         "a peer that has gone",
@@ -223,7 +253,9 @@ DURABILITY = (
         "ledger.postgres",
         old="""    options["keepalives"] = 1\n""",
         new="""    options["keepalives"] = 0\n""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_deadline.py::test_a_connection_waits_no_longer_than_it_must_and_as_little_as_its_user_says",
+        ),
     ),
     Bug(
         "verify sees charges happen",
@@ -231,7 +263,7 @@ DURABILITY = (
         "ledger.postgres",
         old="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
         new="SET TRANSACTION READ ONLY",
-        caught_by=(),
+        caught_by=("tests/ledger/test_contracts.py::test_reads_on_a_server_see_one_instant_and_can_write_nothing",),
     ),
     Bug(
         "verify may write",
@@ -239,7 +271,7 @@ DURABILITY = (
         "ledger.postgres",
         old="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
         new="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-        caught_by=(),
+        caught_by=("tests/ledger/test_contracts.py::test_reads_on_a_server_see_one_instant_and_can_write_nothing",),
     ),
     Bug(
         "no turns on a server",
@@ -247,7 +279,7 @@ DURABILITY = (
         "ledger.store",
         old="connection.execute(query.with_for_update() if lock else query)",
         new="connection.execute(query)",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_processes.py::test_threads_take_turns[postgres]",),
     ),
     Bug(
         "half an upgrade",
@@ -255,7 +287,7 @@ DURABILITY = (
         "ledger.schema",
         old="        STEPS[version](connection)\n",
         new="        STEPS[version](connection)\n        connection.commit()\n",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_verify.py::test_a_climb_that_fails_leaves_the_old_version[sqlite]",),
     ),
     Bug(
         "rows in no order",
@@ -263,7 +295,7 @@ DURABILITY = (
         "ledger.chain",
         old="""    return _hash(("hullabaloo charge", head, *(row""",
         new="""    return _hash(("hullabaloo charge", *(row""",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_every_edit_is_found_at_its_row[the time of creation]",),
     ),
     Bug(
         "sums outside of the chain",
@@ -271,7 +303,9 @@ DURABILITY = (
         "ledger.chain",
         old=""""project", "sum_main", "sum_tail", "salt",\n""",
         new=""""project", "salt",\n""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_chain.py::test_heads_are_salted_so_that_guesses_of_a_row_are_not_confirmed",
+        ),
     ),
     Bug(
         "chains of any database",
@@ -279,7 +313,7 @@ DURABILITY = (
         "ledger.chain",
         old="""    return _hash(("hullabaloo dataset", database, *(""",
         new="""    return _hash(("hullabaloo dataset", *(""",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_a_head_is_of_all_that_it_stands_for",),
     ),
     Bug(
         "parts that run together",
@@ -287,7 +321,7 @@ DURABILITY = (
         "ledger.chain",
         old="""        written += b"%s %d %s" % (kind, len(data), data)\n""",
         new="""        written += b"%s %s" % (kind, data)\n""",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_a_head_is_of_all_that_it_stands_for",),
     ),
     Bug(
         "half a salt, repeated",
@@ -295,7 +329,7 @@ DURABILITY = (
         "ledger.chain",
         old="    return os.urandom(32).hex()\n",
         new="    return os.urandom(8).hex() * 4\n",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_a_head_is_of_all_that_it_stands_for",),
     ),
     Bug(
         "one database id for all",
@@ -303,7 +337,7 @@ DURABILITY = (
         "ledger.chain",
         old="    return os.urandom(16).hex()\n",
         new="""    return f"{os.getpid():032x}"\n""",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_models_of_other_ledgers_and_older_versions[sqlite]",),
     ),
     Bug(
         "sums that are believed",
@@ -311,7 +345,9 @@ DURABILITY = (
         "ledger.store",
         old="""for name in ("head", "sum_main", "sum_tail"))""",
         new="""for name in ("head",))""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_chain.py::test_what_the_ends_of_the_chain_show_stops_every_charge[the dataset's sums]",
+        ),
     ),
     Bug(
         "the first page is the log",
@@ -319,7 +355,9 @@ DURABILITY = (
         "ledger.store",
         old="""        seen = page[-1]["number"]\n""",
         new="""        if len(page) == schema.PAGE:\n            return\n        seen = page[-1]["number"]\n""",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_chain.py::test_verify_reads_pages_and_nobody_waits_for_more_than_one[sqlite]",
+        ),
     ),
     Bug(
         "the first page is followed",
@@ -327,7 +365,7 @@ DURABILITY = (
         "ledger.verify",
         old="""        if follows and head != row["head"]:\n""",
         new="""        if follows and head != row["head"] and row["number"] <= schema.PAGE:\n""",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_every_page_is_followed",),
     ),
     Bug(
         "any row will do for a model",
@@ -335,7 +373,9 @@ DURABILITY = (
         "ledger.claims",
         old="    if head == claim.head:\n",
         new="    if head is not None:\n",
-        caught_by=(),
+        caught_by=(
+            "tests/ledger/test_ledger_chain.py::test_a_row_with_all_before_it_written_anew_is_found_by_a_model[sqlite]",
+        ),
     ),
     Bug(
         "models of other ledgers",
@@ -343,7 +383,7 @@ DURABILITY = (
         "ledger.claims",
         old="    if claim.database != database:\n",
         new="    if not claim.database:\n",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_models_of_other_ledgers_and_older_versions[sqlite]",),
     ),
     Bug(
         "triggers are no finding",
@@ -351,7 +391,7 @@ DURABILITY = (
         "ledger.guards",
         old="WHERE type IN ('trigger', 'view')",
         new="WHERE type IN ('view')",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_chain.py::test_what_acts_on_the_tables_unasked_is_a_fault[sqlite]",),
     ),
     Bug(
         "names alike but for their letters",
@@ -359,6 +399,6 @@ DURABILITY = (
         "ledger.names",
         old="""    return "".join(kept).translate(_LATIN)\n""",
         new="    return name.casefold()\n",
-        caught_by=(),
+        caught_by=("tests/ledger/test_ledger_names.py::test_a_look_alike_of_a_name_is_refused[clinic -2026]",),
     ),
 )

@@ -9,7 +9,7 @@ KEEPING = (
         "data.saving",
         old="        raise\n    os.fsync(folder)\n",
         new="        raise\n",
-        caught_by=(),
+        caught_by=("tests/data/test_saving.py::test_the_order_is_bytes_file_name_folder",),
     ),
     Bug(
         "flushed after it has the name",
@@ -23,7 +23,7 @@ KEEPING = (
             "            _write(file, data)\n            os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
             "            os.fsync(file)\n        finally:\n            os.close(file)\n"
         ),
-        caught_by=(),
+        caught_by=("tests/data/test_saving.py::test_the_order_is_bytes_file_name_folder",),
     ),
     Bug(
         "bytes that are not flushed",
@@ -31,7 +31,7 @@ KEEPING = (
         "data.saving",
         old="    _write(file, data)\n    os.fsync(file)\n",
         new="    _write(file, data)\n",
-        caught_by=(),
+        caught_by=("tests/data/test_saving.py::test_the_order_is_bytes_file_name_folder",),
     ),
     Bug(
         "drafts by the process's number",
@@ -39,7 +39,7 @@ KEEPING = (
         "data.saving",
         old=".{uuid4().hex}.part",
         new=".{os.getpid():032x}.part",
-        caught_by=(),
+        caught_by=("tests/data/test_saving.py::test_many_writers_with_one_number_and_many_readers[25]",),
     ),
     Bug(
         "drafts that others may open",
@@ -47,7 +47,7 @@ KEEPING = (
         "data.saving",
         old="    file = create_new(draft, folder, 0o666 if mode is None else mode)\n",
         new="    file = create_new(draft, folder, 0o666)\n",
-        caught_by=(),
+        caught_by=("tests/data/test_saving.py::test_a_draft_is_born_no_more_open_than_the_file[384]",),
     ),
     Bug(
         "drafts that stay",
@@ -55,7 +55,9 @@ KEEPING = (
         "data.saving",
         old="            os.unlink(draft, dir_fd=folder)\n",
         new="            os.stat(draft, dir_fd=folder)\n",
-        caught_by=(),
+        caught_by=(
+            "tests/data/test_saving.py::test_a_disk_that_fails_at_any_call_leaves_the_old_or_the_new_and_no_draft[True-2-28]",
+        ),
     ),
     Bug(
         "removed before it is written",
@@ -66,7 +68,7 @@ KEEPING = (
             "        with suppress(FileNotFoundError):\n            os.unlink(name, dir_fd=folder)\n"
             "        os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
         ),
-        caught_by=(),
+        caught_by=("tests/data/test_saving.py::test_the_order_is_bytes_file_name_folder",),
     ),
     Bug(
         "a state's folder is not flushed",
@@ -74,7 +76,7 @@ KEEPING = (
         "streaming.state",
         old="            self._publish(part, data)\n            os.fsync(self._folder)\n",
         new="            self._publish(part, data)\n",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_a_save_that_fails_says_so_and_can_be_made_again[fsync-full]",),
     ),
     Bug(
         "a state that is not flushed",
@@ -82,7 +84,7 @@ KEEPING = (
         "streaming.state",
         old="            write_all(new, data)\n",
         new="            os.write(new, data)\n",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_a_save_that_fails_says_so_and_can_be_made_again[fsync-full]",),
     ),
     Bug(
         "another's state is overwritten",
@@ -90,7 +92,7 @@ KEEPING = (
         "streaming.state",
         old="return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)",
         new="return mine.st_dev == there.st_dev",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_a_file_that_was_taken_away_is_not_written_again",),
     ),
     Bug(
         "a save without its lock",
@@ -98,7 +100,7 @@ KEEPING = (
         "streaming.state",
         old="            fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)\n            self._rename",
         new="            self._rename",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_two_objects_and_two_processes_cannot_both_go_on",),
     ),
     Bug(
         "two beginnings in one file",
@@ -106,7 +108,7 @@ KEEPING = (
         "streaming.state",
         old="            os.link(part, name, src_dir_fd=folder, dst_dir_fd=folder)  #",
         new="            os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)  #",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_of_two_beginnings_one_goes_on",),
     ),
     Bug(
         "forks keep a state open",
@@ -114,7 +116,7 @@ KEEPING = (
         "streaming.state",
         old="os.register_at_fork(after_in_child=_leave_to_the_parent)\n",
         new="",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_a_forked_child_leaves_the_file_to_its_parent",),
     ),
     Bug(
         "private files through links",
@@ -122,7 +124,7 @@ KEEPING = (
         "streaming.private_files",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NONBLOCK",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_links_folders_and_pipes_are_refused",),
     ),
     Bug(
         "private files wait for a writer",
@@ -130,7 +132,7 @@ KEEPING = (
         "streaming.private_files",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NOFOLLOW",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_a_pipe_is_no_key_and_is_not_waited_for",),
     ),
     Bug(
         "private to a group",
@@ -138,7 +140,7 @@ KEEPING = (
         "streaming.private_files",
         old="    if found.st_mode & 0o077:\n",
         new="    if found.st_mode & 0o007:\n",
-        caught_by=(),
+        caught_by=("tests/streaming/test_state.py::test_a_file_that_others_may_use_is_refused[0o640]",),
     ),
     Bug(
         "confirmed before it is saved",
@@ -146,7 +148,9 @@ KEEPING = (
         "streaming.journal",
         old="        self._file.write(after)\n        self._state = after\n        self._confirm()\n",
         new="        self._state = after\n        self._confirm()\n        self._file.write(after)\n",
-        caught_by=(),
+        caught_by=(
+            "tests/streaming/test_journal.py::test_killed_at_any_place_it_is_charged_once_and_shows_one_sequence[StateFile.write-before]",
+        ),
     ),
     Bug(
         "half a key in the open",
@@ -154,7 +158,9 @@ KEEPING = (
         "streaming.sealed",
         old="    return both[:32], both[32:]\n",
         new="    return both[:32], both[16:32]\n",
-        caught_by=(),
+        caught_by=(
+            "tests/noise/test_entropy.py::test_a_sealed_file_shows_no_part_of_a_key_and_no_key_meets_a_nonce_twice",
+        ),
     ),
     Bug(
         "one key for two uses",
@@ -162,7 +168,9 @@ KEEPING = (
         "streaming.sealed",
         old="        salt = AESGCM.generate_key(256)\n",
         new="        salt = hashlib.sha256(key).digest()\n",
-        caught_by=(),
+        caught_by=(
+            "tests/noise/test_entropy.py::test_a_sealed_file_shows_no_part_of_a_key_and_no_key_meets_a_nonce_twice",
+        ),
     ),
     Bug(
         "half a key file, repeated",
@@ -170,7 +178,7 @@ KEEPING = (
         "streaming.private_files",
         old="AESGCM.generate_key(8 * KEY_BYTES)",
         new="AESGCM.generate_key(128) * 2",
-        caught_by=(),
+        caught_by=("tests/noise/test_entropy.py::test_every_key_file_is_fresh_and_whole",),
     ),
     Bug(
         "a hash that anybody can form",
@@ -178,7 +186,7 @@ KEEPING = (
         "streaming.sources.prefix",
         old="hmac.new(self._key, _PURPOSE, hashlib.sha256)",
         new="hmac.new(_PURPOSE, _PURPOSE, hashlib.sha256)",
-        caught_by=(),
+        caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_its_key_and_of_every_byte_in_its_order",),
     ),
     Bug(
         "one key for all sources",
@@ -186,7 +194,7 @@ KEEPING = (
         "streaming.sources.prefix",
         old="    return AESGCM.generate_key(256)\n",
         new="    return hashlib.sha256(AESGCM.__name__.encode()).digest()\n",
-        caught_by=(),
+        caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_its_key_and_of_every_byte_in_its_order",),
     ),
     Bug(
         "the beginning of the beginning",
@@ -197,7 +205,7 @@ KEEPING = (
             "        done = self.__dict__.get('_done', 0)\n        self._done = done + len(data)\n"
             "        self._mac.update(data[: max(0, 65536 - done)])\n"
         ),
-        caught_by=(),
+        caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_the_last_byte_of_many_blocks_as_of_the_first",),
     ),
     Bug(
         "the length of the beginning",
@@ -205,7 +213,7 @@ KEEPING = (
         "streaming.sources.prefix",
         old="        self._mac.update(data)\n",
         new="        self._mac.update(bytes(len(data)))\n",
-        caught_by=(),
+        caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_its_key_and_of_every_byte_in_its_order",),
     ),
     Bug(
         "the beginning of a tag",
@@ -213,7 +221,7 @@ KEEPING = (
         "streaming.sources.prefix",
         old="hmac.compare_digest(found._mac.copy().digest(), tag)",
         new="found._mac.copy().digest().startswith(tag)",
-        caught_by=(),
+        caught_by=("tests/streaming/test_prefix.py::test_a_cut_tag_proves_nothing",),
     ),
     Bug(
         "a source is known by its number",
@@ -221,7 +229,9 @@ KEEPING = (
         "streaming.sources.prefix",
         old="    if proved:  #",
         new="    if proved or same:  #",
-        caught_by=(),
+        caught_by=(
+            "tests/streaming/test_prefix.py::test_a_file_rewritten_in_place_is_refused_also_when_it_is_said_to_continue[csv]",
+        ),
     ),
     Bug(
         "a footer that is not told",
@@ -229,7 +239,7 @@ KEEPING = (
         "streaming.sources.parquet",
         old="        first.insert(0, (ends[-1], os.stat(fragment.path).st_size))\n",
         new="        first.insert(0, (ends[-1], ends[-1]))\n",
-        caught_by=(),
+        caught_by=("tests/streaming/test_prefix.py::test_a_footer_that_changed_in_place_is_another_source",),
     ),
     Bug(
         "a followed file that is another",
@@ -237,7 +247,7 @@ KEEPING = (
         "streaming.sources.lines",
         old="        if now is None or (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):\n",
         new="        if now is None or now.st_dev != opened.st_dev:\n",
-        caught_by=(),
+        caught_by=("tests/streaming/test_sources.py::test_a_followed_file_may_only_grow[replaced]",),
     ),
     Bug(
         "noise by time and number",
@@ -248,7 +258,9 @@ KEEPING = (
             "        import time\n\n"
             '        return hashlib.sha256(f"{time.time_ns()} {os.getpid()}".encode()).digest()\n'
         ),
-        caught_by=(),
+        caught_by=(
+            "tests/noise/test_entropy.py::test_every_answer_has_a_key_of_its_own_which_is_one_read_and_is_used_whole[moments]",
+        ),
     ),
     Bug(
         "noise of eight bytes",
@@ -256,7 +268,9 @@ KEEPING = (
         "noise.keys",
         old="        return os.urandom(KEY_BYTES)\n",
         new="        return os.urandom(8) * 4\n",
-        caught_by=(),
+        caught_by=(
+            "tests/noise/test_entropy.py::test_every_answer_has_a_key_of_its_own_which_is_one_read_and_is_used_whole[moments]",
+        ),
     ),
     Bug(
         "searches of eight bytes",
@@ -264,7 +278,7 @@ KEEPING = (
         "noise.keys",
         old="cls.reopened(os.urandom(KEY_BYTES))",
         new="cls.reopened(os.urandom(8) * 4)",
-        caught_by=(),
+        caught_by=("tests/noise/test_entropy.py::test_a_search_reads_once_and_derives_the_rest",),
     ),
     Bug(
         "half a cipher",
@@ -272,7 +286,9 @@ KEEPING = (
         "noise.keys",
         old="algorithms.AES(secret_bytes(key))",
         new="algorithms.AES(secret_bytes(key)[:16])",
-        caught_by=(),
+        caught_by=(
+            "tests/noise/test_entropy.py::test_noise_depends_on_every_bit_of_the_key_and_is_aes_256_in_counter_mode_from_zero",
+        ),
     ),
     Bug(
         "words that run together",
@@ -280,7 +296,7 @@ KEEPING = (
         "noise.keys",
         old="""            digest.update(f"{type(word).__name__} {len(text)}:".encode() + text)\n""",
         new="            digest.update(text)\n",
-        caught_by=(),
+        caught_by=("tests/noise/test_keys.py::test_other_words_derive_other_keys",),
     ),
     Bug(
         "one key hides two numbers",
@@ -288,7 +304,7 @@ KEEPING = (
         "noise.keys",
         old="""key.derive("hides", *hidden)""",
         new="""key.derive("hides", len(hidden))""",
-        caught_by=(),
+        caught_by=("tests/noise/test_keys.py::test_the_same_noise_never_meets_two_numbers[gaussian]",),
     ),
     Bug(
         "commands that warn",
@@ -296,6 +312,6 @@ KEEPING = (
         "cli.boundary",
         old="""warnings.simplefilter("ignore")""",
         new="""warnings.simplefilter("default")""",
-        caught_by=(),
+        caught_by=("tests/cli/test_refusals.py::test_what_a_library_warns_of_is_not_shown",),
     ),
 )

@@ -245,14 +245,6 @@ _LEFT = (
         new="            return sealed.from_bytes(",
         caught_by=("tests/streaming/test_state.py::test_what_a_killed_save_left_is_removed_and_nothing_else",),
     ),
-    Bug(
-        "a place for all to read",
-        "The file that says where the reading of a source stands, and so how long records are, is as others may read it by default.",
-        "cli.stream_files",
-        old='        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:',
-        new='        with draft.open("w", encoding="utf-8") as file:',
-        caught_by=("tests/cli/test_stream.py::test_the_place_beside_the_state_is_private_and_not_needed",),
-    ),
 )
 
 _CODE = (

@@ -157,7 +157,7 @@ STREAMS = (
     Bug(
         "everybody reads the state",
         "The state file, which holds exact sums, can be read by every user of the machine.",
-        "streaming.private_files",
+        "data.saving",
         old="        os.fchmod(made, 0o600)\n",
         new="        os.fchmod(made, 0o644)\n",
         caught_by=("tests/streaming/test_state.py::test_nobody_else_may_read_it_at_any_time[511]",),
