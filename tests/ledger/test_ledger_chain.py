@@ -70,6 +70,10 @@ DAMAGES = {
     "a raised counter": (TERMS.format("charges = 6"), None),
     "the dataset's sums": (TERMS.format("sum_main = '0', sum_tail = '0'"), None),
     "the dataset's head": (TERMS.format("head = ''"), None),
+    "the dataset's row put back": (
+        TERMS.format("(charges, head, sum_main, sum_tail) = (SELECT number, head, sum_main, sum_tail FROM hullabaloo_charge "
+                     "WHERE dataset = 'clinic' AND number = 4)"), None,
+    ),
     "the time of creation": (TERMS.format("created_at = '2020'"), 1),
     "a raised budget": (
         TERMS.format("budget = '{\"delta\": 1e-06, \"epsilon\": 9.0, \"kind\": \"dp\"}', capacity = '[9.0, 1e-06]'"), 1,

@@ -98,7 +98,7 @@ def test_a_file_on_another_device_than_its_folder_is_refused_where_mounts_are_no
 ) -> None:
     devices = {path: 7, path.parent: 8}
     told = SimpleNamespace(st_mode=path.stat().st_mode, st_nlink=1, st_ino=9)
-    monkeypatch.setattr(sqlite, "mount_points", lambda: frozenset())
+    monkeypatch.setattr(sqlite, "mount_points", frozenset)
     monkeypatch.setattr(sqlite, "_stat", lambda at: SimpleNamespace(**vars(told), st_dev=devices[at]))
     with pytest.raises(LedgerUnreachable, match="is a mount point of its own"):
         charge(at(path))

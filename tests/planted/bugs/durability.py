@@ -393,12 +393,4 @@ DURABILITY = (
         new="WHERE type IN ('view')",
         caught_by=("tests/ledger/test_ledger_chain.py::test_what_acts_on_the_tables_unasked_is_a_fault[sqlite]",),
     ),
-    Bug(
-        "names alike but for their letters",
-        "Names that differ in letters of other alphabets, blanks or unseen letters are two budgets.",
-        "ledger.names",
-        old="""    return "".join(kept).translate(_LATIN)\n""",
-        new="    return name.casefold()\n",
-        caught_by=("tests/ledger/test_ledger_names.py::test_a_look_alike_of_a_name_is_refused[clinic -2026]",),
-    ),
 )
