@@ -1,5 +1,6 @@
 """Hostile input: an exit code, a sentence, no traceback, nothing spent; and no value of a record changes any of it."""
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,22 @@ def test_an_internal_fault_shows_no_record(run: Run, files: Path, monkeypatch: p
     told = run(*FIT, "--json").json
     assert told["error"]["kind"] == "Internal"
     assert "Miller" not in str(told)
+
+
+def test_what_a_library_warns_of_is_not_shown(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warning may depend on a value, and quote one."""
+
+    def warn(*_: object) -> None:
+        warnings.warn("invalid value 'Mrs Miller'", RuntimeWarning, stacklevel=1)
+        raise ValueError
+
+    monkeypatch.setattr("hullabaloo.linear_model.base.fit", warn)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        done = run(*FIT)
+    assert not shown
+    assert done.code == 4
+    assert "Miller" not in done.out + done.err
 
 
 def test_a_missing_library_is_named_with_its_command(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

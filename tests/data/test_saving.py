@@ -113,6 +113,28 @@ def test_a_draft_is_never_more_open_than_the_file_and_never_another_s(
     assert (tmp_path / "taken").is_symlink()
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_a_draft_is_born_no_more_open_than_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int) -> None:
+    """Whoever opens it before its rights are taken away reads all that is written later."""
+    path, born, real = tmp_path / "a", [], os.open  # type: ignore[var-annotated]
+    path.touch()
+    path.chmod(mode)
+
+    def look(name: Any, flags: int, *rest: Any, **options: Any) -> int:
+        made = real(name, flags, *rest, **options)
+        if flags & os.O_CREAT:
+            born.append(os.fstat(made).st_mode & 0o777)
+        return made
+
+    monkeypatch.setattr(saving.os, "open", look)
+    before = os.umask(0)
+    try:
+        write_whole(path, "x", private=mode == 0o600)
+    finally:
+        os.umask(before)
+    assert born == [mode]
+
+
 def test_names_of_any_length_and_what_is_no_ordinary_file(tmp_path: Path) -> None:
     longest = tmp_path / ("é" * 127 + "x")
     write_whole(longest, "a")

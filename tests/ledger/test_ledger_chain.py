@@ -70,6 +70,10 @@ DAMAGES = {
     "a raised counter": (TERMS.format("charges = 6"), None),
     "the dataset's sums": (TERMS.format("sum_main = '0', sum_tail = '0'"), None),
     "the dataset's head": (TERMS.format("head = ''"), None),
+    "the dataset's row put back": (
+        TERMS.format("(charges, head, sum_main, sum_tail) = (SELECT number, head, sum_main, sum_tail FROM hullabaloo_charge "
+                     "WHERE dataset = 'clinic' AND number = 4)"), None,
+    ),
     "the time of creation": (TERMS.format("created_at = '2020'"), 1),
     "a raised budget": (
         TERMS.format("budget = '{\"delta\": 1e-06, \"epsilon\": 9.0, \"kind\": \"dp\"}', capacity = '[9.0, 1e-06]'"), 1,
@@ -201,6 +205,31 @@ def test_heads_are_salted_so_that_guesses_of_a_row_are_not_confirmed() -> None:
     assert not set(chain.ROW) & {"head"}
     assert {*chain.ROW, "head"} == set(schema.charges.c.keys()), "every column is hashed"
     assert {*chain.TERMS, "head", "charges", "sum_main", "sum_tail"} == set(schema.datasets.c.keys())
+
+
+def test_a_head_is_of_all_that_it_stands_for() -> None:
+    """The database, the head before, every column, where one column ends and the next begins, and 32 random bytes."""
+    terms, row = (dict(zip(names, map(str, range(50)), strict=False)) for names in (chain.TERMS, chain.ROW))
+    firsts = {
+        chain.first("a", terms),
+        chain.first("b", terms),
+        *(chain.first("a", terms | {one: "x"}) for one in terms),
+    }
+    assert len(firsts) == 2 + len(terms)
+    heads = {chain.following("a", row), chain.following("b", row)}
+    assert len(heads | {chain.following("a", row | {one: "x"}) for one in row}) == 2 + len(row)
+    for between in ("str ", " str ", "str 1 ", "\0", "|", '", "'):
+        moved = ({"who": f"a{between}b", "what": "c"}, {"who": "a", "what": f"b{between}c"})
+        assert len({chain.following("a", row | one) for one in moved}) == 2, between
+    parts = [salt[start : start + 16] for salt in (chain.fresh_salt() for _ in range(50)) for start in range(0, 64, 16)]
+    assert len(set(parts)) == 200  # by chance: 2^-49
+
+
+def test_every_page_is_followed(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "PAGE", 2)
+    for number in range(1, 6):
+        found = damaged(kept, tmp_path, ROW.format("who = 'eve'", number)).verify().findings
+        assert [one.number for one in found] == [number]
 
 
 def test_no_two_rows_are_written_alike() -> None:

@@ -158,6 +158,22 @@ def test_a_server_that_accepts_and_never_answers_is_given_up(opened: Ledger, mon
 
 
 @pytest.mark.postgres
+def test_answers_that_are_each_in_time_are_not_waited_for_together(opened: Ledger) -> None:
+    """A charge has its patience once, and not for each of its statements."""
+
+    def slow(*_: object) -> None:
+        time.sleep(PATIENCE / 2)
+
+    event.listen(Engine, "before_cursor_execute", slow)
+    try:
+        with pytest.raises(LedgerUnreachable, match="no answer came within"):
+            charge(opened)
+    finally:
+        event.remove(Engine, "before_cursor_execute", slow)
+    assert charge(opened) > 1
+
+
+@pytest.mark.postgres
 def test_a_connection_waits_no_longer_than_it_must_and_as_little_as_its_user_says(postgres_server: str) -> None:
     from sqlalchemy import make_url
 

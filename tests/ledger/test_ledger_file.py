@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from namespaces import mount, with_own_mounts
@@ -90,6 +91,19 @@ def test_a_file_that_is_mounted_by_itself_is_refused_and_its_folder_is_not(path:
     assert "Mount the folder that holds the file instead" in refused
     assert number == 1
     assert charge(at(path)) == 2
+
+
+def test_a_file_on_another_device_than_its_folder_is_refused_where_mounts_are_not_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices = {path: 7, path.parent: 8}
+    told = SimpleNamespace(st_mode=path.stat().st_mode, st_nlink=1, st_ino=9)
+    monkeypatch.setattr(sqlite, "mount_points", frozenset)
+    monkeypatch.setattr(sqlite, "_stat", lambda at: SimpleNamespace(**vars(told), st_dev=devices[at]))
+    with pytest.raises(LedgerUnreachable, match="is a mount point of its own"):
+        charge(at(path))
+    devices[path.parent] = 7
+    assert charge(at(path)) == 1
 
 
 def test_mount_points_are_read_as_the_system_writes_them(tmp_path: Path) -> None:

@@ -213,14 +213,16 @@ def test_an_older_ledger_climbs_step_by_step(spent: Ledger, monkeypatch: pytest.
 def test_a_climb_that_fails_leaves_the_old_version(spent: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     from sqlalchemy import Connection
 
-    def half(connection: Connection) -> None:
+    def first(connection: Connection) -> None:
         connection.exec_driver_sql("ALTER TABLE hullabaloo_charge ADD COLUMN note TEXT")
+
+    def second(connection: Connection) -> None:
         raise LedgerError("stopped halfway")
 
     rows = spent.charges("clinic")
     with monkeypatch.context() as later:
-        later.setattr(schema, "STEPS", {schema.VERSION: half})
-        later.setattr(schema, "VERSION", schema.VERSION + 1)
+        later.setattr(schema, "STEPS", {schema.VERSION: first, schema.VERSION + 1: second})
+        later.setattr(schema, "VERSION", schema.VERSION + 2)
         with pytest.raises(LedgerError, match="halfway"):
             spent.upgrade()
     assert spent.charges("clinic") == rows

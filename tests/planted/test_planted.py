@@ -12,6 +12,8 @@ import pytest
 
 from tests.planted.bug import ROOT, SOURCE, Bug
 from tests.planted.bugs import BUGS, named
+from tests.planted.bugs.durability import DURABILITY
+from tests.planted.bugs.keeping import KEEPING
 from tests.planted.nursery import Nursery
 
 USUAL = "tests/planted/test_usual.py"
@@ -23,7 +25,11 @@ def nursery() -> Iterator[Nursery]:
         yield made
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+KEPT = {bug.name for bug in (*DURABILITY, *KEEPING)}
+TIERED = [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] * (bug.name in KEPT)) for bug in BUGS]
+
+
+@pytest.mark.parametrize("bug", TIERED)
 def test_a_bug_is_caught(bug: Bug, nursery: Nursery) -> None:
     """By the first of its tests, which is the quickest."""
     found = nursery.run(bug, bug.caught_by[:1])

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hullabaloo.streaming.sources import CsvSource, JsonLinesSource, Mark, ParquetSource, SourceChanged, StreamSource
+from hullabaloo.streaming.sources.lines import BLOCK
 from hullabaloo.streaming.sources.prefix import Prefix
 
 from .test_sources import Records, csv_file, json_line, jsonl_file, many, parquet_file, read
@@ -166,3 +167,29 @@ def test_a_tag_is_of_its_key_and_of_every_byte_in_its_order() -> None:
             assert Prefix.proved(prefix.facts(), lambda into, data=data: into.add(data + b"x")) is None
     assert len(tags) == 14
     assert len({Prefix().facts()["key"] for _ in range(50)}) == 50
+
+
+def test_a_tag_is_of_the_last_byte_of_many_blocks_as_of_the_first() -> None:
+    size = 3 * BLOCK + 1
+    begun = Prefix()
+    begun.add(bytes(size))
+    for place in (0, 4096, BLOCK - 1, BLOCK, 2 * BLOCK, size - 1):
+        changed = bytearray(size)
+        changed[place] = 1
+        assert Prefix.proved(begun.facts(), lambda into, changed=changed: into.add(bytes(changed))) is None, place
+
+
+def test_a_cut_tag_proves_nothing() -> None:
+    facts = Prefix().facts()
+    for length in range(0, 64, 2):
+        assert Prefix.proved({**facts, "tag": facts["tag"][:length]}, lambda _: None) is None
+
+
+def test_a_footer_that_changed_in_place_is_another_source(tmp_path: Path) -> None:
+    """It says what the bytes before it mean."""
+    written, make = KINDS["parquet"]
+    path = written(tmp_path)
+    mark, data = marks(make(path))[7], path.read_bytes()
+    assert data.count(b"parquet-cpp") == 1
+    path.write_bytes(data.replace(b"parquet-cpp", b"parquet-cpq"))
+    assert "does not begin with" in outcome(make(path), mark)

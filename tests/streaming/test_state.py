@@ -128,6 +128,14 @@ def test_a_file_that_others_may_use_is_refused(path: Path, mode: int) -> None:
         read(path)
 
 
+@pytest.mark.timeout(10)
+def test_a_pipe_is_no_key_and_is_not_waited_for(path: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(StateError, match="no ordinary file"):
+        read(path, tmp_path / "pipe")
+
+
+@pytest.mark.timeout(10)
 def test_links_folders_and_pipes_are_refused(path: Path, tmp_path: Path) -> None:
     write(path)
     link = tmp_path / "link"

@@ -73,7 +73,7 @@ class Postgres(Backend):
         else:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         left = deadline.current().left()  # whole seconds, where there are many, tell nothing of this process's own pace
-        patience = 1000 * math.ceil(left) if left > 10.0 else max(1, int(1000 * left))  # 0 would mean: for ever
+        patience = 1000 * math.floor(left) if left > 10.0 else max(1, int(1000 * left))  # 0 would mean: for ever
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}ms'")
 
     def lock_schema(self, connection: Connection) -> None:

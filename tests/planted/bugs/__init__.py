@@ -3,7 +3,9 @@
 from tests.planted.bug import Bug
 from tests.planted.bugs.books import BOOKS
 from tests.planted.bugs.drawing import DRAWING
+from tests.planted.bugs.durability import DURABILITY
 from tests.planted.bugs.fits import FITS
+from tests.planted.bugs.keeping import KEEPING
 from tests.planted.bugs.queries import QUERIES
 from tests.planted.bugs.questions import QUESTIONS
 from tests.planted.bugs.records import RECORDS
@@ -11,7 +13,9 @@ from tests.planted.bugs.rims import RIMS
 from tests.planted.bugs.strangers import STRANGERS
 from tests.planted.bugs.streams import STREAMS
 
-BUGS: tuple[Bug, ...] = (*QUERIES, *DRAWING, *RECORDS, *FITS, *BOOKS, *STREAMS, *QUESTIONS, *STRANGERS, *RIMS)
+BUGS: tuple[Bug, ...] = (
+    *QUERIES, *DRAWING, *RECORDS, *FITS, *BOOKS, *STREAMS, *QUESTIONS, *STRANGERS, *RIMS, *DURABILITY, *KEEPING,
+)  # fmt: skip
 
 
 def named(name: str) -> Bug:
