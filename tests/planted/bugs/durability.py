@@ -251,8 +251,8 @@ DURABILITY = (
         "a peer that has gone",
         "Keep-alives are left out, so a peer that has gone is not noticed.",
         "ledger.postgres",
-        old="""    options["keepalives"] = 1\n""",
-        new="""    options["keepalives"] = 0\n""",
+        old="""    options |= {"keepalives": 1, """,
+        new="""    options |= {"keepalives": 0, """,
         caught_by=(
             "tests/ledger/test_ledger_deadline.py::test_a_connection_waits_no_longer_than_it_must_and_as_little_as_its_user_says",
         ),

@@ -7,7 +7,7 @@ KEEPING = (
         "a saved file's folder is not flushed",
         "After a loss of power a saved model may be gone although `save` has returned.",
         "data.saving",
-        old="        raise\n    os.fsync(folder)\n",
+        old="        raise\n    flush_folder(folder)\n",
         new="        raise\n",
         caught_by=("tests/data/test_saving.py::test_the_order_is_bytes_file_name_folder",),
     ),
