@@ -226,7 +226,8 @@ def test_a_tampered_ledger_has_a_code_of_its_own(
     found = run("ledger", "verify", ledger)
     assert found.code == 5
     assert "rows are missing" in found.out
-    assert run("ledger", "verify", ledger, "--json").code == 5
+    told = run("ledger", "verify", ledger, "--json")
+    assert (told.code, told.json["ok"], told.json["verification"]["status"]) == (5, False, "faulty")
 
 
 def test_the_console_script_in_a_process_of_its_own(shell: Run, table: Path, domain: Path, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def audit(
         ),
         *(f"Note: {note}." for note in found.notes),
         "Nothing was read or spent.",
+        ok=found.passed,
     )
     if not found.passed:
         raise typer.Exit(ExitCode.FAULTS)

@@ -130,6 +130,7 @@ def verify(
     from hullabaloo.ledger import Ledger
 
     found = Ledger(url).verify({str(path): build.model(build.existing(path, "model")) for path in models or ()})
-    Voice("ledger verify", as_json).result({"verification": found.to_dict()}, *found.lines())
-    if found.status != "sound":
+    sound = found.status == "sound"
+    Voice("ledger verify", as_json).result({"verification": found.to_dict()}, *found.lines(), ok=sound)
+    if not sound:
         raise typer.Exit(ExitCode.FAULTS)

@@ -33,10 +33,10 @@ class Voice:
     command: str
     as_json: bool
 
-    def result(self, data: Mapping[str, Any], *shown: Any) -> None:
-        """End a command: print `data` as JSON, or what is to be shown to people."""
+    def result(self, data: Mapping[str, Any], *shown: Any, ok: bool = True) -> None:
+        """End a command: print `data` as JSON, or what is to be shown to people; not `ok` where its exit code says that something is wrong."""
         if self.as_json:
-            print(json.dumps({"ok": True, "command": self.command, **plain(data)}, allow_nan=False, ensure_ascii=False))
+            print(json.dumps({"ok": ok, "command": self.command, **plain(data)}, allow_nan=False, ensure_ascii=False))
             return
         console = self.console
         for one in shown:

@@ -119,8 +119,9 @@ def _require_one_name(address: Address) -> None:
             "them, and whoever comes by another name does not find it: charges would be lost, or their numbers given twice. Nothing was "
             "opened or read. Remove the other names (find them with: find / -xdev -samefile FILE), and let every process use the same one."
         )
-    folder = _stat(address.path.parent)
-    if str(address.path) in mount_points() or (folder is not None and folder.st_dev != found.st_dev):
+    points, folder = mount_points(), _stat(address.path.parent)
+    apart = folder is not None and folder.st_dev != found.st_dev  # of layered file systems also without a mount
+    if str(address.path) in points or (apart and not points):
         raise LedgerUnreachable(
             f"The file of the ledger {address.shown} is a mount point of its own, as a single file that is mounted into a container. The journal of an "
             "unfinished charge would lie in this folder, where whoever comes by the file's other path does not find it: charges would be "

@@ -99,8 +99,8 @@ DURABILITY = (
         "mounted files",
         "A ledger's file that is mounted alone into a folder of the same device is taken.",
         "ledger.sqlite",
-        old="    if str(address.path) in mount_points() or (folder",
-        new="    if (folder",
+        old="    if str(address.path) in points or (apart",
+        new="    if (apart",
         caught_by=(
             "tests/ledger/test_ledger_file.py::test_a_file_that_is_mounted_by_itself_is_refused_and_its_folder_is_not",
         ),
@@ -109,8 +109,8 @@ DURABILITY = (
         "mounted files of other devices",
         "Where the system does not tell its mounts, a ledger's file on another device than its folder is taken.",
         "ledger.sqlite",
-        old="folder.st_dev != found.st_dev)",
-        new="folder.st_dev == -1)",
+        old="folder.st_dev != found.st_dev ",
+        new="folder.st_dev == -1 ",
         caught_by=(
             "tests/ledger/test_ledger_file.py::test_a_file_on_another_device_than_its_folder_is_refused_where_mounts_are_not_told",
         ),
