@@ -10,6 +10,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import LedgerError
+from hullabaloo.ledger import schema
 from hullabaloo.linear_model import ESTIMATORS
 from tests.golden import keep
 from tests.golden.case import numbers
@@ -65,20 +66,25 @@ def test_searches_come_to_the_same_end(name: str, folder: Path) -> None:
     assert same(keep.found_by(keep.search(folder, name).fit(table())), TOLD["search"])
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_ledgers_are_upgraded_and_verified(version: int, folder: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{folder / f'ledger-{version}.db'}")
-    if version == 1:
+    if version < schema.VERSION:
         with pytest.raises(LedgerError, match="ledger upgrade"):
             ledger.charges("clinic")
-        assert ledger.upgrade().before == 1
+        assert ledger.upgrade().before == version
     assert [dict(one.event) for one in ledger.charges("clinic")] == TOLD[f"ledger-{version}.db"]["events"]
     assert ledger.verify().status == "sound"
-    assert len(ledger.streams("clinic")) == version - 1
+    assert len(ledger.streams("clinic")) == min(version - 1, 1)
+
+
+def test_a_ledger_of_every_version_is_kept() -> None:
+    assert {f"ledger-{version}.db" for version in range(1, schema.VERSION + 1)} <= set(TOLD)
 
 
 def test_a_charged_stream_goes_on_under_its_charge(folder: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{folder / 'ledger-2.db'}")
+    ledger.upgrade()
     before = ledger.remaining("clinic").charges
     with keep.charged(folder, ledger) as stream:
         assert stream.begin().position_ == keep.CUT

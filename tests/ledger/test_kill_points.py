@@ -18,7 +18,12 @@ def sweep(ledger: Ledger, operation: Operation, wanted: int | None, of: tuple[st
     assert operation.found(ledger, 1) == 1
     found: Counter[int] = Counter()
     points = kill_points.spread(total, wanted)
-    for n, point in enumerate([*points, total + 1], start=2):
+    file = Path(ledger.url.removeprefix("sqlite:///")) if ledger.url.startswith("sqlite") else None
+    whole = file and file.read_bytes()
+    for n, point in enumerate([*points, 0], start=2):  # 0 for a run that nobody kills
+        if file and whole:  # put back, as a look for look-alikes passes more lines where there are more names
+            file.with_name(file.name + "-journal").unlink(missing_ok=True)
+            file.write_bytes(whole)
         ended = kill_points.killed_at(point, lambda n=n: operation.act(ledger, n), of=of)  # type: ignore[misc]
         there = operation.found(ledger, n)
         assert ended.killed or ended.returned, ended

@@ -14,6 +14,7 @@ from tests.planted.bug import ROOT, SOURCE, Bug
 from tests.planted.bugs import BUGS, named
 from tests.planted.bugs.durability import DURABILITY
 from tests.planted.bugs.keeping import KEEPING
+from tests.planted.bugs.rims import RIMS
 from tests.planted.nursery import Nursery
 
 USUAL = "tests/planted/test_usual.py"
@@ -25,8 +26,9 @@ def nursery() -> Iterator[Nursery]:
         yield made
 
 
-KEPT = {bug.name for bug in (*DURABILITY, *KEEPING)}
-TIERED = [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] * (bug.name in KEPT)) for bug in BUGS]
+LATE = {bug.name for bug in (*DURABILITY, *KEEPING, *(bug for place, bug in enumerate(RIMS) if place % 4))}
+"""For the long tests: those that start servers or wait, and most of those of which many are caught by one law."""
+TIERED = [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] * (bug.name in LATE)) for bug in BUGS]
 
 
 @pytest.mark.parametrize("bug", TIERED)
