@@ -4,95 +4,33 @@ A minimiser, a choice of a vertex and a score call methods of what they are made
 bounds of norms, of curvature, of a prox's error. Both are proved and tested for what is listed here, and for nothing else.
 """
 
+from hullabaloo import geometry, losses
 from hullabaloo.errors import CapabilityError
 from hullabaloo.foreign import is_foreign, name_of, parts
-from hullabaloo.geometry import (
-    BoundedCardinality,
-    Box,
-    Cardinality,
-    ConcaveCardinality,
-    ConvexSet,
-    ElasticBall,
-    ElasticNetPenalty,
-    GroupBall,
-    GroupCover,
-    GroupPenalty,
-    Intervals,
-    L1Ball,
-    L1Penalty,
-    L2Ball,
-    LpBall,
-    NoPenalty,
-    NuclearBall,
-    NuclearPenalty,
-    Penalty,
-    PenaltyWithFreeIntercept,
-    Polytope,
-    SetFunction,
-    Simplex,
-    SquaredL2Penalty,
-    SubmodularBall,
-    SubmodularPenalty,
-    SubmodularPolyhedron,
-    TreeCover,
-    VerticesWithIntercept,
-    WithIntercept,
-)
-from hullabaloo.losses import (
-    ClippedLoss,
-    Huber,
-    Logistic,
-    MultinomialLogistic,
-    Pinball,
-    Poisson,
-    SmoothedHinge,
-    Squared,
-    SquaredTargets,
-)
 from hullabaloo.losses.base import PerRecordLoss
 
 SHAPES: tuple[type, ...] = (
-    Box,
-    ElasticBall,
-    ElasticNetPenalty,
-    GroupBall,
-    GroupPenalty,
-    L1Ball,
-    L1Penalty,
-    L2Ball,
-    LpBall,
-    NoPenalty,
-    NuclearBall,
-    NuclearPenalty,
-    PenaltyWithFreeIntercept,
-    Polytope,
-    Simplex,
-    SquaredL2Penalty,
-    SubmodularBall,
-    SubmodularPenalty,
-    SubmodularPolyhedron,
-    VerticesWithIntercept,
-    WithIntercept,
-)
+    geometry.Box, geometry.ElasticBall, geometry.ElasticNetPenalty, geometry.GroupBall, geometry.GroupPenalty,
+    geometry.L1Ball, geometry.L1Penalty, geometry.L2Ball, geometry.LpBall, geometry.NoPenalty, geometry.NuclearBall,
+    geometry.NuclearPenalty, geometry.PenaltyWithFreeIntercept, geometry.Polytope, geometry.Simplex,
+    geometry.SquaredL2Penalty, geometry.SubmodularBall, geometry.SubmodularPenalty, geometry.SubmodularPolyhedron,
+    geometry.VerticesWithIntercept, geometry.WithIntercept,
+)  # fmt: skip
 """Sets and penalties."""
 
-STRUCTURES: tuple[type, ...] = (BoundedCardinality, Cardinality, ConcaveCardinality, GroupCover, Intervals, TreeCover)
+STRUCTURES: tuple[type, ...] = (
+    geometry.BoundedCardinality, geometry.Cardinality, geometry.ConcaveCardinality, geometry.GroupCover,
+    geometry.Intervals, geometry.TreeCover,
+)  # fmt: skip
 """Set functions; one made of a callable is not among them."""
 
 LOSSES: tuple[type, ...] = (
-    ClippedLoss,
-    Huber,
-    Logistic,
-    MultinomialLogistic,
-    Pinball,
-    Poisson,
-    SmoothedHinge,
-    Squared,
-    SquaredTargets,
-)
+    losses.ClippedLoss, losses.Huber, losses.Logistic, losses.MultinomialLogistic, losses.Pinball, losses.Poisson,
+    losses.SmoothedHinge, losses.Squared, losses.SquaredTargets,
+)  # fmt: skip
 
 _KNOWN = (*SHAPES, *STRUCTURES, *LOSSES)
-_OPEN = (ConvexSet, Penalty, SetFunction, PerRecordLoss)
+_OPEN = (geometry.ConvexSet, geometry.Penalty, geometry.SetFunction, PerRecordLoss)
 """What anybody may write a class of."""
 
 
