@@ -75,7 +75,7 @@ _EXPORTS = {
     "compare": "linear_model",
     "evaluate": "model_selection",
     "load": "linear_model",
-    "mirror_descent": "solvers.oracle",
+    "mirror_descent": "solvers.mirror.oracle",
     "plan": "release.planner",
     "private_bounds": "bounds",
     "private_pipeline": "linear_model",
