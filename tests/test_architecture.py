@@ -23,7 +23,7 @@ BELOW_FIT = {
     "ledger",
     "release",
 }
-LINEAR = BELOW_FIT | {"structure"}
+LINEAR = BELOW_FIT | {"structure", "inference"}
 UPPER = LINEAR | {"durable", "bounds", "linear_model", "streaming", "model_selection"}
 ALLOWED = {
     "geometry": set(),
@@ -39,6 +39,7 @@ ALLOWED = {
     "durable": {"ledger", "data"},
     "release": BELOW_FIT,
     "structure": {"data", "geometry", "release"},
+    "inference": BELOW_FIT,
     "bounds": BELOW_FIT,
     "linear_model": LINEAR,
     "streaming": LINEAR | {"durable", "linear_model"},

@@ -17,8 +17,8 @@ from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
