@@ -83,32 +83,17 @@ class PrivateLinearModel(Estimator, ABC):
             shared = inspect.cleandoc(PrivateLinearModel.__doc__).partition("\n\n")[2]
             cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(SEE_BELOW, shared)
 
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        self.budget = budget
-        self.domain = domain
-        self.constraint = constraint
-        self.penalty = penalty
-        self.solver = solver
-        self.neighbours = neighbours
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
-        self.dataset = dataset
-        self.calibration = calibration
-        self.test_key = test_key
+    budget: Budget | None = None
+    domain: Domain | None = None
+    constraint: ConvexSet | None = None
+    penalty: Penalty | None = None
+    solver: str | Solver = "auto"
+    neighbours: str | Neighbours = "replace-one"
+    fit_intercept: bool = True
+    ledger: Ledger | str | None = None
+    dataset: str | None = None
+    calibration: str | Calibration = "exact"
+    test_key: TestKey | bytes | None = None
 
     # ---- what a concrete estimator says of itself -----------------------------------------------------------------
 
