@@ -40,6 +40,7 @@ class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     alpha: float
     radius: float
+    dimension = None
 
     def __post_init__(self) -> None:
         alpha = finite_number(self.alpha, "The alpha of an ElasticBall")
@@ -50,11 +51,6 @@ class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
             )
         object.__setattr__(self, "alpha", alpha)
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an ElasticBall"))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the ball serves every number of coordinates."""
-        return None
 
     def support(self, g: Vector) -> float:
         """radius·t, t the dual norm of g: the least t such that g = a + b, max|a_j| ≤ (1−α)t and ‖b‖₂ ≤ αt."""

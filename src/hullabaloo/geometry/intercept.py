@@ -202,14 +202,11 @@ class PenaltyWithFreeIntercept(Penalty):
     penalty: Penalty
     columns: int = 1
     KIND: ClassVar[str] = "with-free-intercept"
+    # 0: the intercept is free
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", intercept_number(self.columns))
-
-    @property
-    def strong_convexity(self) -> float:
-        """0: the intercept is free."""
-        return 0.0
 
     def value(self, theta: Vector) -> float:
         """ψ of the head."""

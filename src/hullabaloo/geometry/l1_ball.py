@@ -25,14 +25,10 @@ class L1Ball(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorM
     """
 
     radius: float
+    dimension = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an L1Ball"))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the ball serves every number of coordinates."""
-        return None
 
     def support(self, g: Vector) -> float:
         """radius · max|g_j|."""

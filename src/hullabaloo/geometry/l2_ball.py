@@ -24,14 +24,10 @@ class L2Ball(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """
 
     radius: float
+    dimension = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an L2Ball"))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the ball serves every number of coordinates."""
-        return None
 
     def support(self, g: Vector) -> float:
         """radius · ‖g‖₂."""

@@ -40,6 +40,7 @@ class LpBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     exponent: float
     radius: float
+    dimension = None
 
     def __post_init__(self) -> None:
         q = self.exponent
@@ -55,11 +56,6 @@ class LpBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
             )
         object.__setattr__(self, "exponent", q)
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an LpBall"))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the ball serves every number of coordinates."""
-        return None
 
     @property
     def dual_exponent(self) -> float:

@@ -42,11 +42,8 @@ class EuclideanMap(MirrorMap):
     body: Projectable
     p: int
     spread: float
-
-    @property
-    def exponent(self) -> float:
-        """2."""
-        return 2.0
+    exponent = 2.0
+    unit_radius = 1.0
 
     @property
     def range(self) -> float:
@@ -57,11 +54,6 @@ class EuclideanMap(MirrorMap):
     def unit_width(self) -> Width:
         """E‖g‖₂."""
         return closed_form(expected_norm(self.p))
-
-    @property
-    def unit_radius(self) -> float:
-        """1."""
-        return 1.0
 
     def norm(self, v: Vector) -> float:
         """‖v‖₂."""
@@ -109,6 +101,8 @@ class PowerMap(MirrorMap):
 
     radius: float
     p: int
+    # 1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2
+    unit_radius = 1.0
 
     @property
     def dual_exponent(self) -> float:
@@ -129,11 +123,6 @@ class PowerMap(MirrorMap):
     def unit_width(self) -> Width:
         """E‖g‖_k."""
         return expected_power_norm(self.p, self.dual_exponent)
-
-    @property
-    def unit_radius(self) -> float:
-        """1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2."""
-        return 1.0
 
     def norm(self, v: Vector) -> float:
         """‖v‖_q."""
@@ -207,11 +196,8 @@ class EntropyMap(MirrorMap):
 
     radius: float
     p: int
-
-    @property
-    def exponent(self) -> float:
-        """1."""
-        return 1.0
+    exponent = 1.0
+    unit_radius = 1.0
 
     @property
     def range(self) -> float:
@@ -222,11 +208,6 @@ class EntropyMap(MirrorMap):
     def unit_width(self) -> Width:
         """E max|g_j|."""
         return by_quadrature(expected_largest_magnitude(self.p))
-
-    @property
-    def unit_radius(self) -> float:
-        """1."""
-        return 1.0
 
     def norm(self, v: Vector) -> float:
         """‖v‖₁."""

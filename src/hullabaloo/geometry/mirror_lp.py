@@ -24,6 +24,8 @@ class LpMap(MirrorMap):
     exponent: float
     radius: float
     p: int
+    # 1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2
+    unit_radius = 1.0
 
     @property
     def dual_exponent(self) -> float:
@@ -39,11 +41,6 @@ class LpMap(MirrorMap):
     def unit_width(self) -> Width:
         """E‖g‖_k."""
         return expected_power_norm(self.p, self.dual_exponent)
-
-    @property
-    def unit_radius(self) -> float:
-        """1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2."""
-        return 1.0
 
     def norm(self, v: Vector) -> float:
         """‖v‖_q."""

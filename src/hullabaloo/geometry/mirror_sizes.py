@@ -51,6 +51,8 @@ class SizesMap(MirrorMap):
     count: int
     width: Width
     spread: float
+    # 1, as ‖θ‖₂ is the l2 norm of the sizes
+    unit_radius = 1.0
 
     @property
     def power(self) -> float:
@@ -71,11 +73,6 @@ class SizesMap(MirrorMap):
     def unit_width(self) -> Width:
         """E of the largest size of a standard normal vector."""
         return self.width
-
-    @property
-    def unit_radius(self) -> float:
-        """1, as ‖θ‖₂ is the l2 norm of the sizes."""
-        return 1.0
 
     def norm(self, v: Vector) -> float:
         """The sum of the sizes."""

@@ -33,16 +33,12 @@ class NuclearBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     radius: float
     columns: int
     values: SingularValues = field(init=False, repr=False, compare=False)
+    dimension = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a NuclearBall"))
         object.__setattr__(self, "values", SingularValues(self.columns))
         object.__setattr__(self, "columns", self.values.columns)
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the ball serves every number of rows."""
-        return None
 
     def support(self, g: Vector) -> float:
         """radius · σ_max(G)."""

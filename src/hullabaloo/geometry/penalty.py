@@ -48,10 +48,7 @@ class HasElasticForm(ABC):
 class NoPenalty(Penalty, HasElasticForm):
     """ψ = 0."""
 
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
+    strong_convexity = 0.0
 
     def value(self, theta: Vector) -> float:
         """0."""
@@ -76,14 +73,10 @@ class L1Penalty(Penalty, HasElasticForm):
     """ψ(θ) = strength·‖θ‖₁; strength ≥ 0 and finite, else `InvalidParameter`."""
 
     strength: float
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an L1Penalty"))
-
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
 
     def value(self, theta: Vector) -> float:
         """strength·‖θ‖₁."""

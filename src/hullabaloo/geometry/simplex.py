@@ -25,14 +25,10 @@ class Simplex(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirror
     """
 
     radius: float = 1.0
+    dimension = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a Simplex"))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the simplex serves every number of coordinates."""
-        return None
 
     def support(self, g: Vector) -> float:
         """radius · max g_j."""

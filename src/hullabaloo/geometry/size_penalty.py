@@ -25,17 +25,13 @@ class GroupPenalty(Penalty):
     groups: tuple[tuple[int, ...], ...]
     strength: float
     blocks: Blocks = field(init=False, repr=False, compare=False)
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a GroupPenalty"))
         blocks = Blocks(self.groups)
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "groups", blocks.groups)
-
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
 
     def value(self, theta: Vector) -> float:
         """strength·Σ √|G|·‖θ_G‖₂."""
@@ -66,16 +62,12 @@ class NuclearPenalty(Penalty):
     strength: float
     columns: int
     values: SingularValues = field(init=False, repr=False, compare=False)
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a NuclearPenalty"))
         object.__setattr__(self, "values", SingularValues(self.columns))
         object.__setattr__(self, "columns", self.values.columns)
-
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
 
     def value(self, theta: Vector) -> float:
         """strength·Σ σ_i."""

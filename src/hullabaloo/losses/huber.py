@@ -23,29 +23,18 @@ class Huber(Loss):
     """
 
     h: float
+    name = "huber"
+    kernel_code = KernelCode.HUBER
+    # The target's range, [−1, 1]: beyond it every residual has one sign
+    intercept_bounds = -1.0, 1.0
 
     def __post_init__(self) -> None:
         positive(self.h, "Huber's h", SHARPEST)
 
     @property
-    def name(self) -> str:
-        """Huber."""
-        return "huber"
-
-    @property
-    def kernel_code(self) -> KernelCode:
-        """HUBER."""
-        return KernelCode.HUBER
-
-    @property
     def kernel_parameter(self) -> float:
         """Threshold h."""
         return float(self.h)
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """The target's range, [−1, 1]: beyond it every residual has one sign."""
-        return -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """½s² + h(|r| − s) with s = min(|r|, h), so that a huge residual is never squared."""

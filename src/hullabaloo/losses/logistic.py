@@ -22,25 +22,11 @@ class Logistic(Loss):
     0.5
     """
 
-    @property
-    def name(self) -> str:
-        """Logistic."""
-        return "logistic"
-
-    @property
-    def kernel_code(self) -> KernelCode:
-        """LOGISTIC."""
-        return KernelCode.LOGISTIC
-
-    @property
-    def kernel_parameter(self) -> float:
-        """None is needed."""
-        return 0.0
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """[−8, 8]: the best constant is the log-odds of the shares, and e^{−8} is one record in 2 982."""
-        return -8.0, 8.0
+    name = "logistic"
+    kernel_code = KernelCode.LOGISTIC
+    kernel_parameter = 0.0
+    # [−8, 8]: the best constant is the log-odds of the shares, and e^{−8} is one record in 2 982
+    intercept_bounds = -8.0, 8.0
 
     def value(self, z: Array, y: Array) -> Array:
         """log(1 + e^{−yz}), with no overflow."""

@@ -24,25 +24,11 @@ class MultinomialLogistic(VectorLoss):
     [[-0.5, 0.5]]
     """
 
-    @property
-    def name(self) -> str:
-        """Multinomial logistic."""
-        return "multinomial_logistic"
-
-    @property
-    def kernel_code(self) -> KernelCode:
-        """MULTINOMIAL."""
-        return KernelCode.MULTINOMIAL
-
-    @property
-    def kernel_parameter(self) -> float:
-        """None is needed."""
-        return 0.0
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """[−8, 8]: the best constants are `log share_j` less their mean, and e^{−8} of the mean share is one in 2 981."""
-        return -8.0, 8.0
+    name = "multinomial_logistic"
+    kernel_code = KernelCode.MULTINOMIAL
+    kernel_parameter = 0.0
+    # [−8, 8]: the best constants are `log share_j` less their mean, and e^{−8} of the mean share is one in 2 981
+    intercept_bounds = -8.0, 8.0
 
     def value(self, z: Array, y: Array) -> Array:
         """`log Σ e^{z_j} − ⟨(1 + y)/2, z⟩`, with no overflow."""

@@ -23,29 +23,18 @@ class Pinball(Loss):
     """
 
     tau: float = 0.5
+    name = "pinball"
+    kernel_code = KernelCode.PINBALL
+    # The target's range, [−1, 1], in which its quantiles lie
+    intercept_bounds = -1.0, 1.0
 
     def __post_init__(self) -> None:
         share(self.tau, "The level tau of a quantile")
 
     @property
-    def name(self) -> str:
-        """Pinball."""
-        return "pinball"
-
-    @property
-    def kernel_code(self) -> KernelCode:
-        """PINBALL."""
-        return KernelCode.PINBALL
-
-    @property
     def kernel_parameter(self) -> float:
         """Level τ."""
         return float(self.tau)
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """The target's range, [−1, 1], in which its quantiles lie."""
-        return -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """τ(y − z)₊ + (1 − τ)(z − y)₊."""

@@ -26,19 +26,11 @@ class SmoothedHinge(Loss):
     """
 
     h: float = 0.5
+    name = "smoothed_hinge"
+    kernel_code = KernelCode.SMOOTHED_HINGE
 
     def __post_init__(self) -> None:
         positive(self.h, "The hinge's h", SHARPEST)
-
-    @property
-    def name(self) -> str:
-        """Smoothed hinge."""
-        return "smoothed_hinge"
-
-    @property
-    def kernel_code(self) -> KernelCode:
-        """SMOOTHED_HINGE."""
-        return KernelCode.SMOOTHED_HINGE
 
     @property
     def kernel_parameter(self) -> float:

@@ -19,25 +19,10 @@ class Squared(Loss):
     2.0
     """
 
-    @property
-    def name(self) -> str:
-        """Squared."""
-        return "squared"
-
-    @property
-    def kernel_code(self) -> KernelCode:
-        """SQUARED."""
-        return KernelCode.SQUARED
-
-    @property
-    def kernel_parameter(self) -> float:
-        """None is needed."""
-        return 0.0
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """The target's range, [−1, 1]."""
-        return -1.0, 1.0
+    name = "squared"
+    kernel_code = KernelCode.SQUARED
+    kernel_parameter = 0.0
+    intercept_bounds = -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """½(z − y)²."""

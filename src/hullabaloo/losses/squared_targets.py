@@ -20,25 +20,10 @@ class SquaredTargets(VectorLoss):
     [2.5]
     """
 
-    @property
-    def name(self) -> str:
-        """Squared, of several targets."""
-        return "squared_targets"
-
-    @property
-    def kernel_code(self) -> KernelCode:
-        """SQUARED_TARGETS."""
-        return KernelCode.SQUARED_TARGETS
-
-    @property
-    def kernel_parameter(self) -> float:
-        """None is needed."""
-        return 0.0
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """Every target's range, [−1, 1]."""
-        return -1.0, 1.0
+    name = "squared_targets"
+    kernel_code = KernelCode.SQUARED_TARGETS
+    kernel_parameter = 0.0
+    intercept_bounds = -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """½‖z − y‖₂²."""

@@ -124,11 +124,7 @@ class NotPrivateEvent(Event):
     """A release without noise, or under a test key: ε = ∞. Every filter and every finite budget refuses it."""
 
     kind: ClassVar[str] = "not-private"
-
-    @property
-    def delta0(self) -> float:
-        """Give 0."""
-        return 0.0
+    delta0 = 0.0
 
     def gdp_mu(self) -> float:
         """Give ∞."""

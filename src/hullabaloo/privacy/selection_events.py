@@ -16,15 +16,11 @@ class SelectionEvent(Event):
 
     epsilon: float
     kind: ClassVar[str] = "selection"
+    delta0 = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what is not a range."""
         set_positive(self, "epsilon")
-
-    @property
-    def delta0(self) -> float:
-        """Give 0: the selection is drawn exactly."""
-        return 0.0
 
     def gdp_mu(self) -> float:
         """Give `bounded_range.range_mu`, about 0.63 ε."""
@@ -62,15 +58,11 @@ class PermuteAndFlipEvent(Event):
 
     epsilon: float
     kind: ClassVar[str] = "permute-and-flip"
+    delta0 = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what is not a positive ε."""
         set_positive(self, "epsilon")
-
-    @property
-    def delta0(self) -> float:
-        """Give 0: the selection is drawn exactly."""
-        return 0.0
 
     def gdp_mu(self) -> float:
         """Give `pure_dp.pure_mu`."""

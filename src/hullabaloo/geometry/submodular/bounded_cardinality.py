@@ -26,6 +26,7 @@ class BoundedCardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardina
     """
 
     bound: int = 1
+    dimension = None
 
     def __post_init__(self) -> None:
         if isinstance(self.bound, bool) or not isinstance(self.bound, Integral) or self.bound < 1:
@@ -34,11 +35,6 @@ class BoundedCardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardina
                 "give how many columns count."
             )
         object.__setattr__(self, "bound", int(self.bound))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: it serves every number of columns."""
-        return None
 
     def value(self, members: NDArray[np.bool_]) -> float:
         """min(|A|, bound)."""

@@ -22,10 +22,7 @@ class Cardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityFor
     2.0
     """
 
-    @property
-    def dimension(self) -> int | None:
-        """None: it serves every number of columns."""
-        return None
+    dimension = None
 
     def value(self, members: NDArray[np.bool_]) -> float:
         """|A|."""

@@ -24,15 +24,11 @@ class SubmodularPenalty(Penalty):
 
     function: SetFunction
     strength: float
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "function", set_function(self.function, "A SubmodularPenalty"))
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SubmodularPenalty"))
-
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
 
     def value(self, theta: Vector) -> float:
         """strength·Ω(θ)."""
