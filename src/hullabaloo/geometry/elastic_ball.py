@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
 from hullabaloo.geometry.checks import (
@@ -25,7 +26,7 @@ from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expecte
 
 @final
 @dataclass(frozen=True, slots=True)
-class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class ElasticBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : (1−α)‖θ‖₁ + α‖θ‖₂ ≤ radius} for 0 ≤ α ≤ 1, in the unit domain.
 
     α outside [0, 1] or a radius that is not positive and finite is an `InvalidParameter`. α = 0 is the L1Ball, which
@@ -40,6 +41,7 @@ class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     alpha: float
     radius: float
+    kind = "elastic-ball"
     dimension = None
 
     def __post_init__(self) -> None:
@@ -130,10 +132,6 @@ class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖², of range radius²/2."""
         return EuclideanMap(self, dimension_number(p), 0.5 * self.radius**2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "elastic-ball", "alpha": alpha, "radius": radius}."""
-        return {"kind": "elastic-ball", "alpha": self.alpha, "radius": self.radius}
 
     def _norm(self, v: Vector) -> float:
         return (1.0 - self.alpha) * absolute_sum(v) + self.alpha * euclidean_norm(v)

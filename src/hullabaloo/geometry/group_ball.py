@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, euclidean_norm, norm_exponent, positive_number
 from hullabaloo.geometry.expected import expected_largest_block, near_quadrature
@@ -16,7 +17,7 @@ from hullabaloo.geometry.width import Width
 
 @final
 @dataclass(frozen=True, slots=True)
-class GroupBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class GroupBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : Σ_G ‖θ_G‖₂ ≤ radius} (grouped l1/l2 norm), in the unit domain.
 
     `groups` is a partition of the columns 0..p−1, a list of lists of column indices: no group empty, no column in two
@@ -33,6 +34,7 @@ class GroupBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     groups: tuple[tuple[int, ...], ...]
     radius: float
     blocks: Blocks = field(init=False, repr=False, compare=False)
+    kind = "group-ball"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a GroupBall"))
@@ -99,10 +101,6 @@ class GroupBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
         return SizesMap(
             self.blocks, self.radius, p, self.blocks.count, self.gaussian_width(p).scaled(1 / self.radius), longest
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "group-ball", "groups": [[…], …], "radius": radius}."""
-        return {"kind": "group-ball", "groups": [list(group) for group in self.groups], "radius": self.radius}
 
     @staticmethod
     def _sum(norms: Vector) -> float:

@@ -1,10 +1,11 @@
 """The ball {‖θ‖₁ ≤ radius}: sparse models."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, Face, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
 from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, norm_exponent, positive_number, vector
@@ -14,7 +15,7 @@ from hullabaloo.geometry.width import Width, by_quadrature, expected_largest_mag
 
 @final
 @dataclass(frozen=True, slots=True)
-class L1Ball(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorMap):
+class L1Ball(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖₁ ≤ radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.
 
     Support radius·max|g_j|; 2p vertices ±radius·e_j; projection by threshold in expected O(p); Gaussian width
@@ -25,6 +26,7 @@ class L1Ball(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorM
     """
 
     radius: float
+    kind = "l1-ball"
     dimension = None
 
     def __post_init__(self) -> None:
@@ -100,7 +102,3 @@ class L1Ball(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorM
     def mirror_map(self, p: int) -> PowerMap:
         """‖θ‖_q²/(2(q−1)), 1-strongly convex in l_q, of range radius²(k−1)/2 with k = max(2, 2 ln p)."""
         return PowerMap(self.radius, dimension_number(p))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "l1-ball", "radius": radius}."""
-        return {"kind": "l1-ball", "radius": self.radius}

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, euclidean_norm, norm_exponent, positive_number, vector
 from hullabaloo.geometry.mirror import EuclideanMap
@@ -14,7 +15,7 @@ from hullabaloo.geometry.width import Width, closed_form, expected_norm
 
 @final
 @dataclass(frozen=True, slots=True)
-class L2Ball(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class L2Ball(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖₂ ≤ radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.
 
     Support radius·‖g‖₂; Gaussian width radius·√2 Γ((p+1)/2)/Γ(p/2); potential ½‖θ‖².
@@ -24,6 +25,7 @@ class L2Ball(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """
 
     radius: float
+    kind = "l2-ball"
     dimension = None
 
     def __post_init__(self) -> None:
@@ -80,7 +82,3 @@ class L2Ball(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖², of range radius²/2."""
         return EuclideanMap(self, dimension_number(p), 0.5 * self.radius**2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "l2-ball", "radius": radius}."""
-        return {"kind": "l2-ball", "radius": self.radius}

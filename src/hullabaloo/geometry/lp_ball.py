@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
 from hullabaloo.geometry.checks import (
@@ -25,7 +26,7 @@ from hullabaloo.geometry.width import Width
 
 @final
 @dataclass(frozen=True, slots=True)
-class LpBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class LpBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖_q ≤ radius} for q = `exponent`, 1 < q < 2, in the unit domain; k = q/(q−1) is the dual exponent.
 
     Another exponent or a radius that is not positive and finite is an `InvalidParameter`: q = 1 is the L1Ball, q = 2
@@ -40,6 +41,7 @@ class LpBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     exponent: float
     radius: float
+    kind = "lp-ball"
     dimension = None
 
     def __post_init__(self) -> None:
@@ -117,7 +119,3 @@ class LpBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def mirror_map(self, p: int) -> LpMap:
         """‖θ‖_q²/(2(q−1)), 1-strongly convex in l_q, of range radius²/(2(q−1))."""
         return LpMap(self.exponent, self.radius, dimension_number(p))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "lp-ball", "exponent": q, "radius": radius}."""
-        return {"kind": "lp-ball", "exponent": self.exponent, "radius": self.radius}

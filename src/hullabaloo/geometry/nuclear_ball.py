@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, MirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, absolute_sum, norm_exponent, positive_number
 from hullabaloo.geometry.mirror import EuclideanMap
@@ -16,7 +17,7 @@ from hullabaloo.geometry.width import Width, closed_form, expected_norm
 
 @final
 @dataclass(frozen=True, slots=True)
-class NuclearBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """C = {Θ ∈ R^{m×columns} : Σ σ_i(Θ) ≤ radius} (nuclear or trace norm), in the unit domain.
 
     Vectors are the rows of Θ one after the other, p = m·columns: a row for each feature, a column for each target.
@@ -33,6 +34,7 @@ class NuclearBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     radius: float
     columns: int
     values: SingularValues = field(init=False, repr=False, compare=False)
+    kind = "nuclear-ball"
     dimension = None
 
     def __post_init__(self) -> None:
@@ -102,7 +104,3 @@ class NuclearBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
             return EuclideanMap(self, p, 0.5 * self.radius**2)
         width = self.gaussian_width(p).scaled(1.0 / self.radius)
         return SizesMap(self.values, self.radius, p, smaller, width, math.inf)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "nuclear-ball", "radius": radius, "columns": columns}."""
-        return {"kind": "nuclear-ball", "radius": self.radius, "columns": self.columns}

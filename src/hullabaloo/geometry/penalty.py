@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, absolute_sum, nonnegative_number
 
@@ -45,8 +46,10 @@ class HasElasticForm(ABC):
 
 @final
 @dataclass(frozen=True, slots=True)
-class NoPenalty(Penalty, HasElasticForm):
+class NoPenalty(Written, Penalty, HasElasticForm):
     """ψ = 0."""
+
+    kind = "none"
 
     strong_convexity = 0.0
 
@@ -62,17 +65,14 @@ class NoPenalty(Penalty, HasElasticForm):
         """Zeros."""
         return np.zeros(p), np.zeros(p)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "none"}."""
-        return {"kind": "none"}
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class L1Penalty(Penalty, HasElasticForm):
+class L1Penalty(Written, Penalty, HasElasticForm):
     """ψ(θ) = strength·‖θ‖₁; strength ≥ 0 and finite, else `InvalidParameter`."""
 
     strength: float
+    kind = "l1"
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
@@ -90,17 +90,14 @@ class L1Penalty(Penalty, HasElasticForm):
         """(strength, 0)."""
         return np.full(p, self.strength), np.zeros(p)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "l1", "strength": strength}."""
-        return {"kind": "l1", "strength": self.strength}
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class SquaredL2Penalty(Penalty, HasElasticForm):
+class SquaredL2Penalty(Written, Penalty, HasElasticForm):
     """ψ(θ) = (strength/2)·‖θ‖₂²; strength ≥ 0 and finite, else `InvalidParameter`."""
 
     strength: float
+    kind = "squared-l2"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SquaredL2Penalty"))
@@ -122,14 +119,10 @@ class SquaredL2Penalty(Penalty, HasElasticForm):
         """(0, strength)."""
         return np.zeros(p), np.full(p, self.strength)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "squared-l2", "strength": strength}."""
-        return {"kind": "squared-l2", "strength": self.strength}
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class ElasticNetPenalty(Penalty, HasElasticForm):
+class ElasticNetPenalty(Written, Penalty, HasElasticForm):
     """ψ(θ) = strength·l1_ratio·‖θ‖₁ + (strength·(1 − l1_ratio)/2)·‖θ‖₂², scikit-learn's parametrisation.
 
     strength ≥ 0 and 0 ≤ l1_ratio ≤ 1, finite, else `InvalidParameter`.
@@ -137,6 +130,7 @@ class ElasticNetPenalty(Penalty, HasElasticForm):
 
     strength: float
     l1_ratio: float
+    kind = "elastic-net"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an ElasticNetPenalty"))
@@ -165,10 +159,6 @@ class ElasticNetPenalty(Penalty, HasElasticForm):
     def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
         """(strength·l1_ratio, strength·(1 − l1_ratio))."""
         return np.full(p, self.strength * self.l1_ratio), np.full(p, self.strong_convexity)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "elastic-net", "strength": strength, "l1_ratio": l1_ratio}."""
-        return {"kind": "elastic-net", "strength": self.strength, "l1_ratio": self.l1_ratio}
 
 
 def soft_threshold(v: Vector, threshold: float) -> Vector:

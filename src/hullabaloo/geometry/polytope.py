@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, HasVertices, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, euclidean_norm, norm_exponent, vector
@@ -21,7 +22,7 @@ _LARGEST = 1e100
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
+class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
     """C = conv(v_1, …, v_k), in the unit domain.
 
     `vertices` is an array (k, p) with k, p ≥ 1 of finite numbers, else `InvalidParameter`; a copy is kept. Points inside
@@ -35,6 +36,7 @@ class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
     """
 
     vertices: Vector
+    kind = "polytope"
 
     def __post_init__(self) -> None:
         try:
@@ -158,10 +160,6 @@ class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
         """Negative entropy of the weights, of range ln k."""
         dimension_number(p, self.dimension)
         return VertexMap(self.vertices)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "polytope", "vertices": [[…], …]}."""
-        return {"kind": "polytope", "vertices": self.vertices.tolist()}
 
     def _size(self) -> float:
         return float(np.linalg.norm(self.vertices, 2, axis=1).max())

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from hullabaloo.codec import made, table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet
 from hullabaloo.geometry.box import Box
@@ -31,28 +32,13 @@ from hullabaloo.geometry.submodular.serialise import (
 
 T = TypeVar("T")
 
-SETS: dict[str, type[ConvexSet]] = {
-    "l1-ball": L1Ball,
-    "l2-ball": L2Ball,
-    "lp-ball": LpBall,
-    "box": Box,
-    "simplex": Simplex,
-    "polytope": Polytope,
-    "group-ball": GroupBall,
-    "elastic-ball": ElasticBall,
-    "nuclear-ball": NuclearBall,
-    "submodular-ball": SubmodularBall,
-    "submodular-polyhedron": SubmodularPolyhedron,
-}
-PENALTIES: dict[str, type[Penalty]] = {
-    "none": NoPenalty,
-    "l1": L1Penalty,
-    "squared-l2": SquaredL2Penalty,
-    "elastic-net": ElasticNetPenalty,
-    "group": GroupPenalty,
-    "nuclear": NuclearPenalty,
-    "submodular": SubmodularPenalty,
-}
+SETS = table(
+    *(L1Ball, L2Ball, LpBall, Box, Simplex, Polytope, GroupBall, ElasticBall, NuclearBall),
+    *(SubmodularBall, SubmodularPolyhedron),
+)
+PENALTIES = table(
+    *(NoPenalty, L1Penalty, SquaredL2Penalty, ElasticNetPenalty, GroupPenalty, NuclearPenalty, SubmodularPenalty)
+)
 
 
 def _numbers(kind: type[T], *counts: int) -> Callable[[str], T]:
@@ -135,16 +121,16 @@ _PENALTY_WORDS: dict[str, Callable[[str], Penalty]] = {
 
 def set_from_dict(data: Mapping[str, Any]) -> ConvexSet:
     """The set that `to_dict` described; `InvalidParameter` when the description is not one of a set."""
-    if data.get("kind") == WithIntercept.KIND:
+    if data.get("kind") == WithIntercept.kind:
         return with_intercept(set_from_dict(data["body"]), *WithIntercept.interval_from(data))
-    return _made(SETS, data, "set")
+    return made(SETS, data, "set", function=set_function_from_dict)
 
 
 def penalty_from_dict(data: Mapping[str, Any]) -> Penalty:
     """The penalty that `to_dict` described; `InvalidParameter` when the description is not one of a penalty."""
-    if data.get("kind") == PenaltyWithFreeIntercept.KIND:
+    if data.get("kind") == PenaltyWithFreeIntercept.kind:
         return with_free_intercept(penalty_from_dict(data["penalty"]), int(data.get("columns", 1)))
-    return _made(PENALTIES, data, "penalty")
+    return made(PENALTIES, data, "penalty", function=set_function_from_dict)
 
 
 def set_from_text(text: str) -> ConvexSet:
@@ -174,21 +160,6 @@ def penalty_from_text(text: str) -> Penalty:
     SquaredL2Penalty(strength=0.1)
     """
     return _parsed(_PENALTY_WORDS, text, "penalty", "none, l1:0.1, l2:0.1, elastic:0.1,0.5 or group:0.1;0-2;3,4")
-
-
-def _made(kinds: Mapping[str, type[T]], data: Mapping[str, Any], what: str) -> T:
-    arguments = dict(data)
-    kind = arguments.pop("kind", None)
-    if not isinstance(kind, str) or kind not in kinds:
-        raise InvalidParameter(f"{kind!r} is not the kind of a {what}; the kinds are {', '.join(sorted(kinds))}.")
-    if isinstance(arguments.get("function"), Mapping):
-        arguments["function"] = set_function_from_dict(arguments["function"])
-    try:
-        return kinds[kind](**arguments)
-    except TypeError as error:
-        raise InvalidParameter(
-            f"A {what} of kind {kind!r} cannot be made from {sorted(arguments)}; use what its to_dict() gives."
-        ) from error
 
 
 def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examples: str) -> T:

@@ -1,10 +1,11 @@
 """Penalties of sizes: the group lasso (norms of groups) and the trace norm (singular values of a matrix)."""
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.checks import Vector, absolute_sum, nonnegative_number
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.sizes import Blocks, SingularValues
@@ -12,7 +13,7 @@ from hullabaloo.geometry.sizes import Blocks, SingularValues
 
 @final
 @dataclass(frozen=True, slots=True)
-class GroupPenalty(Penalty):
+class GroupPenalty(Written, Penalty):
     """ψ(θ) = strength·Σ_G √|G|·‖θ_G‖₂: the group lasso of Yuan and Lin (2006), large groups weighted by √|G|.
 
     `groups` is a partition of the columns 0..p−1, a list of lists of column indices: no group empty, no column in two
@@ -25,6 +26,7 @@ class GroupPenalty(Penalty):
     groups: tuple[tuple[int, ...], ...]
     strength: float
     blocks: Blocks = field(init=False, repr=False, compare=False)
+    kind = "group"
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
@@ -42,14 +44,10 @@ class GroupPenalty(Penalty):
         split = self.blocks.split(v)
         return split.joined(np.maximum(0.0, split.sizes - step * self.strength * np.sqrt(self.blocks.lengths)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "group", "groups": [[…], …], "strength": strength}."""
-        return {"kind": "group", "groups": [list(group) for group in self.groups], "strength": self.strength}
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class NuclearPenalty(Penalty):
+class NuclearPenalty(Written, Penalty):
     """ψ(Θ) = strength·Σ σ_i(Θ) (trace or nuclear norm) of the matrix whose rows, of `columns` numbers each, θ lists.
 
     strength ≥ 0 and finite, columns a whole number of at least 1, else `InvalidParameter`; so is a θ whose length is no
@@ -62,6 +60,7 @@ class NuclearPenalty(Penalty):
     strength: float
     columns: int
     values: SingularValues = field(init=False, repr=False, compare=False)
+    kind = "nuclear"
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
@@ -79,7 +78,3 @@ class NuclearPenalty(Penalty):
             return np.array(v, dtype=np.float64)
         split = self.values.split(v)
         return split.joined(np.maximum(0.0, split.sizes - step * self.strength))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "nuclear", "strength": strength, "columns": columns}."""
-        return {"kind": "nuclear", "strength": self.strength, "columns": self.columns}

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Huber(Loss):
     """
 
     h: float
-    name = "huber"
+    name = kind = "huber"
     kernel_code = KernelCode.HUBER
     # The target's range, [−1, 1]: beyond it every residual has one sign
     intercept_bounds = -1.0, 1.0
@@ -67,7 +67,3 @@ class Huber(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """4Z²."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "huber", "h": h}."""
-        return {"kind": "huber", "h": float(self.h)}

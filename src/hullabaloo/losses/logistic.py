@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class Logistic(Loss):
     >>> float(Logistic().derivative(0.0, -1.0))
     0.5
     """
+
+    kind = "logistic"
 
     name = "logistic"
     kernel_code = KernelCode.LOGISTIC
@@ -65,7 +67,3 @@ class Logistic(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """Z²."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "logistic"}."""
-        return {"kind": "logistic"}

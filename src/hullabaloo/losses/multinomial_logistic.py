@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class MultinomialLogistic(VectorLoss):
     >>> MultinomialLogistic().derivative(np.zeros((1, 2)), np.array([[1.0, -1.0]])).tolist()
     [[-0.5, 0.5]]
     """
+
+    kind = "multinomial_logistic"
 
     name = "multinomial_logistic"
     kernel_code = KernelCode.MULTINOMIAL
@@ -58,10 +60,6 @@ class MultinomialLogistic(VectorLoss):
     def curvature(self, prediction_bound: float) -> float:
         """2Z²."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "multinomial_logistic"}."""
-        return {"kind": "multinomial_logistic"}
 
 
 def _softmax(z: Array) -> Array:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Pinball(Loss):
     """
 
     tau: float = 0.5
-    name = "pinball"
+    name = kind = "pinball"
     kernel_code = KernelCode.PINBALL
     # The target's range, [−1, 1], in which its quantiles lie
     intercept_bounds = -1.0, 1.0
@@ -66,7 +66,3 @@ class Pinball(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """∞."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "pinball", "tau": tau}."""
-        return {"kind": "pinball", "tau": float(self.tau)}

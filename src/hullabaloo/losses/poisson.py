@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class Poisson(Loss):
     >>> float(Poisson().value(0.0, 1.0))
     1.0
     """
+
+    kind = "poisson"
 
     name = "poisson"
     kernel_code = KernelCode.POISSON
@@ -64,7 +66,3 @@ class Poisson(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """4Z²e^Z."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "poisson"}."""
-        return {"kind": "poisson"}

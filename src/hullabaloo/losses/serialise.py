@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hullabaloo.codec import made, table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.base import AnyLoss, Loss
 from hullabaloo.losses.clipped import ClippedLoss
@@ -23,29 +24,13 @@ def _clipped(loss: Mapping[str, Any], clip: float) -> ClippedLoss:
     return ClippedLoss(inner, clip)
 
 
-_KINDS: dict[str, Any] = {
+KINDS: dict[str, Any] = {
+    **table(Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared, SquaredTargets),
     "clipped": _clipped,
-    "huber": Huber,
-    "logistic": Logistic,
-    "multinomial_logistic": MultinomialLogistic,
-    "pinball": Pinball,
-    "poisson": Poisson,
-    "smoothed_hinge": SmoothedHinge,
-    "squared": Squared,
-    "squared_targets": SquaredTargets,
 }
 
 
 def loss_from_dict(data: Mapping[str, Any]) -> AnyLoss:
     """The loss that `to_dict` described; `InvalidParameter` when the description is not one of a loss."""
-    arguments = dict(data)
-    kind = arguments.pop("kind", None)
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise InvalidParameter(f"{kind!r} is not the kind of a loss; the kinds are {', '.join(sorted(_KINDS))}.")
-    try:
-        loss: AnyLoss = _KINDS[kind](**arguments)
-    except TypeError as error:
-        raise InvalidParameter(
-            f"A loss of kind {kind!r} cannot be made from {sorted(arguments)}; use what its to_dict() gives."
-        ) from error
+    loss: AnyLoss = made(KINDS, data, "loss")
     return loss

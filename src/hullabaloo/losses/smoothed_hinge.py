@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class SmoothedHinge(Loss):
     """
 
     h: float = 0.5
-    name = "smoothed_hinge"
+    name = kind = "smoothed_hinge"
     kernel_code = KernelCode.SMOOTHED_HINGE
 
     def __post_init__(self) -> None:
@@ -75,10 +75,6 @@ class SmoothedHinge(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """2Z²/h."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "smoothed_hinge", "h": h}."""
-        return {"kind": "smoothed_hinge", "h": float(self.h)}
 
     def _steepness(self, m: Array) -> Array:
         steepness: Array = np.clip((1.0 + self.h - m) / (2.0 * self.h), 0.0, 1.0)

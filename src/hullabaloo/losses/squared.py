@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -18,6 +18,8 @@ class Squared(Loss):
     >>> float(Squared().value(3.0, 1.0))
     2.0
     """
+
+    kind = "squared"
 
     name = "squared"
     kernel_code = KernelCode.SQUARED
@@ -51,7 +53,3 @@ class Squared(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """4Z²."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "squared"}."""
-        return {"kind": "squared"}

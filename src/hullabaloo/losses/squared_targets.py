@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -19,6 +19,8 @@ class SquaredTargets(VectorLoss):
     >>> SquaredTargets().value(np.array([[3.0, 0.0]]), np.array([[1.0, 1.0]])).tolist()
     [2.5]
     """
+
+    kind = "squared_targets"
 
     name = "squared_targets"
     kernel_code = KernelCode.SQUARED_TARGETS
@@ -48,7 +50,3 @@ class SquaredTargets(VectorLoss):
     def curvature(self, prediction_bound: float) -> float:
         """4Z²."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "squared_targets"}."""
-        return {"kind": "squared_targets"}

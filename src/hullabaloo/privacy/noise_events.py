@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import final
 
 from hullabaloo.privacy import pure_dp
 from hullabaloo.privacy._rounding import padded, reciprocal_at_least
 from hullabaloo.privacy.events import (
     TAIL_MASS,
     Event,
-    fields_of,
     group_size,
     set_count,
     set_positive,
@@ -27,7 +26,7 @@ class GaussianEvent(Event):
 
     noise_multiplier: float
     samples: int = 0
-    kind: ClassVar[str] = "gaussian"
+    kind = "gaussian"
 
     def __post_init__(self) -> None:
         """Refuse what is not a noise multiplier."""
@@ -64,10 +63,6 @@ class GaussianEvent(Event):
         """Give the event of a shift k times as long (kμ-GDP; Dong, Roth & Su 2022, Thm 2.14)."""
         return GaussianEvent(shrunk(self.noise_multiplier, k), self.samples)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, noise_multiplier, samples."""
-        return fields_of(self)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ class LaplaceEvent(Event):
 
     noise_multiplier: float
     samples: int = 0
-    kind: ClassVar[str] = "laplace"
+    kind = "laplace"
 
     def __post_init__(self) -> None:
         """Refuse what is not a noise multiplier."""
@@ -113,17 +108,13 @@ class LaplaceEvent(Event):
         """Give the event of a shift k times as long."""
         return LaplaceEvent(shrunk(self.noise_multiplier, k), self.samples)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, noise_multiplier, samples."""
-        return fields_of(self)
-
 
 @final
 @dataclass(frozen=True, slots=True)
 class NotPrivateEvent(Event):
     """A release without noise, or under a test key: ε = ∞. Every filter and every finite budget refuses it."""
 
-    kind: ClassVar[str] = "not-private"
+    kind = "not-private"
     delta0 = 0.0
 
     def gdp_mu(self) -> float:
@@ -151,7 +142,3 @@ class NotPrivateEvent(Event):
         """Give itself."""
         group_size(k)
         return self
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind."""
-        return fields_of(self)

@@ -1,11 +1,11 @@
 """The events of choices: one candidate out of many."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import final
 
 from hullabaloo.privacy import bounded_range, pure_dp
 from hullabaloo.privacy._rounding import padded
-from hullabaloo.privacy.events import Event, fields_of, grown, set_positive, with_tail
+from hullabaloo.privacy.events import Event, grown, set_positive, with_tail
 from hullabaloo.privacy.renyi import checked_order
 
 
@@ -15,7 +15,7 @@ class SelectionEvent(Event):
     """One exponential mechanism: ε-bounded range, hence ε-DP and ``ε²/8``-zCDP."""
 
     epsilon: float
-    kind: ClassVar[str] = "selection"
+    kind = "selection"
     delta0 = 0.0
 
     def __post_init__(self) -> None:
@@ -46,10 +46,6 @@ class SelectionEvent(Event):
         """Give range kε: ranges of k neighbouring steps add up."""
         return SelectionEvent(grown(self.epsilon, k))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, epsilon."""
-        return fields_of(self)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,7 @@ class PermuteAndFlipEvent(Event):
     """One permute-and-flip selection: ε-DP, priced as randomised response of that strength (McKenna & Sheldon 2020)."""
 
     epsilon: float
-    kind: ClassVar[str] = "permute-and-flip"
+    kind = "permute-and-flip"
     delta0 = 0.0
 
     def __post_init__(self) -> None:
@@ -87,7 +83,3 @@ class PermuteAndFlipEvent(Event):
     def group(self, k: int) -> "PermuteAndFlipEvent":
         """Give kε-DP (Dwork & Roth 2014, Thm 2.2)."""
         return PermuteAndFlipEvent(grown(self.epsilon, k))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, epsilon."""
-        return fields_of(self)

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, final
+from typing import final
 
 from hullabaloo.privacy._rounding import float_at_least, padded
-from hullabaloo.privacy.events import TAIL_MASS, Event, fields_of, group_size, set_count, set_positive, with_tail
+from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, set_count, set_positive, with_tail
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.repeats import Repeats
 from hullabaloo.privacy.tuned_bound import TunedBound, tuned_bound
@@ -40,7 +40,7 @@ class TunedEvent(Event):
     expected: float
     shape: float | str
     samples: int = 0
-    kind: ClassVar[str] = "tuned"
+    kind = "tuned"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be priced; bring the law of runs into canonical form."""
@@ -88,10 +88,6 @@ class TunedEvent(Event):
         """Give the event between tables k records apart: the runs are kμ-GDP (Dong, Roth & Su 2022, Thm 2.14), K is as before."""
         mu = float_at_least(Fraction(self.mu) * group_size(k))
         return TunedEvent(mu, self.expected, self.shape, self.samples)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, mu, expected, shape, samples."""
-        return fields_of(self)
 
     def _bound(self) -> TunedBound:
         return tuned_bound(self.mu, self.repeats)

@@ -1,10 +1,11 @@
 """The ball {Ω(θ) ≤ radius} of the norm of a set function: structured sparsity as a constraint."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, positive_number, vector
 from hullabaloo.geometry.mirror import EuclideanMap
@@ -20,7 +21,7 @@ from hullabaloo.geometry.width import Width
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubmodularBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : Ω(θ) ≤ radius}, Ω the norm of a set function F, in the unit domain.
 
     radius > 0 and finite, `function` a `SetFunction`, else `InvalidParameter`. The extreme points are
@@ -34,6 +35,7 @@ class SubmodularBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     function: SetFunction
     radius: float
+    kind = "submodular-ball"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "function", set_function(self.function, "A SubmodularBall"))
@@ -90,7 +92,3 @@ class SubmodularBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖²."""
         return EuclideanMap(self, dimension_number(p, self.dimension), 0.5 * self.max_norm(2, p) ** 2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "submodular-ball", "function": {…}, "radius": radius}."""
-        return {"kind": "submodular-ball", "function": self.function.to_dict(), "radius": self.radius}

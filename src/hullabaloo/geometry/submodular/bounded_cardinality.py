@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -16,7 +17,7 @@ from hullabaloo.geometry.width import Width
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedCardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
+class BoundedCardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
     """F(A) = min(|A|, bound): Ω(w) is the sum of the `bound` largest |w_j|, the largest alone for bound 1.
 
     `bound` a whole number of at least 1, else `InvalidParameter`. Any number of columns.
@@ -26,6 +27,7 @@ class BoundedCardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardina
     """
 
     bound: int = 1
+    kind = "bounded-cardinality"
     dimension = None
 
     def __post_init__(self) -> None:
@@ -66,7 +68,3 @@ class BoundedCardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardina
     def gaussian_width(self, p: int) -> Width:
         """The expected sum of the `bound` largest of p |g_j|, by quadrature."""
         return sorted_width(self.steps(p))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "bounded-cardinality", "bound": bound}."""
-        return {"kind": "bounded-cardinality", "bound": self.bound}

@@ -1,11 +1,12 @@
 """The number of columns: its norm is the l1 norm."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -15,12 +16,14 @@ from hullabaloo.geometry.width import Width, closed_form
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
+class Cardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
     """F(A) = |A|: Ω(w) = ‖w‖₁, Ω*(s) = max|s_j|, |P| the cube of side 2. Any number of columns.
 
     >>> Cardinality().value(np.array([True, False, True]))
     2.0
     """
+
+    kind = "cardinality"
 
     dimension = None
 
@@ -47,7 +50,3 @@ class Cardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityFor
     def gaussian_width(self, p: int) -> Width:
         """p √(2/π)."""
         return closed_form(dimension_number(p) * float(np.sqrt(2.0 / np.pi)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "cardinality"}."""
-        return {"kind": "cardinality"}

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
@@ -19,7 +20,7 @@ _WIDEST = 10**8
 
 @final
 @dataclass(frozen=True, slots=True)
-class ConcaveCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
+class ConcaveCardinality(Written, SetFunction, HasProximalForm, HasCardinalityForm):
     """F(A) = weights_1 + … + weights_|A|: Ω(w) = Σ_k weights_k |w|_(k), the sorted l1 norm (Bogdan et al. 2015).
 
     `weights` holds a number for each column: the first above 0, falling, none below 0, finite; else
@@ -32,6 +33,7 @@ class ConcaveCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
 
     weights: tuple[float, ...]
     array: Vector = field(init=False, repr=False, compare=False)
+    kind = "concave-cardinality"
 
     def __post_init__(self) -> None:
         given = self.weights.tolist() if isinstance(self.weights, np.ndarray) else self.weights
@@ -92,7 +94,3 @@ class ConcaveCardinality(SetFunction, HasProximalForm, HasCardinalityForm):
     def gaussian_width(self, p: int) -> Width:
         """Σ_k weights_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
         return sorted_width(self.steps(p))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "concave-cardinality", "weights": […]}."""
-        return {"kind": "concave-cardinality", "weights": list(self.weights)}

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from numbers import Integral
 from reprlib import Repr
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, first_missing, vector
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -30,7 +31,7 @@ _SHORT = Repr()
 
 @final
 @dataclass(frozen=True, slots=True)
-class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
+class GroupCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
     """F(A) = Σ_G d_G 1[A ∩ G ≠ ∅] for groups G of columns, which may overlap: Ω(w) = Σ_G d_G max_{j∈G} |w_j|.
 
     The columns at 0 are a union of groups, so that supports are what unions of groups leave (Jenatton, Audibert, Bach
@@ -61,6 +62,7 @@ class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
     holders: Lists = field(init=False, repr=False, compare=False)
     charges: Vector = field(init=False, repr=False, compare=False)
     forest: Forest | None = field(init=False, repr=False, compare=False)
+    kind = "group-cover"
 
     def __post_init__(self) -> None:
         groups = _groups(self.groups)
@@ -151,14 +153,6 @@ class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
         """Σ_G d_G E max over |G| standard normals of |g_j|."""
         dimension_number(p, self.dimension)
         return largest_magnitudes(np.diff(self.lists.start), self.charges)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "group-cover", "groups": lists of columns, "weights": numbers}."""
-        return {
-            "kind": "group-cover",
-            "groups": [list(group) for group in self.groups],
-            "weights": list(self.weights or ()),
-        }
 
 
 def _groups(groups: object) -> tuple[tuple[int, ...], ...]:

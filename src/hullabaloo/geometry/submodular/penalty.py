@@ -1,8 +1,9 @@
 """The penalty strength·Ω(θ): structured sparsity."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.checks import Vector, nonnegative_number, vector
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.submodular.base import SetFunction
@@ -12,7 +13,7 @@ from hullabaloo.geometry.submodular.norm import omega, prox
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubmodularPenalty(Penalty):
+class SubmodularPenalty(Written, Penalty):
     """ψ(θ) = strength·Ω(θ), Ω the norm of a set function: supports that the function makes cheap are favoured.
 
     strength ≥ 0 and finite, `function` a `SetFunction`, else `InvalidParameter`.
@@ -24,6 +25,7 @@ class SubmodularPenalty(Penalty):
 
     function: SetFunction
     strength: float
+    kind = "submodular"
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
@@ -39,7 +41,3 @@ class SubmodularPenalty(Penalty):
         if self.strength == 0.0:
             return vector(v, dimension=self.function.dimension).copy()
         return prox(self.function, v, step * self.strength)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "submodular", "function": {…}, "strength": strength}."""
-        return {"kind": "submodular", "function": self.function.to_dict(), "strength": self.strength}

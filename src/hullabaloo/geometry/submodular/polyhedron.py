@@ -1,10 +1,11 @@
 """The symmetric submodular polyhedron {s : ‖s_A‖₁ ≤ radius·F(A)}, whose support function is radius·Ω."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.geometry.base import ConvexSet, HasGauge, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, positive_number
 from hullabaloo.geometry.submodular.base import SetFunction
@@ -17,7 +18,7 @@ from hullabaloo.geometry.width import Width
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubmodularPolyhedron(ConvexSet, Projectable, HasGauge):
+class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
     """C = radius·|P|(F) = {s ∈ R^p : ‖s_A‖₁ ≤ radius·F(A) for all A}, the ball of the dual norm Ω*.
 
     radius > 0 and finite, `function` a `SetFunction`, else `InvalidParameter`. Support radius·Ω(g); vertices by the
@@ -30,6 +31,7 @@ class SubmodularPolyhedron(ConvexSet, Projectable, HasGauge):
 
     function: SetFunction
     radius: float
+    kind = "submodular-polyhedron"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "function", set_function(self.function, "A SubmodularPolyhedron"))
@@ -79,7 +81,3 @@ class SubmodularPolyhedron(ConvexSet, Projectable, HasGauge):
     def start(self, p: int) -> Vector:
         """Zero."""
         return np.zeros(dimension_number(p, self.dimension))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "submodular-polyhedron", "function": {…}, "radius": radius}."""
-        return {"kind": "submodular-polyhedron", "function": self.function.to_dict(), "radius": self.radius}

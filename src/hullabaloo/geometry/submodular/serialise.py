@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hullabaloo.codec import made, table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinality
@@ -12,14 +13,7 @@ from hullabaloo.geometry.submodular.group_cover import GroupCover
 from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
-SET_FUNCTIONS: dict[str, type[SetFunction]] = {
-    "cardinality": Cardinality,
-    "bounded-cardinality": BoundedCardinality,
-    "concave-cardinality": ConcaveCardinality,
-    "group-cover": GroupCover,
-    "tree-cover": TreeCover,
-    "intervals": Intervals,
-}
+SET_FUNCTIONS = table(Cardinality, BoundedCardinality, ConcaveCardinality, GroupCover, TreeCover, Intervals)
 
 _WORDS: dict[str, Callable[[str], SetFunction]] = {
     "cardinality": lambda rest: Cardinality(*rest),
@@ -36,18 +30,7 @@ def set_function_from_dict(data: Mapping[str, Any]) -> SetFunction:
     """The set function that `to_dict` described; `InvalidParameter` when the description is not one."""
     if not isinstance(data, Mapping):
         raise InvalidParameter(f"A set function is described by what its to_dict() gives, but {data!r} was given.")
-    arguments = dict(data)
-    kind = arguments.pop("kind", None)
-    if not isinstance(kind, str) or kind not in SET_FUNCTIONS:
-        raise InvalidParameter(
-            f"{kind!r} is not the kind of a set function; the kinds are {', '.join(sorted(SET_FUNCTIONS))}."
-        )
-    try:
-        return SET_FUNCTIONS[kind](**arguments)
-    except TypeError as error:
-        raise InvalidParameter(
-            f"A set function of kind {kind!r} cannot be made from {sorted(arguments)}; use what its to_dict() gives."
-        ) from error
+    return made(SET_FUNCTIONS, data, "set function")
 
 
 def set_function_from_text(text: str) -> SetFunction:
