@@ -10,8 +10,7 @@ import pytest
 
 from hullabaloo.codec import Written, made, plain, table
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.serialise import PENALTIES, SETS
-from hullabaloo.geometry.submodular.serialise import SET_FUNCTIONS
+from hullabaloo.geometry.serialise import PENALTIES, SET_FUNCTIONS, SETS
 from hullabaloo.losses.serialise import KINDS
 from hullabaloo.privacy.composition import ATOMS
 

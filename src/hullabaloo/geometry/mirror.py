@@ -1,4 +1,4 @@
-"""Potentials for mirror descent: Euclidean, powers of l_q norms for the l1 ball, negative entropy for the simplex."""
+"""Potentials for mirror descent: Euclidean, negative entropy (of coordinates, of weights of vertices), and products with intercepts."""
 
 import math
 from dataclasses import dataclass
@@ -6,10 +6,12 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.errors import CapabilityError
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm, power_norm
 from hullabaloo.geometry.expected import expected_power_norm
+from hullabaloo.geometry.intercept import intercept_number
+from hullabaloo.geometry.polytope import least_weight
 from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.geometry.width import (
     Width,
@@ -260,3 +262,170 @@ def power_bound(k: float, p: int, norm_l1: float, norm_l2: float, norm_linf: flo
         return 0.0
     counts = (norm_l1 / largest, (norm_l2 / largest) ** 2, float(p))  # bounds of Σ(|x_j|/largest)^k
     return largest * math.pow(max(1.0, min(counts)), 1.0 / k)
+
+
+# The potential of a polytope: negative entropy of the weights on its vertices.
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class VertexMap(MirrorMap):
+    """Ψ(w) = Σ w_i ln w_i for the state w, weights on the k vertices (rows) v_i; θ = Σ w_i v_i.
+
+    1-strongly convex in ‖w‖₁ (Pinsker's inequality), and ‖θ‖ ≤ ‖w‖₁ for the norm whose unit ball is conv(±v_i), as that
+    is the least ‖w‖₁ over the weights of θ. Its dual norm is max|⟨v_i, g⟩|, what a step in the weights sees of g.
+    """
+
+    vertices: Vector
+
+    @property
+    def range(self) -> float:
+        """ln k, at a vertex."""
+        return math.log(len(self.vertices))
+
+    @property
+    def unit_width(self) -> Width:
+        """E max|⟨v_i, g⟩|, between E of the largest alone and the value for independent ones (Šidák 1967); value = high."""
+        radius = self.unit_radius
+        low, high = radius * math.sqrt(2.0 / math.pi), radius * expected_largest_magnitude(len(self.vertices))
+        return Width(high, low * (1.0 - 1e-12), high * (1.0 + 1e-12), "Šidák bound")
+
+    @property
+    def unit_radius(self) -> float:
+        """The largest ‖v_i‖₂."""
+        return float(np.linalg.norm(self.vertices, axis=1).max())
+
+    def norm(self, v: Vector) -> float:
+        """min{Σ|w_i| : Σ w_i v_i = v}, by a linear program."""
+        return least_weight(np.concatenate([self.vertices, -self.vertices]), v)
+
+    def dual_norm(self, g: Vector) -> float:
+        """max|⟨v_i, g⟩|."""
+        return float(np.abs(self.vertices @ g).max())
+
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """The largest over i of the least of ‖v_i‖₂‖x‖₂ and ‖v_i‖₁‖x‖_∞ (Hölder's inequality; ‖x‖₂² ≤ ‖x‖₁‖x‖_∞)."""
+        norm_l2 = min(norm_l2, math.sqrt(norm_l1) * math.sqrt(norm_linf))
+        size = np.abs(self.vertices)
+        return float(np.minimum(np.linalg.norm(size, axis=1) * norm_l2, size.sum(axis=1) * norm_linf).max())
+
+    def start(self) -> Vector:
+        """Equal weights."""
+        return np.full(len(self.vertices), 1.0 / len(self.vertices))
+
+    def point(self, state: Vector) -> Vector:
+        """Σ w_i v_i."""
+        theta: Vector = state @ self.vertices
+        return theta
+
+    def value(self, state: Vector) -> float:
+        """Σ w_i ln w_i, with 0 ln 0 = 0."""
+        inside = state[state > 0.0]
+        return float(inside @ np.log(inside))
+
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """Σ w_i ln(w_i/origin_i); infinity where w_i > 0 = origin_i."""
+        inside = state > 0.0
+        if np.any(origin[inside] <= 0.0):
+            return math.inf
+        return max(0.0, float(state[inside] @ np.log(state[inside] / origin[inside])))
+
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """Multiplicative weights: proportional to w_i exp(−⟨v_i, g⟩)."""
+        with np.errstate(divide="ignore"):
+            exponent = np.log(state) - self.vertices @ g
+        weight: Vector = np.exp(exponent - exponent.max())
+        return weight / float(weight.sum())
+
+
+# The mirror map of a set with intercepts beside it: Ψ(θ) + ½‖b‖².
+
+
+def with_intercept_map(body: MirrorMap, lower: float, upper: float, columns: int = 1) -> "InterceptMap":
+    """The map of C × [lower, upper]^columns: `body`'s potential of θ plus ½‖b‖² of the intercepts b, which come last.
+
+    The interval is finite and not empty, and there is at least one column, else `InvalidParameter`.
+    """
+    if not (-math.inf < lower <= upper < math.inf):
+        raise InvalidParameter(
+            f"Mirror descent needs a bounded interval for the intercept, but this one is [{lower}, {upper}], so the "
+            "distance to go has no bound; give finite ends with lower ≤ upper, or fit without an intercept."
+        )
+    return InterceptMap(body, float(lower), float(upper), intercept_number(columns))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InterceptMap(MirrorMap):
+    """Ψ(θ) + ½‖b‖² on C × [lower, upper]^columns, 1-strongly convex in ‖(θ, b)‖ = (‖θ‖² + ‖b‖₂²)^{1/2}.
+
+    The two parts do not meet in the potential, so that the step, the range and the divergence are sums or pairs of
+    theirs; the dual norm is (‖g_θ‖_*² + ‖g_b‖₂²)^{1/2}.
+    """
+
+    body: MirrorMap
+    lower: float
+    upper: float
+    columns: int
+
+    @property
+    def range(self) -> float:
+        """R² of the body and ½(max b² − min b²) of every intercept."""
+        largest, smallest = max(abs(self.lower), abs(self.upper)), abs(self._nearest())
+        return self.body.range + 0.5 * self.columns * (largest - smallest) * (largest + smallest)
+
+    @property
+    def unit_width(self) -> Width:
+        """E(‖g‖_*² + ‖h‖²)^{1/2}, enclosed; value = high.
+
+        By Jensen's inequality it is between ((E‖g‖_*)² + (E‖h‖)²)^{1/2} and (E‖g‖_*² + columns)^{1/2}, and
+        E‖g‖_*² ≤ (E‖g‖_*)² + ‖Q‖₂², as ‖·‖_* is Lipschitz with constant ‖Q‖₂ (Gaussian Poincaré inequality).
+        """
+        head = self.body.unit_width
+        low = math.hypot(head.low, expected_norm(self.columns))
+        high = math.sqrt(head.high**2 + self.body.unit_radius**2 + self.columns)
+        return Width(high, low, high, "moment bound")
+
+    @property
+    def unit_radius(self) -> float:
+        """The body's, at least 1."""
+        return max(1.0, self.body.unit_radius)
+
+    def norm(self, v: Vector) -> float:
+        """(‖v_θ‖² + ‖v_b‖₂²)^{1/2}."""
+        return math.hypot(self.body.norm(v[: -self.columns]), euclidean_norm(v[-self.columns :]))
+
+    def dual_norm(self, g: Vector) -> float:
+        """(‖g_θ‖_*² + ‖g_b‖₂²)^{1/2}."""
+        return math.hypot(self.body.dual_norm(g[: -self.columns]), euclidean_norm(g[-self.columns :]))
+
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """The norms are those of a row whose last entry is the constant 1 that the intercept multiplies."""
+        rest = self.body.dual_bound(max(0.0, norm_l1 - 1.0), math.sqrt(max(0.0, norm_l2**2 - 1.0)), norm_linf)
+        return math.hypot(rest, 1.0)
+
+    def start(self) -> Vector:
+        """The body's start, and zero clipped to the interval."""
+        return np.append(self.body.start(), np.full(self.columns, self._nearest()))
+
+    def point(self, state: Vector) -> Vector:
+        """The body's point, and the intercepts."""
+        return np.append(self.body.point(state[: -self.columns]), state[-self.columns :])
+
+    def value(self, state: Vector) -> float:
+        """Ψ of the body's state, and half the squares of the intercepts."""
+        b = state[-self.columns :]
+        return self.body.value(state[: -self.columns]) + 0.5 * float(b @ b)
+
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """The body's divergence, and ½‖b − b_origin‖²."""
+        move = state[-self.columns :] - origin[-self.columns :]
+        return self.body.divergence(state[: -self.columns], origin[: -self.columns]) + 0.5 * float(move @ move)
+
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """The body's step, and b − g_b clipped to the interval."""
+        b = np.clip(state[-self.columns :] - g[-self.columns :], self.lower, self.upper)
+        return np.append(self.body.step(state[: -self.columns], g[: -self.columns]), b)
+
+    def _nearest(self) -> float:
+        return min(max(0.0, self.lower), self.upper)

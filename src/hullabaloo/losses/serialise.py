@@ -7,14 +7,10 @@ from hullabaloo.codec import made, table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.base import AnyLoss, Loss
 from hullabaloo.losses.clipped import ClippedLoss
-from hullabaloo.losses.huber import Huber
-from hullabaloo.losses.logistic import Logistic
-from hullabaloo.losses.multinomial_logistic import MultinomialLogistic
-from hullabaloo.losses.pinball import Pinball
+from hullabaloo.losses.margins import Logistic, SmoothedHinge
 from hullabaloo.losses.poisson import Poisson
-from hullabaloo.losses.smoothed_hinge import SmoothedHinge
-from hullabaloo.losses.squared import Squared
-from hullabaloo.losses.squared_targets import SquaredTargets
+from hullabaloo.losses.residuals import Huber, Pinball, Squared
+from hullabaloo.losses.several import MultinomialLogistic, SquaredTargets
 
 
 def _clipped(loss: Mapping[str, Any], clip: float) -> ClippedLoss:

@@ -13,10 +13,15 @@ from hullabaloo.privacy import bounded_range
 from hullabaloo.privacy._rounding import float_at_most, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event, with_tail
 from hullabaloo.privacy.gaussian_dp import gdp_delta
-from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPrivateEvent
+from hullabaloo.privacy.noise_events import (
+    GaussianEvent,
+    LaplaceEvent,
+    NotPrivateEvent,
+    PermuteAndFlipEvent,
+    SelectionEvent,
+)
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi import checked_order, golden, renyi_delta
-from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
 from hullabaloo.privacy.tuned_events import TunedEvent
 
 

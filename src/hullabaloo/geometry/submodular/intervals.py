@@ -73,7 +73,7 @@ class Intervals(Written, SetFunction, HasGreedyForm, HasProximalForm):
 
     def greedy(self, sizes: Vector) -> Vector:
         """1 for the largest column of each prefix, each suffix and the whole, O(p)."""
-        from hullabaloo.geometry.submodular.greedy_kernels import interval_greedy
+        from hullabaloo.geometry.submodular.cover_kernels import interval_greedy
 
         s: Vector = interval_greedy(sizes)
         return s

@@ -91,7 +91,7 @@ class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
 
     def greedy(self, sizes: Vector) -> Vector:
         """Each weight at the largest column there or below, O(p) whatever the depth."""
-        from hullabaloo.geometry.submodular.greedy_kernels import forest_greedy
+        from hullabaloo.geometry.submodular.cover_kernels import forest_greedy
 
         s: Vector = forest_greedy(sizes, self.rank, self.forest.up, self.forest.weight)
         return s
