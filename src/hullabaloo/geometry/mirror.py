@@ -1,4 +1,4 @@
-"""Potentials for mirror descent: Euclidean, negative entropy (of coordinates, of weights of vertices), and products with intercepts."""
+"""Potentials for mirror descent: Euclidean, negative entropy, their products with intercepts, and what potentials share."""
 
 import math
 from dataclasses import dataclass
@@ -8,11 +8,8 @@ import numpy as np
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
-from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm, power_norm
-from hullabaloo.geometry.expected import expected_power_norm
+from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm
 from hullabaloo.geometry.intercept import intercept_number
-from hullabaloo.geometry.polytope import least_weight
-from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.geometry.width import (
     Width,
     by_quadrature,
@@ -20,6 +17,17 @@ from hullabaloo.geometry.width import (
     expected_largest_magnitude,
     expected_norm,
 )
+
+
+class OfCoordinates(MirrorMap):
+    """A map whose state is θ itself."""
+
+    __slots__ = ()
+
+    @final
+    def point(self, state: Vector) -> Vector:
+        """The state itself."""
+        return state
 
 
 def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
@@ -35,7 +43,7 @@ def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
 
 @final
 @dataclass(frozen=True, slots=True)
-class EuclideanMap(MirrorMap):
+class EuclideanMap(OfCoordinates):
     """Ψ(θ) = ½‖θ‖² on any set that can be projected onto: mirror descent is then projected gradient descent.
 
     `spread` is max − min of Ψ over the set.
@@ -73,10 +81,6 @@ class EuclideanMap(MirrorMap):
         """The point of the set nearest to zero."""
         return self.body.project(np.zeros(self.p))
 
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
-
     def value(self, state: Vector) -> float:
         """½‖θ‖²."""
         return 0.5 * float(state @ state)
@@ -93,107 +97,7 @@ class EuclideanMap(MirrorMap):
 
 @final
 @dataclass(frozen=True, slots=True)
-class PowerMap(MirrorMap):
-    """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on the l1 ball, q = k/(k−1), k = max(2, 2 ln p): 1-strongly convex in l_q.
-
-    Its conjugate is Ψ*(ζ) = (q−1)‖ζ‖_k²/2. The step maximises ⟨ζ, u⟩ − Ψ(u) over ‖u‖₁ ≤ r for ζ = ∇Ψ(θ) − g; by the
-    optimality condition ∇Ψ(u) = ζ − λ sign(u), u = ∇Ψ*(ζ softened by λ), λ = 0 or the root of ‖u‖₁ = r.
-    Strong convexity: Ball, Carlen, Lieb 1994; use in mirror descent: Ben-Tal, Margalit, Nemirovski 2001.
-    """
-
-    radius: float
-    p: int
-    # 1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2
-    unit_radius = 1.0
-
-    @property
-    def dual_exponent(self) -> float:
-        """The k of the dual norm: max(2, 2 ln p)."""
-        return max(2.0, 2.0 * math.log(self.p))
-
-    @property
-    def exponent(self) -> float:
-        """The q of the norm: k/(k−1)."""
-        return self.dual_exponent / (self.dual_exponent - 1.0)
-
-    @property
-    def range(self) -> float:
-        """radius²(k−1)/2: the largest l_q norm in the l1 ball is the radius."""
-        return 0.5 * self.radius**2 * (self.dual_exponent - 1.0)
-
-    @property
-    def unit_width(self) -> Width:
-        """E‖g‖_k."""
-        return expected_power_norm(self.p, self.dual_exponent)
-
-    def norm(self, v: Vector) -> float:
-        """‖v‖_q."""
-        return power_norm(v, self.exponent)
-
-    def dual_norm(self, g: Vector) -> float:
-        """‖g‖_k."""
-        return power_norm(g, self.dual_exponent)
-
-    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
-        """A bound of ‖x‖_k by interpolation."""
-        return power_bound(self.dual_exponent, self.p, norm_l1, norm_l2, norm_linf)
-
-    def start(self) -> Vector:
-        """Zero."""
-        return np.zeros(self.p)
-
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
-
-    def value(self, state: Vector) -> float:
-        """‖θ‖_q²/(2(q−1))."""
-        return 0.5 * (self.dual_exponent - 1.0) * power_norm(state, self.exponent) ** 2
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """Ψ(state) + Ψ(origin) − ⟨∇Ψ(origin), state⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
-        slope = self._dual(origin)
-        return max(0.0, self.value(state) + self.value(origin) - float(slope @ state))
-
-    def step(self, state: Vector, g: Vector) -> Vector:
-        """The Bregman step, its threshold by a one-dimensional root."""
-        zeta = self._dual(state) - g
-        size = np.abs(zeta)
-        top = float(size.max())
-        if top == 0.0:
-            return np.zeros(self.p)
-        depth = top - size  # the softened ζ is t − depth with t = top − λ: no digits lost for large λ
-        level = top
-        if self._length(depth, top) > self.radius:
-            level = increasing_root(lambda t: self._length(depth, t) - self.radius, 0.0, top)
-        shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** (self.dual_exponent - 1.0)
-        length = min(self.radius, self._length(depth, level))
-        moved: Vector = np.sign(zeta) * shape * (length / float(shape.sum()))
-        return moved
-
-    def _length(self, depth: Vector, level: float) -> float:
-        """‖∇Ψ*(s)‖₁ for s = max(0, level − depth); ∇Ψ*(s) = (q−1)‖s‖_k^{2−k} s^{k−1}."""
-        if level <= 0.0:
-            return 0.0
-        k = self.dual_exponent
-        s = np.maximum(0.0, 1.0 - depth / level)
-        powers = s ** (k - 1.0)
-        norm = float(powers @ s) ** (1.0 / k)
-        return float(level / (k - 1.0) * norm ** (2.0 - k) * powers.sum())
-
-    def _dual(self, theta: Vector) -> Vector:
-        """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ."""
-        norm = power_norm(theta, self.exponent)
-        if norm == 0.0:
-            return np.zeros(self.p)
-        scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
-        slope: Vector = np.copysign(scaled, theta)
-        return slope
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class EntropyMap(MirrorMap):
+class EntropyMap(OfCoordinates):
     """Ψ(θ) = r Σ θ_j ln(θ_j/r) on the simplex of radius r: 1-strongly convex in l1 (Pinsker's inequality)."""
 
     radius: float
@@ -227,10 +131,6 @@ class EntropyMap(MirrorMap):
         """The centre of the simplex."""
         return np.full(self.p, self.radius / self.p)
 
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
-
     def value(self, state: Vector) -> float:
         """r Σ θ_j ln(θ_j/r), with 0 ln 0 = 0."""
         inside = state[state > 0.0]
@@ -249,96 +149,6 @@ class EntropyMap(MirrorMap):
             exponent = np.log(state) - g / self.radius
         weight: Vector = np.exp(exponent - exponent.max())
         return weight * (self.radius / float(weight.sum()))
-
-
-def power_bound(k: float, p: int, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
-    """The least of the bounds of ‖x‖_k, k ≥ 2, that three norms of x in R^p imply.
-
-    ‖x‖_k ≤ ‖x‖_1^{1/k} ‖x‖_∞^{1−1/k}, ‖x‖_k ≤ ‖x‖_2^{2/k} ‖x‖_∞^{1−2/k} (as |x_j|^k ≤ |x_j|^a ‖x‖_∞^{k−a}), and
-    ‖x‖_k ≤ p^{1/k} ‖x‖_∞. For a matrix x ⊗ v with ‖v‖₂ ≤ 1, ‖x ⊗ v‖_k = ‖x‖_k ‖v‖_k ≤ ‖x‖_k.
-    """
-    largest = min(norm_l1, norm_l2, norm_linf)
-    if largest == 0.0:
-        return 0.0
-    counts = (norm_l1 / largest, (norm_l2 / largest) ** 2, float(p))  # bounds of Σ(|x_j|/largest)^k
-    return largest * math.pow(max(1.0, min(counts)), 1.0 / k)
-
-
-# The potential of a polytope: negative entropy of the weights on its vertices.
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class VertexMap(MirrorMap):
-    """Ψ(w) = Σ w_i ln w_i for the state w, weights on the k vertices (rows) v_i; θ = Σ w_i v_i.
-
-    1-strongly convex in ‖w‖₁ (Pinsker's inequality), and ‖θ‖ ≤ ‖w‖₁ for the norm whose unit ball is conv(±v_i), as that
-    is the least ‖w‖₁ over the weights of θ. Its dual norm is max|⟨v_i, g⟩|, what a step in the weights sees of g.
-    """
-
-    vertices: Vector
-
-    @property
-    def range(self) -> float:
-        """ln k, at a vertex."""
-        return math.log(len(self.vertices))
-
-    @property
-    def unit_width(self) -> Width:
-        """E max|⟨v_i, g⟩|, between E of the largest alone and the value for independent ones (Šidák 1967); value = high."""
-        radius = self.unit_radius
-        low, high = radius * math.sqrt(2.0 / math.pi), radius * expected_largest_magnitude(len(self.vertices))
-        return Width(high, low * (1.0 - 1e-12), high * (1.0 + 1e-12), "Šidák bound")
-
-    @property
-    def unit_radius(self) -> float:
-        """The largest ‖v_i‖₂."""
-        return float(np.linalg.norm(self.vertices, axis=1).max())
-
-    def norm(self, v: Vector) -> float:
-        """min{Σ|w_i| : Σ w_i v_i = v}, by a linear program."""
-        return least_weight(np.concatenate([self.vertices, -self.vertices]), v)
-
-    def dual_norm(self, g: Vector) -> float:
-        """max|⟨v_i, g⟩|."""
-        return float(np.abs(self.vertices @ g).max())
-
-    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
-        """The largest over i of the least of ‖v_i‖₂‖x‖₂ and ‖v_i‖₁‖x‖_∞ (Hölder's inequality; ‖x‖₂² ≤ ‖x‖₁‖x‖_∞)."""
-        norm_l2 = min(norm_l2, math.sqrt(norm_l1) * math.sqrt(norm_linf))
-        size = np.abs(self.vertices)
-        return float(np.minimum(np.linalg.norm(size, axis=1) * norm_l2, size.sum(axis=1) * norm_linf).max())
-
-    def start(self) -> Vector:
-        """Equal weights."""
-        return np.full(len(self.vertices), 1.0 / len(self.vertices))
-
-    def point(self, state: Vector) -> Vector:
-        """Σ w_i v_i."""
-        theta: Vector = state @ self.vertices
-        return theta
-
-    def value(self, state: Vector) -> float:
-        """Σ w_i ln w_i, with 0 ln 0 = 0."""
-        inside = state[state > 0.0]
-        return float(inside @ np.log(inside))
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """Σ w_i ln(w_i/origin_i); infinity where w_i > 0 = origin_i."""
-        inside = state > 0.0
-        if np.any(origin[inside] <= 0.0):
-            return math.inf
-        return max(0.0, float(state[inside] @ np.log(state[inside] / origin[inside])))
-
-    def step(self, state: Vector, g: Vector) -> Vector:
-        """Multiplicative weights: proportional to w_i exp(−⟨v_i, g⟩)."""
-        with np.errstate(divide="ignore"):
-            exponent = np.log(state) - self.vertices @ g
-        weight: Vector = np.exp(exponent - exponent.max())
-        return weight / float(weight.sum())
-
-
-# The mirror map of a set with intercepts beside it: Ψ(θ) + ½‖b‖².
 
 
 def with_intercept_map(body: MirrorMap, lower: float, upper: float, columns: int = 1) -> "InterceptMap":
@@ -429,3 +239,16 @@ class InterceptMap(MirrorMap):
 
     def _nearest(self) -> float:
         return min(max(0.0, self.lower), self.upper)
+
+
+def power_bound(k: float, p: int, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+    """The least of the bounds of ‖x‖_k, k ≥ 2, that three norms of x in R^p imply.
+
+    ‖x‖_k ≤ ‖x‖_1^{1/k} ‖x‖_∞^{1−1/k}, ‖x‖_k ≤ ‖x‖_2^{2/k} ‖x‖_∞^{1−2/k} (as |x_j|^k ≤ |x_j|^a ‖x‖_∞^{k−a}), and
+    ‖x‖_k ≤ p^{1/k} ‖x‖_∞. For a matrix x ⊗ v with ‖v‖₂ ≤ 1, ‖x ⊗ v‖_k = ‖x‖_k ‖v‖_k ≤ ‖x‖_k.
+    """
+    largest = min(norm_l1, norm_l2, norm_linf)
+    if largest == 0.0:
+        return 0.0
+    counts = (norm_l1 / largest, (norm_l2 / largest) ** 2, float(p))  # bounds of Σ(|x_j|/largest)^k
+    return largest * math.pow(max(1.0, min(counts)), 1.0 / k)

@@ -1,44 +1,37 @@
 """Potentials that are powers of a norm: l_q norms, for the balls of l1 and l_q, and sums of powers of sizes."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from hullabaloo.geometry.base import MirrorMap
 from hullabaloo.geometry.checks import Vector, absolute_sum, power_norm
 from hullabaloo.geometry.expected import expected_power_norm
-from hullabaloo.geometry.mirror import power_bound
+from hullabaloo.geometry.mirror import OfCoordinates, power_bound
 from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.geometry.sizes import Parts, Split
 from hullabaloo.geometry.width import Width
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class LpMap(MirrorMap):
-    """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on ‖θ‖_q ≤ radius: 1-strongly convex in l_q (Ball, Carlen, Lieb 1994).
+class _OfPower(OfCoordinates):
+    """Half the square of an l_q norm, 1 < q ≤ 2, over q − 1: 1-strongly convex in l_q (Ball, Carlen, Lieb 1994)."""
 
-    Its conjugate is Ψ*(ζ) = (q−1)‖ζ‖_k²/2 with k = q/(q−1); potential and ball share their norm, so that the step
-    only shortens ∇Ψ*(ζ).
-    """
-
-    exponent: float
-    radius: float
+    __slots__ = ()
     p: int
     # 1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2
     unit_radius = 1.0
 
     @property
-    def dual_exponent(self) -> float:
-        """The k of the dual norm: q/(q−1)."""
-        return self.exponent / (self.exponent - 1.0)
+    @abstractmethod
+    def exponent(self) -> float:
+        """The q of the norm."""
 
     @property
-    def range(self) -> float:
-        """radius²/(2(q−1)), on the whole sphere."""
-        return 0.5 * self.radius**2 / (self.exponent - 1.0)
+    @abstractmethod
+    def dual_exponent(self) -> float:
+        """The k = q/(q−1) of the dual norm."""
 
     @property
     def unit_width(self) -> Width:
@@ -61,18 +54,110 @@ class LpMap(MirrorMap):
         """Zero."""
         return np.zeros(self.p)
 
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
-
     def value(self, state: Vector) -> float:
         """‖θ‖_q²/(2(q−1))."""
         return 0.5 * power_norm(state, self.exponent) ** 2 / (self.exponent - 1.0)
 
     def divergence(self, state: Vector, origin: Vector) -> float:
         """Ψ(state) + Ψ(origin) − ⟨∇Ψ(origin), state⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
-        slope = self._slope(origin)
-        return max(0.0, self.value(state) + self.value(origin) - float(slope @ state))
+        return max(0.0, self.value(state) + self.value(origin) - float(self._slope(origin) @ state))
+
+    @abstractmethod
+    def _slope(self, theta: Vector) -> Vector:
+        """∇Ψ(θ) = ‖θ‖_q^{2−q}|θ|^{q−1} sign θ/(q−1)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PowerMap(_OfPower):
+    """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on the l1 ball, q = k/(k−1), k = max(2, 2 ln p): 1-strongly convex in l_q.
+
+    Its conjugate is Ψ*(ζ) = (q−1)‖ζ‖_k²/2. The step maximises ⟨ζ, u⟩ − Ψ(u) over ‖u‖₁ ≤ r for ζ = ∇Ψ(θ) − g; by the
+    optimality condition ∇Ψ(u) = ζ − λ sign(u), u = ∇Ψ*(ζ softened by λ), λ = 0 or the root of ‖u‖₁ = r.
+    Strong convexity: Ball, Carlen, Lieb 1994; use in mirror descent: Ben-Tal, Margalit, Nemirovski 2001.
+    """
+
+    radius: float
+    p: int
+
+    @property
+    def dual_exponent(self) -> float:
+        """The k of the dual norm: max(2, 2 ln p)."""
+        return max(2.0, 2.0 * math.log(self.p))
+
+    @property
+    def exponent(self) -> float:
+        """The q of the norm: k/(k−1)."""
+        return self.dual_exponent / (self.dual_exponent - 1.0)
+
+    @property
+    def range(self) -> float:
+        """radius²(k−1)/2: the largest l_q norm in the l1 ball is the radius."""
+        return 0.5 * self.radius**2 * (self.dual_exponent - 1.0)
+
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """The Bregman step, its threshold by a one-dimensional root."""
+        zeta = self._slope(state) - g
+        size = np.abs(zeta)
+        top = float(size.max())
+        if top == 0.0:
+            return np.zeros(self.p)
+        depth = top - size  # the softened ζ is t − depth with t = top − λ: no digits lost for large λ
+        level = top
+        if self._length(depth, top) > self.radius:
+            level = increasing_root(lambda t: self._length(depth, t) - self.radius, 0.0, top)
+        shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** (self.dual_exponent - 1.0)
+        length = min(self.radius, self._length(depth, level))
+        moved: Vector = np.sign(zeta) * shape * (length / float(shape.sum()))
+        return moved
+
+    def _length(self, depth: Vector, level: float) -> float:
+        """‖∇Ψ*(s)‖₁ for s = max(0, level − depth); ∇Ψ*(s) = (q−1)‖s‖_k^{2−k} s^{k−1}."""
+        if level <= 0.0:
+            return 0.0
+        k = self.dual_exponent
+        s = np.maximum(0.0, 1.0 - depth / level)
+        powers = s ** (k - 1.0)
+        norm = float(powers @ s) ** (1.0 / k)
+        return float(level / (k - 1.0) * norm ** (2.0 - k) * powers.sum())
+
+    def _slope(self, theta: Vector) -> Vector:
+        """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ."""
+        norm = power_norm(theta, self.exponent)
+        if norm == 0.0:
+            return np.zeros(self.p)
+        scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
+        slope: Vector = np.copysign(scaled, theta)
+        return slope
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LpMap(_OfPower):
+    """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on ‖θ‖_q ≤ radius: 1-strongly convex in l_q (Ball, Carlen, Lieb 1994).
+
+    Its conjugate is Ψ*(ζ) = (q−1)‖ζ‖_k²/2 with k = q/(q−1); potential and ball share their norm, so that the step
+    only shortens ∇Ψ*(ζ).
+    """
+
+    q: float
+    radius: float
+    p: int
+
+    @property
+    def exponent(self) -> float:
+        """The q of the norm, and of the ball."""
+        return self.q
+
+    @property
+    def dual_exponent(self) -> float:
+        """The k of the dual norm: q/(q−1)."""
+        return self.exponent / (self.exponent - 1.0)
+
+    @property
+    def range(self) -> float:
+        """radius²/(2(q−1)), on the whole sphere."""
+        return 0.5 * self.radius**2 / (self.exponent - 1.0)
 
     def step(self, state: Vector, g: Vector) -> Vector:
         """The point where ⟨ζ, ·⟩ meets its bound, ζ = ∇Ψ(state) − g, of length min(radius, (q−1)‖ζ‖_k)."""
@@ -103,12 +188,9 @@ def radial_point(g: Vector, q: float, length: float) -> Vector:
     return point
 
 
-# The potential of group and nuclear balls: a sum of powers of the sizes (norms of blocks, singular values).
-
-
 @final
 @dataclass(frozen=True, slots=True)
-class SizesMap(MirrorMap):
+class SizesMap(OfCoordinates):
     """Ψ(θ) = r²/(Mξ) Σ_j (a_j/r)^M for the m sizes a_j of θ, on the ball Σ a_j ≤ r; ξ = (M−1)/m^{M−1}.
 
     M = 2 up to seven sizes and 1 + 1/ln m beyond (then ξ = 1/(e ln m)): the smaller of the two ranges r²/(Mξ).
@@ -182,10 +264,6 @@ class SizesMap(MirrorMap):
     def start(self) -> Vector:
         """Zero."""
         return np.zeros(self.p)
-
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
 
     def value(self, state: Vector) -> float:
         """range · Σ (a_j/radius)^M."""

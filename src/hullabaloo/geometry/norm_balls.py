@@ -21,8 +21,8 @@ from hullabaloo.geometry.checks import (
     vector,
 )
 from hullabaloo.geometry.expected import expected_power_norm
-from hullabaloo.geometry.mirror import EuclideanMap, PowerMap
-from hullabaloo.geometry.mirror_power import LpMap, radial_point
+from hullabaloo.geometry.mirror import EuclideanMap
+from hullabaloo.geometry.mirror_power import LpMap, PowerMap, radial_point
 from hullabaloo.geometry.roots import increasing_root
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 

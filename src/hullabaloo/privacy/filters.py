@@ -100,23 +100,6 @@ def _exact(cost: Cost, power: int) -> Totals:
     return Fraction(cost[0]) ** power, Fraction(cost[1])
 
 
-@lru_cache(maxsize=1)
-def _filters() -> dict[str, Filter]:
-
-    return {f.name: f for f in (BasicFilter(), GdpFilter(), RenyiFilter())}
-
-
-def filter_named(name: str) -> Filter:
-    """Give the filter of a name: "basic", "gdp" or "renyi"."""
-    filters = _filters()
-    if not isinstance(name, str) or name not in filters:
-        raise InvalidParameter(
-            f"filter={name!r} names no privacy filter, and how charges add up cannot be guessed. Write 'basic' (epsilons and "
-            "deltas add up; takes every release), 'gdp' (best for many Gaussian releases) or 'renyi'."
-        )
-    return filters[name]
-
-
 def reserved(budget: Budget, name: str) -> tuple[float, float, float]:
     """Give the ε and δ left for exact laws, and the total variation that the rest of δ pays for."""
     if budget.delta == 0.0:
@@ -340,3 +323,16 @@ def _renyi_capacity(budget: Budget) -> Capacity:
             f"{budget!r} is too small for the renyi filter: no order allows any release. Use filter='gdp'."
         )
     return limit, tail, order
+
+
+FILTERS: dict[str, Filter] = {one.name: one for one in (BasicFilter(), GdpFilter(), RenyiFilter())}
+
+
+def filter_named(name: str) -> Filter:
+    """Give the filter of a name: "basic", "gdp" or "renyi"."""
+    if not isinstance(name, str) or name not in FILTERS:
+        raise InvalidParameter(
+            f"filter={name!r} names no privacy filter, and how charges add up cannot be guessed. Write 'basic' (epsilons and "
+            "deltas add up; takes every release), 'gdp' (best for many Gaussian releases) or 'renyi'."
+        )
+    return FILTERS[name]
