@@ -48,7 +48,7 @@ ALLOWED = {
     "report": UPPER,
     "cli": UPPER | {"audit", "report"},
 }
-OPEN = {"errors", "foreign", "compiled", "_version"}
+OPEN = {"errors", "codec", "foreign", "compiled", "_version"}
 # Public keys are configuration: an estimator stores one, and only the curator draws with it.
 KEY_ONLY = {
     "release",
@@ -86,7 +86,7 @@ FILES = sorted(path for path in SOURCE.rglob("*.py") if path.name not in {"__ini
 def test_a_file_imports_only_rooms_below_its_own(path: Path) -> None:
     room = room_of(path)
     if room in OPEN:
-        assert not imports(path)
+        assert not {module for module, _ in imports(path)} - {"hullabaloo.errors"}
         return
     for module, names in imports(path):
         rooms = [module.split(".")[1]] if "." in module else names

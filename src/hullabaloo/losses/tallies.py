@@ -62,6 +62,8 @@ class Moments(Tally):
     """
 
     score: Score
+    radius = 0.5
+    diameter = 1.0
 
     @property
     def name(self) -> str:
@@ -72,16 +74,6 @@ class Moments(Tally):
     def length(self) -> int:
         """2, or 1 for scores of two values."""
         return 1 if self.score.two_valued else 2
-
-    @property
-    def radius(self) -> float:
-        """½."""
-        return 0.5
-
-    @property
-    def diameter(self) -> float:
-        """1."""
-        return 1.0
 
     def of(self, seen: Seen) -> Array:
         """(n, 2) or (n, 1)."""
@@ -105,21 +97,9 @@ class Mixed(Tally):
 
     error: SquaredError
     outcome: Outcome
-
-    @property
-    def name(self) -> str:
-        """Mixed moments."""
-        return "MixedMoments"
-
-    @property
-    def length(self) -> int:
-        """4."""
-        return 4
-
-    @property
-    def radius(self) -> float:
-        """κ√13/4."""
-        return MIXED * math.sqrt(13.0) / 4.0
+    name = "MixedMoments"
+    length = 4
+    radius = MIXED * math.sqrt(13.0) / 4.0
 
     @property
     def diameter(self) -> float:
@@ -148,11 +128,8 @@ class Bins(Tally):
     reading: Reading
     bins: int
     target: int = 0
-
-    @property
-    def name(self) -> str:
-        """Calibration."""
-        return "Calibration"
+    name = "Calibration"
+    counts = True
 
     @property
     def length(self) -> int:
@@ -168,11 +145,6 @@ class Bins(Tally):
     def diameter(self) -> float:
         """√(1 + 1/m²)."""
         return math.sqrt(1.0 + 1.0 / self.bins**2)
-
-    @property
-    def counts(self) -> bool:
-        """Yes."""
-        return True
 
     def of(self, seen: Seen) -> Array:
         """(n, 3m)."""

@@ -1,8 +1,8 @@
-"""The multinomial logistic loss of k classes."""
+"""Losses of several predictions at once: multinomial logistic, squared."""
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -24,25 +24,13 @@ class MultinomialLogistic(VectorLoss):
     [[-0.5, 0.5]]
     """
 
-    @property
-    def name(self) -> str:
-        """Multinomial logistic."""
-        return "multinomial_logistic"
+    kind = "multinomial_logistic"
 
-    @property
-    def kernel_code(self) -> KernelCode:
-        """MULTINOMIAL."""
-        return KernelCode.MULTINOMIAL
-
-    @property
-    def kernel_parameter(self) -> float:
-        """None is needed."""
-        return 0.0
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """[−8, 8]: the best constants are `log share_j` less their mean, and e^{−8} of the mean share is one in 2 981."""
-        return -8.0, 8.0
+    name = "multinomial_logistic"
+    kernel_code = KernelCode.MULTINOMIAL
+    kernel_parameter = 0.0
+    # [−8, 8]: the best constants are `log share_j` less their mean, and e^{−8} of the mean share is one in 2 981
+    intercept_bounds = -8.0, 8.0
 
     def value(self, z: Array, y: Array) -> Array:
         """`log Σ e^{z_j} − ⟨(1 + y)/2, z⟩`, with no overflow."""
@@ -73,12 +61,53 @@ class MultinomialLogistic(VectorLoss):
         """2Z²."""
         return curvature_bound(self, prediction_bound)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "multinomial_logistic"}."""
-        return {"kind": "multinomial_logistic"}
-
 
 def _softmax(z: Array) -> Array:
     powers = np.exp(z - np.max(z, axis=-1, keepdims=True))
     probabilities: Array = powers / np.sum(powers, axis=-1, keepdims=True)
     return probabilities
+
+
+# The squared loss of several targets at once.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SquaredTargets(VectorLoss):
+    """φ(z, y) = ½‖z − y‖₂²: ‖∇φ‖₂ ≤ Z + Y for ‖z‖₂ ≤ Z, ‖y‖₂ ≤ Y, ∇²φ = I, Γ = 4Z².
+
+    >>> import numpy as np
+    >>> SquaredTargets().value(np.array([[3.0, 0.0]]), np.array([[1.0, 1.0]])).tolist()
+    [2.5]
+    """
+
+    kind = "squared_targets"
+
+    name = "squared_targets"
+    kernel_code = KernelCode.SQUARED_TARGETS
+    kernel_parameter = 0.0
+    intercept_bounds = -1.0, 1.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        """½‖z − y‖₂²."""
+        value: Array = 0.5 * np.sum(np.square(np.subtract(z, y)), axis=-1)
+        return value
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """Predictions minus targets."""
+        residual: Array = np.subtract(z, y)
+        return residual
+
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """The identity."""
+        shape = np.broadcast_shapes(np.shape(z), np.shape(y))
+        return np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1])).copy()
+
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
+        size, targets, clip = bounds(prediction_bound, target_bound, clip)
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(clip)
+
+    def curvature(self, prediction_bound: float) -> float:
+        """4Z²."""
+        return curvature_bound(self, prediction_bound)
