@@ -47,7 +47,7 @@ ALLOWED = {
     "report": UPPER,
     "cli": UPPER | {"audit", "report"},
 }
-OPEN = {"errors", "foreign", "compiled", "_version"}
+OPEN = {"errors", "foreign", "compiled", "tables", "_version"}
 # Public keys are configuration: an estimator stores one, and only the curator draws with it.
 KEY_ONLY = {
     "release",
