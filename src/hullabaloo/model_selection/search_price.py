@@ -1,17 +1,17 @@
 """What a search costs beside the honest cost of trying everything."""
 
-import html
 import math
 from dataclasses import dataclass, fields
 from typing import Any, final
 
 from hullabaloo.model_selection.searching import SearchPlan
 from hullabaloo.privacy import Allowance, GaussianEvent, epsilon_of, gdp_epsilon
+from hullabaloo.tables import Printed
 
 
 @final
 @dataclass(frozen=True, slots=True, repr=False)
-class SearchPrice:
+class SearchPrice(Printed):
     """Spend of a search, from public facts; reads and charges nothing.
 
     Attributes:
@@ -69,12 +69,6 @@ class SearchPrice:
                 "note:  so few candidates are better tried all: fit and evaluate each with its share of the budget, and choose then"
             )
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""

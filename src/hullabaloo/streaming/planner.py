@@ -1,6 +1,5 @@
 """`hb.streaming.plan`: when to keep running sums, when to fit again, when to sketch, from public facts alone."""
 
-import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from hullabaloo.streaming.hinge import StreamTask, plan_moments
 from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.plan_arguments import check_types, declared_for
 from hullabaloo.streaming.refits import RULES, Refits, favours, spacing
+from hullabaloo.tables import Printed, text_table
 
 LOOKS = 4
 """Releases at which the ways are compared: the first, the last, and others evenly spaced by the logarithm of the records."""
@@ -76,7 +76,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StreamPlan:
+class StreamPlan(Printed):
     """What `hb.streaming.plan` gives. Printing shows the table.
 
     Attributes:
@@ -97,23 +97,12 @@ class StreamPlan:
 
     def __str__(self) -> str:
         lines = [HEAD, *[way.cells() for way in self.ways]]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
-        table = [
-            ("→ " if line[0] == self.chosen else "  ")
-            + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
+        table = text_table(lines, marks=["→ " if line[0] == self.chosen else "  " for line in lines])
         after = ", ".join(f"{position:,}" for position in self.positions)
         notes = [f"Compared after {after} records, of {self.releases:,} releases. {self.why}"]
         notes += [KEEPS] if any(way.kept for way in self.ways) else []
         notes += [f"{way.name} cannot: {way.reason}" for way in self.ways if not way.able]
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
