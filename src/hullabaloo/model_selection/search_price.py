@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, final
 
-from hullabaloo.model_selection.searching import SearchPlan
+from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.privacy import Allowance, GaussianEvent, epsilon_of, gdp_epsilon
 from hullabaloo.tables import Printed
 
@@ -101,5 +101,5 @@ def price_search(plan: SearchPlan, sizes: tuple[int, int]) -> SearchPrice:
         held=sizes[1],
         solvers=tuple(one.fit.plan.solver for one in plan.contenders),
         score_error=max(one.error for one in plan.contenders),
-        metric=plan.contenders[0].yardstick.name,
+        metric=plan.contenders[0].metric,
     )
