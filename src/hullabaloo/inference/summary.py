@@ -1,8 +1,6 @@
 """A fitted model as a table: coefficients, standard errors split into sampling and privacy noise, intervals."""
 
-import html
 import math
-import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +12,7 @@ from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.frames import dataframe
 from hullabaloo.inference.intervals import Inference, check_confidence, inference, tell
 from hullabaloo.losses import Squared
+from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
 Array = npt.NDArray[np.float64]
 
@@ -40,7 +39,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Summary:
+class Summary(Printed):
     """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
 
     Intervals are those of debiased estimates (`inference/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small,
@@ -95,28 +94,11 @@ class Summary:
 
     def __str__(self) -> str:
         head, body = self._cells()
-        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-
-        def fill(line: list[str]) -> str:
-            cells = [
-                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-            ]
-            return "  ".join(cells).rstrip()
-
-        rest = [textwrap.fill(text, 100, break_on_hyphens=False) for text in (self.note, self.statement)]
-        return "\n".join([fill(head), "  ".join("-" * w for w in widths), *map(fill, body), "", *rest])
-
-    def __repr__(self) -> str:
-        return str(self)
+        table = text_table([head, *body], right=True, ruled=True)
+        return "\n".join([*table, "", *wrapped((self.note, self.statement))])
 
     def _repr_html_(self) -> str:
-        head, body = self._cells()
-        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
-        return (
-            f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
-            f"<p>{html.escape(self.note)}</p><p>{html.escape(self.statement)}</p>"
-        )
+        return html_table(*self._cells()) + html_paragraphs((self.note, self.statement))
 
 
 def summarise(model: FittedModel, confidence: float, method: str = "auto") -> Summary:

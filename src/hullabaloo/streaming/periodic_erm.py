@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from hullabaloo.curation.prefixes import PrefixProcess
+from hullabaloo.curation.process import Process
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.records import table_of
 from hullabaloo.data.targets import ClassTarget
@@ -23,12 +25,9 @@ from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import label_of
-from hullabaloo.release.parameters import found, one_of
+from hullabaloo.release.parameters import found, one_of, whole
 from hullabaloo.streaming.base import PrivateStream
-from hullabaloo.streaming.parameters import whole
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.refits import RULES, Refits, spacing
+from hullabaloo.streaming.refits import RULES, planned, spacing
 
 
 @final
@@ -204,7 +203,7 @@ class PeriodicERM(PrivateStream):
         if isinstance(every, str) and every == "auto":
             every = spacing(self.rule, task, encoding, whole(self.horizon))
         schedule = Schedule.of(whole(self.horizon), whole(every))
-        process = PrefixProcess(task, Refits.planned(task, encoding, schedule))
+        process = PrefixProcess(task, planned(task, encoding, schedule))
         self._every = schedule.every
         return process
 
