@@ -20,7 +20,7 @@ from hullabaloo.geometry import HasElasticForm, Penalty, SeparableForm
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import CoordinateDescentSolver, Problem
-from hullabaloo.solvers.coordinate_rule import CONSTANTS
+from hullabaloo.solvers.coordinate.coordinate_rule import CONSTANTS
 
 Array = np.ndarray
 

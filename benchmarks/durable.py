@@ -23,8 +23,8 @@ def run() -> dict[str, Any]:
 
 def _measure(width: int, *, ledger: bool, sealed: bool) -> dict[str, Any]:
     import hullabaloo as hb
+    from hullabaloo.durable.journal import Journal
     from hullabaloo.streaming import IncrementalRegression, new_key_file
-    from hullabaloo.streaming.journal import Journal
 
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)

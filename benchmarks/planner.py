@@ -17,7 +17,6 @@ import numpy as np
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Rows
 from hullabaloo.data.source import RowFacts
-from hullabaloo.fit import rehearsal
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Squared
 from hullabaloo.noise import TestKey
@@ -26,6 +25,7 @@ from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.rehearse import objective
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.release.fit import rehearsal
 from hullabaloo.solvers import Problem
 
 DRAWS = 2

@@ -23,13 +23,13 @@ from benchmarks import small
 from benchmarks.newton import GRID, newton
 from benchmarks.share_kept import baselines, loss
 from benchmarks.share_tables import CLASSIFICATION, REGRESSION, Declared
-from hullabaloo import fit
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.encoding import TargetScale
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.release import fit
 from hullabaloo.solvers import (
     AdaptiveGradientSolver,
     ObjectivePerturbationSolver,

@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks import small
 from benchmarks.share_tables import CLASSIFICATION, REGRESSION, TABLES, Declared
-from hullabaloo import fit
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.release import fit
 from hullabaloo.solvers import Problem
 
 EPSILONS = (0.1, 1.0, 3.0)

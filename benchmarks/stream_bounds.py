@@ -12,11 +12,11 @@ import numpy as np
 
 import hullabaloo as hb
 from benchmarks import small
-from hullabaloo.fit import allowance
 from hullabaloo.geometry import ConvexSet, NoPenalty
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.quadratic import minimise_quadratic
+from hullabaloo.release.fit import allowance
 from hullabaloo.streaming.bounds import Shape, incremental, refitted, sketched
 from hullabaloo.streaming.hinge import StreamTask, open_moments
 from hullabaloo.streaming.prefixes import PrefixProcess

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.structured_tables import REAL, Design, Real, Structured, designs
-from hullabaloo import fit
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.geometry import (
     Cardinality,
@@ -44,6 +43,7 @@ from hullabaloo.geometry.submodular.norm import dual_omega, omega
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.release import fit
 from hullabaloo.solvers import Plan, Problem, Solver
 
 EPSILONS = (0.5, 1.0, 3.0)

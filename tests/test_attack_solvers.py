@@ -13,7 +13,7 @@ from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Event, GaussianEvent
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
-from hullabaloo.solvers.gradient import GradientSolver
+from hullabaloo.solvers.gradient.gradient import GradientSolver
 
 KEY = TestKey(bytes(32))
 COORDINATES = ["coordinate_descent", "greedy_selection", "greedy_coordinate_descent"]

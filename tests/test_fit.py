@@ -40,7 +40,7 @@ class Watched(Table):
     """A table that remembers whether its cells were read."""
 
     def __init__(self, X: np.ndarray) -> None:
-        from hullabaloo.data.readers import open_table
+        from hullabaloo.data.readers.opening import open_table
 
         self.inner, self.read = open_table(X), 0
 

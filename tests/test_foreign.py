@@ -20,12 +20,12 @@ from hullabaloo import geometry, losses
 from hullabaloo.curator import known
 from hullabaloo.foreign import foreign, name_of, parts
 from hullabaloo.geometry import HasProximalForm, L1Ball, with_free_intercept, with_intercept
-from hullabaloo.linear_model.structure import OfFeatures
 from hullabaloo.losses import ClippedLoss
 from hullabaloo.losses.base import PerRecordLoss
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Neighbours
 from hullabaloo.streaming.model import StreamModel
+from hullabaloo.structure.structure import OfFeatures
 from tests.laws.loss_zoo import scalar_losses, vector_losses
 from tests.laws.zoo import exported, penalties, set_functions, sets
 

@@ -65,7 +65,7 @@ QUIETER_STREAM = named("stream noise times 0.9")
 SHORTER = Bug(
     "a shorter step",
     "Frank–Wolfe goes half as far.",
-    "solvers.frank_wolfe",
+    "solvers.frank_wolfe.frank_wolfe",
     "mu = 2.0 / (t + 3)",
     "mu = 1.0 / (t + 3)",
     (),

@@ -14,11 +14,11 @@ import hullabaloo as hb
 from hullabaloo.curator import MinimizerQuery, PerturbedMinimizerQuery
 from hullabaloo.data import Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
-from hullabaloo.fit import _statement, prepare
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import GaussianEvent, Neighbours
 from hullabaloo.release import PrivacyStatement
+from hullabaloo.release.fit import _statement, prepare
 
 DOMAIN = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=50)
 X, Y = np.linspace(0, 1, 60)[:, None], np.linspace(0, 1, 60)

@@ -75,8 +75,8 @@ _EXPORTS = {
     "compare": "linear_model",
     "evaluate": "model_selection",
     "load": "linear_model",
-    "mirror_descent": "solvers.oracle",
-    "plan": "planner",
+    "mirror_descent": "solvers.mirror.oracle",
+    "plan": "release.planner",
     "private_bounds": "bounds",
     "private_pipeline": "linear_model",
 }
@@ -223,8 +223,8 @@ if TYPE_CHECKING:
         SquaredTargets,
     )
     from hullabaloo.model_selection import Evaluation, PrivateSearchCV, evaluate
-    from hullabaloo.planner import plan
     from hullabaloo.privacy import Budget
+    from hullabaloo.release.planner import plan
     from hullabaloo.solvers import (
         CoordinateDescentSolver,
         DualFrankWolfeSolver,
@@ -233,7 +233,7 @@ if TYPE_CHECKING:
         PreconditionedGradientSolver,
         WithMoments,
     )
-    from hullabaloo.solvers.oracle import mirror_descent
+    from hullabaloo.solvers.mirror.oracle import mirror_descent
 
 
 def __getattr__(name: str) -> Any:

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo import fit as hinge
 from hullabaloo.curator import Curator, minimizer
 from hullabaloo.curator import curator as room
+from hullabaloo.durable.sealed import from_bytes
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import gdp_epsilon
-from hullabaloo.streaming.sealed import from_bytes
+from hullabaloo.release import fit as hinge
 from tests.noise import attacks
 
 KEY = TestKey(bytes(range(32)))

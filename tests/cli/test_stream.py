@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hullabaloo.cli import stream_build
-from hullabaloo.streaming.sources.redis_stream import RedisSource
+from hullabaloo.data.sources.redis_stream import RedisSource
 from tests.cli.conftest import BUDGET, DOMAIN, URL, Run, masked, rows
 from tests.cli.test_refusals import refused
 
@@ -434,7 +434,7 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
 def test_what_cannot_be_done_is_refused_in_a_sentence(
     run: Run, files: Path, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hullabaloo.streaming.sources.redis_stream.PATIENCE", (0.0,))
+    monkeypatch.setattr("hullabaloo.data.sources.redis_stream.PATIENCE", (0.0,))
     (files / "other.toml").write_text(DOMAIN.replace("age", "dose"))
     (files / "old7.json").write_text("{}")
     words, code, said = BAD[case]
@@ -528,7 +528,7 @@ def test_no_value_of_a_record_changes_anything_but_released_numbers(
 
 
 def test_an_internal_fault_shows_no_record(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hullabaloo.streaming.sources import csv_lines
+    from hullabaloo.data.sources import csv_lines
 
     def fail(*_: object) -> None:
         raise ValueError("could not convert string to float: 'Mrs Miller'")

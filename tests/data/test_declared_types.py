@@ -23,8 +23,8 @@ from hullabaloo.data import Domain, open_table
 from hullabaloo.data.labels import LevelIndex, label_of
 from hullabaloo.data.memo import memo
 from hullabaloo.data.numbers import number_of, numbers_of
+from hullabaloo.data.records import RecordTable
 from hullabaloo.errors import SchemaError
-from hullabaloo.streaming.records import RecordTable
 
 FLOATS = [0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324, -2.2e-308, 1.7e308, 0.1, 1 / 3, 2**53 + 1.0]
 SMALL = [0, 1, -1, 127, -128]

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import hullabaloo as hb
 from hullabaloo.data import Domain, open_table
+from hullabaloo.data.sources import ParquetSource
 from hullabaloo.data.table import TornTable
 from hullabaloo.errors import SchemaError
 from hullabaloo.noise import TestKey
-from hullabaloo.streaming.sources import ParquetSource
 
 DOMAIN = Domain(features={"a": (0, 10)}, target={"y": (0, 1)})
 COLUMNS: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data import open_table
-from hullabaloo.data.csvfile import CsvTable
+from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.errors import DomainError, SchemaError
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.streaming import CsvSource, IncrementalRegression

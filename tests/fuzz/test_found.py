@@ -15,13 +15,14 @@ from sklearn.preprocessing import Normalizer
 import hullabaloo as hb
 from hullabaloo.data import Domain, open_table
 from hullabaloo.geometry import penalty_from_dict, set_from_dict
-from hullabaloo.linear_model.parameters import positive
 from hullabaloo.losses.serialise import loss_from_dict
 from hullabaloo.model_selection import price_evaluation
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_from_dict
 from hullabaloo.privacy import GaussianEvent, LaplaceEvent, SelectionEvent, compose, delta_of
 from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release.parameters import positive
+from hullabaloo.release.terms import machine_failures
 from hullabaloo.report import (
     budget_plot,
     card,
@@ -31,7 +32,6 @@ from hullabaloo.report import (
     privacy_profile_plot,
     trade_off_plot,
 )
-from hullabaloo.terms import machine_failures
 from tests.fuzz.garbage import SECRET
 from tests.fuzz.verdict import judged
 from tests.linear_model import examples

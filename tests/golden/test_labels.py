@@ -15,10 +15,10 @@ from threadpoolctl import threadpool_limits
 import hullabaloo as hb
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.stream_sum import StreamSumQuery
-from hullabaloo.linear_model.estimator import Estimator, label_of
 from hullabaloo.noise.continual.base import Strategy
 from hullabaloo.privacy import Event
 from hullabaloo.privacy.filters import Filter
+from hullabaloo.release.estimator import Estimator, label_of
 from hullabaloo.solvers import Solver
 from tests.golden import record
 from tests.golden.fits import BUDGETS

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hullabaloo.streaming.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource, lines
+from hullabaloo.data.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource, lines
 from tests.laws import hostile
 from tests.laws.encoded import Given
 from tests.laws.hostile import COLUMNS, FLOATS, INTEGERS

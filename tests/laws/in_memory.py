@@ -15,8 +15,8 @@ from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, Po
 
 from hullabaloo.data import open_table
 from hullabaloo.data.chosen import ChosenColumns
+from hullabaloo.data.records import table_of
 from hullabaloo.linear_model.pipeline import _ELEMENTWISE, RowWise
-from hullabaloo.streaming.records import table_of
 from tests.laws import hostile
 from tests.laws.encoded import CLASSES, EQUALS, MATRICES, WIDTH, Given
 from tests.laws.hostile import COLUMNS, FLOATS, INTEGERS, NUMBERS, OBJECTS, SAME_INSTANT, TEXTS

@@ -17,6 +17,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo import geometry
 from hullabaloo.data import Encoding, Table, open_table
+from hullabaloo.data.sources.base import Gap, Portion, StreamSource
 from hullabaloo.errors import HullabalooError
 from hullabaloo.geometry import (
     ConvexSet,
@@ -38,8 +39,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.streaming.sources.base import Gap, Portion, StreamSource
-from hullabaloo.terms import Terms
+from hullabaloo.release.terms import Terms
 from tests.laws.spies import Heard, SpyCell, listening, spied
 from tests.linear_model import examples
 from tests.replay import cases

@@ -33,7 +33,7 @@ from hullabaloo.losses.scores import Score, SquaredError
 from hullabaloo.losses.tallies import Moments
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Answers, Menu, Plan, Problem, Solution, Solver
-from hullabaloo.solvers.gradient import GradientSolver
+from hullabaloo.solvers.gradient.gradient import GradientSolver
 from tests.laws.spies import Heard, SpyArray, SpyNumber, spied
 from tests.laws.test_foreign_code import ByHand, spies_are_shown_the_same
 from tests.linear_model import examples

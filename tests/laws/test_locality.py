@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import hullabaloo
-from hullabaloo.data import Table, readers
+from hullabaloo.data import Table
 from hullabaloo.data.labels import label_of
 from hullabaloo.data.numbers import number_of
-from hullabaloo.streaming.records import table_of
+from hullabaloo.data.readers.opening import opening as readers
+from hullabaloo.data.records import table_of
+from hullabaloo.data.sources import StreamSource
 from hullabaloo.streaming.single import _Row
-from hullabaloo.streaming.sources import StreamSource
 from tests.laws import hostile, locality
 from tests.laws.encoded import CLASSES, UNITS
 from tests.laws.from_files import from_redis

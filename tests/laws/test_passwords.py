@@ -16,11 +16,10 @@ import hullabaloo as hb
 from hullabaloo import errors, linear_model, report, streaming
 from hullabaloo.cli.app import app
 from hullabaloo.cli.boundary import MISPLACED, repeatable
-from hullabaloo.data import open_table
+from hullabaloo.data import open_table, sources
 from hullabaloo.data.given import path_of
 from hullabaloo.errors import HullabalooError, passwords_in, without_passwords
 from hullabaloo.geometry import penalty_from_text, set_from_text
-from hullabaloo.streaming import sources
 from tests.laws.hearing import everywhere, heard, run
 
 HUSH = "".join(("hu", "SH", "hush"))  # made, as a traceback quotes the lines of a program

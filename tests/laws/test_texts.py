@@ -25,16 +25,16 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data.file_text import SHOWN, FileText, hidden
+from hullabaloo.data.sources import RedisSource, StreamSource
 from hullabaloo.data.table import TYPES, Table, TableSchema, type_word
-from hullabaloo.streaming.sources import RedisSource, StreamSource
 from tests.laws import text_doors
 from tests.laws.hearing import everywhere, heard, run
 from tests.laws.marked_tables import OTHERS, READERS, Marks, in_memory, write_files
 
 SOURCE = Path(hb.__file__).parent
 REVEALED_BY = {
-    "data/parquet.py": "where a column is found in a file of a folder",
-    "streaming/sources/parquet.py": "the same, of a stream",
+    "data/readers/parquet.py": "where a column is found in a file of a folder",
+    "data/sources/parquet.py": "the same, of a stream",
     "data/schema.py": "names of a prepared matrix's columns, where a dataframe or a Parquet file declares them",
     "data/template.py": "the writer of templates, on request, escaped",
 }

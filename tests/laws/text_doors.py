@@ -23,7 +23,7 @@ ROOMS = (
     ".model_selection",
     ".report",
     ".streaming",
-    ".streaming.sources",
+    ".data.sources",
 )
 TABLES = {"X", "table", "x"}
 BUDGET = hb.Budget(50.0, 1e-3)

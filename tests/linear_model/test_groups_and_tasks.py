@@ -10,8 +10,8 @@ from sklearn.linear_model import LinearRegression
 
 import hullabaloo as hb
 from hullabaloo.errors import HullabalooError, InvalidParameter
-from hullabaloo.linear_model.groups import column_groups
 from hullabaloo.noise import TestKey
+from hullabaloo.structure.groups import column_groups
 from tests.linear_model.examples import FEATURES, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")

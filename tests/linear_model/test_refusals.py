@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import hullabaloo as hb
-import hullabaloo.fit as fit_module
+import hullabaloo.release.fit as fit_module
 from hullabaloo.errors import HullabalooError, InvalidParameter
 
 BUDGET = hb.Budget(1.0, 1e-8)

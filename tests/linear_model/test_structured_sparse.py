@@ -18,10 +18,10 @@ from sklearn.model_selection import GridSearchCV
 import hullabaloo as hb
 from hullabaloo.data import Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
-from hullabaloo.linear_model.features import Features
-from hullabaloo.linear_model.structure import set_function
-from hullabaloo.linear_model.structure_words import function_in_words, structure_in_words
 from hullabaloo.noise import TestKey
+from hullabaloo.structure.features import Features
+from hullabaloo.structure.structure import set_function
+from hullabaloo.structure.structure_words import function_in_words, structure_in_words
 from tests.linear_model.examples import FEATURES, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")

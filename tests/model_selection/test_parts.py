@@ -9,7 +9,7 @@ import hullabaloo as hb
 from hullabaloo.data import Rows, open_table
 from hullabaloo.model_selection.parts import held_out, part, sizes
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.terms import Terms
+from hullabaloo.release.terms import Terms
 
 FEATURES = {"x": (0, 1)}
 

@@ -19,6 +19,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.curator.lottery import Lottery
+from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import (
     BudgetExhausted,
     InvalidParameter,
@@ -30,7 +31,6 @@ from hullabaloo.errors import (
 from hullabaloo.model_selection import running
 from hullabaloo.noise import TestKey
 from hullabaloo.streaming import new_key_file
-from hullabaloo.streaming.state import StateFile
 
 NAMES = [f"x{i}" for i in range(3)]
 BUDGET = hb.Budget(1.0, 1e-6)

@@ -172,7 +172,7 @@ def test_a_sealed_file_shows_no_part_of_a_key_and_no_key_meets_a_nonce_twice() -
     """Header, cipher and check of a state file come from disjoint parts of what is derived, which is fresh for each file."""
     from cryptography.hazmat.primitives.ciphers import aead
 
-    from hullabaloo.streaming import sealed
+    from hullabaloo.durable import sealed
 
     master, real, used = os.urandom(32), aead.AESGCM, []
 
@@ -216,12 +216,12 @@ USES: dict[str, str] = {
     "noise/keys.py": "noise keys: 32 bytes read, AES-256 counter mode; BLAKE2b and SHA-256 derive",
     "noise/public.py": "public draws from a named seed: no secret",
     "streaming/hinge.py": "a fingerprint of public configuration",
-    "streaming/journal.py": "names of saves: no secret",
+    "durable/journal.py": "names of saves: no secret",
     "streaming/prefixes.py": "a fingerprint of public configuration",
-    "streaming/private_files.py": "a key file: 32 fresh bytes",
-    "streaming/sealed.py": "HKDF of key and fresh salt, AES-256-GCM, and a checksum",
-    "streaming/sources/prefix.py": "a key of 32 fresh bytes, HMAC-SHA256 of the bytes of a source",
-    "streaming/state.py": "names of unfinished files: no secret",
+    "durable/private_files.py": "a key file: 32 fresh bytes",
+    "durable/sealed.py": "HKDF of key and fresh salt, AES-256-GCM, and a checksum",
+    "data/sources/prefix.py": "a key of 32 fresh bytes, HMAC-SHA256 of the bytes of a source",
+    "durable/state.py": "names of unfinished files: no secret",
 }
 SOURCES = {"urandom", "secrets", "hashlib", "hmac", "uuid4", "uuid1", "AES", "AESGCM", "HKDF", "ChaCha20", "getrandom"}
 

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.fit import rehearsal
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.release.fit import rehearsal
 from tests.solvers.tables import menu, problem, table
 
 

@@ -27,9 +27,9 @@ from hullabaloo.planning.lower_bounds import (
 )
 from hullabaloo.privacy import Allowance, Budget, Neighbours, objective_noise_multiplier
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, OutputPerturbationSolver, Problem
-from hullabaloo.solvers.frank_wolfe_rule import Walk
-from hullabaloo.solvers.objective_perturbation import clip_for, smoothness_of
-from hullabaloo.solvers.output_bounds import perturbed_rise, projected_rise, ridge_rise
+from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import Walk
+from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, smoothness_of
+from hullabaloo.solvers.perturbation.output_bounds import perturbed_rise, projected_rise, ridge_rise
 from tests.solvers.tables import problem, table
 
 

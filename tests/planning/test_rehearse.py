@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hullabaloo.fit import rehearsal
 from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
 from hullabaloo.losses import Logistic
 from hullabaloo.planning.choose import exact, prospects
 from hullabaloo.planning.rehearse import objective, stages
 from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.release.fit import rehearsal
 from hullabaloo.solvers import Problem
 from tests.solvers.tables import menu, problem, table
 

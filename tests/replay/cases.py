@@ -8,8 +8,8 @@ import pandas as pd
 
 import hullabaloo as hb
 from hullabaloo.errors import HullabalooError
-from hullabaloo.fit import prepare
 from hullabaloo.planning.named import SOLVERS
+from hullabaloo.release.fit import prepare
 from tests.linear_model import examples
 
 N = 60

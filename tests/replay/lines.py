@@ -10,13 +10,14 @@ from types import CodeType, FrameType
 from typing import Any
 
 import hullabaloo
-import hullabaloo.data.arrow
-import hullabaloo.data.csvfile
-import hullabaloo.data.dense
-import hullabaloo.data.frames
-import hullabaloo.data.sparse
+import hullabaloo.data.readers.arrow
+import hullabaloo.data.readers.csvfile
+import hullabaloo.data.readers.dense
+import hullabaloo.data.readers.frames
+import hullabaloo.data.readers.sparse
 from hullabaloo.curator import Curator, StreamCurator
-from hullabaloo.data import Encoding, open_table, readers
+from hullabaloo.data import Encoding, open_table
+from hullabaloo.data.readers.opening import opening as readers
 from hullabaloo.data.table import Table
 from hullabaloo.model_selection import parts
 

@@ -46,7 +46,7 @@ def still() -> Iterator[None]:
         patch("hullabaloo.release.datetime", _Noon),
         patch("hullabaloo.ledger.schema.datetime", _Noon),
         patch("hullabaloo.ledger.chain.fresh_salt", lambda: "5" * 64),
-        patch("hullabaloo.streaming.journal._fresh", lambda: f"{next(names):032x}"),
+        patch("hullabaloo.durable.journal._fresh", lambda: f"{next(names):032x}"),
     ):
         yield
 

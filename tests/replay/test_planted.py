@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hullabaloo import fit as hinge
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.solvers import gradient
-from hullabaloo.solvers.gradient import GradientSolver
-from hullabaloo.terms import Terms
+from hullabaloo.release import fit as hinge
+from hullabaloo.release.terms import Terms
+from hullabaloo.solvers.gradient.gradient import GradientSolver, gradient
 from tests.replay import cases
 from tests.replay.compare import Show, told_apart
 from tests.replay.lines import SOURCE

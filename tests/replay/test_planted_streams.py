@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hullabaloo.durable import sealed
+from hullabaloo.durable.journal import Journal
+from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.ledger import Ledger
-from hullabaloo.streaming import sealed
 from hullabaloo.streaming.hinge import MomentsProcess
 from hullabaloo.streaming.intake import Intake
-from hullabaloo.streaming.journal import Journal
-from hullabaloo.streaming.process import Snapshot
 from tests.replay.durable import of_state
 from tests.replay.test_streams import told_of_a_stream
 

@@ -10,7 +10,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import AdaptiveGradientSolver
-from hullabaloo.solvers.histogram import edges, gradient_quantile, quantile
+from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, quantile
 from tests.solvers.tables import least_squares, menu, problem, solve, table
 
 SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]

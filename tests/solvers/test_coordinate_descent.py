@@ -26,15 +26,15 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.privacy.answers import Descent
 from hullabaloo.solvers import CoordinateDescentSolver, GradientSolver
-from hullabaloo.solvers.coordinate_bounds import (
+from hullabaloo.solvers.coordinate.coordinate_bounds import (
     convex_bound,
     poster_convex_bound,
     strongly_convex_bound,
     updates_that_halve,
     weighted_noise,
 )
-from hullabaloo.solvers.coordinate_measures import measured
-from hullabaloo.solvers.coordinate_rule import Schedule
+from hullabaloo.solvers.coordinate.coordinate_measures import measured
+from hullabaloo.solvers.coordinate.coordinate_rule import Schedule
 from tests.solvers.tables import Array, Table, menu, problem, solve, table
 
 LOSSES = (Squared(), Huber(0.3), Logistic(), SmoothedHinge(0.5), Poisson())

@@ -15,8 +15,8 @@ from hullabaloo.losses import Huber, Logistic, Loss, Pinball, Poisson, SmoothedH
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, PermuteAndFlipEvent, SelectionEvent
 from hullabaloo.solvers import FrankWolfeSolver, Plan, Problem, Solution
-from hullabaloo.solvers.frank_wolfe import descend
-from hullabaloo.solvers.frank_wolfe_rule import Walk
+from hullabaloo.solvers.frank_wolfe.frank_wolfe import descend
+from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import Walk
 from tests.solvers.tables import Table, menu, problem, table
 
 KEY = TestKey(bytes(range(32)))

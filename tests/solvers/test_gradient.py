@@ -11,9 +11,9 @@ from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, Simplex, Squared
 from hullabaloo.losses import Huber, Logistic, Loss, SmoothedHinge
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, MomentsSolver
-from hullabaloo.solvers.path_law import PathLaw
+from hullabaloo.solvers.gradient.path_law import PathLaw
+from hullabaloo.solvers.gradient.travel import Itinerary
 from hullabaloo.solvers.reference import Reference
-from hullabaloo.solvers.travel import Itinerary
 from tests.solvers.tables import Table, least_squares, menu, problem, solve, table
 
 SETS = [None, L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3), Simplex(0.5)]

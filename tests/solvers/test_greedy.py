@@ -36,8 +36,8 @@ from hullabaloo.solvers import (
     Solution,
     Solver,
 )
-from hullabaloo.solvers.greedy_rule import cut_down
-from hullabaloo.solvers.histogram import evened
+from hullabaloo.solvers.coordinate.greedy_rule import cut_down
+from hullabaloo.solvers.gradient.histogram import evened
 
 RELATIONS = list(Neighbours)
 FREE = Allowance(Budget(math.inf))

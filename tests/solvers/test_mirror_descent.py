@@ -38,9 +38,9 @@ from hullabaloo.losses import (
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.solvers import MirrorDescentSolver, Problem
-from hullabaloo.solvers.mirror_blocks import potential
-from hullabaloo.solvers.mirror_descent import descend
-from hullabaloo.solvers.mirror_rule import (
+from hullabaloo.solvers.mirror.mirror_blocks import potential
+from hullabaloo.solvers.mirror.mirror_descent import descend
+from hullabaloo.solvers.mirror.mirror_rule import (
     MOST_STEPS,
     Block,
     Rule,

@@ -22,7 +22,7 @@ from hullabaloo.planning.outlook import Outlook
 from hullabaloo.planning.upper_bounds import upper_bounds
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.solvers import ObjectivePerturbationSolver, OutputPerturbationSolver
-from hullabaloo.solvers.output_bounds import (
+from hullabaloo.solvers.perturbation.output_bounds import (
     generalisation,
     loss_rise,
     penalised_rise,

@@ -14,8 +14,8 @@ from hullabaloo.losses import Huber, Logistic, Loss, Poisson, SmoothedHinge
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, PreconditionedGradientSolver, Problem
-from hullabaloo.solvers.course import Course
-from hullabaloo.solvers.whitening import Whitening
+from hullabaloo.solvers.gradient.course import Course
+from hullabaloo.solvers.gradient.whitening import Whitening
 from tests.solvers.tables import Table, least_squares, menu, problem, solve, table
 
 SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hullabaloo.solvers.shrinkage import INFINITE, RidgePath, choose_ridge, normalised
+from hullabaloo.solvers.moments.shrinkage import INFINITE, RidgePath, choose_ridge, normalised
 from tests.solvers.tables import noisy_moments, table
 
 

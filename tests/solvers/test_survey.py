@@ -5,7 +5,7 @@ import pytest
 
 from hullabaloo.geometry import L1Ball
 from hullabaloo.solvers import Problem
-from hullabaloo.solvers.survey import held
+from hullabaloo.solvers.gradient.survey import held
 from tests.solvers.tables import problem, table
 
 CENTRE = np.array([0.6, -0.6, 0.0, 0.0])

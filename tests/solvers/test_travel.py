@@ -10,7 +10,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Problem
-from hullabaloo.solvers.travel import BOLD, CAREFUL, FEWEST_STEPS, MOST_STEPS, Itinerary, itinerary
+from hullabaloo.solvers.gradient.travel import BOLD, CAREFUL, FEWEST_STEPS, MOST_STEPS, Itinerary, itinerary
 
 
 def planned(

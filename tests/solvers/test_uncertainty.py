@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.solvers import solve_moments
-from hullabaloo.solvers.shrinkage import normalised
-from hullabaloo.solvers.uncertainty import _noise_covariance
+from hullabaloo.solvers.moments.shrinkage import normalised
+from hullabaloo.solvers.moments.uncertainty import _noise_covariance
 from tests.solvers.tables import Table, least_squares, noisy_moments, problem, table
 
 

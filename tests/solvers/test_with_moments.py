@@ -8,10 +8,10 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.fit import prepare
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
-from hullabaloo.solvers.with_moments import scores_in
+from hullabaloo.release.fit import prepare
+from hullabaloo.solvers.moments.with_moments import scores_in
 
 KEY = TestKey(bytes(range(32)))
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 import hullabaloo as hb
-from hullabaloo.fit import allowance
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.quadratic import minimise_quadratic
+from hullabaloo.release.fit import allowance
 from hullabaloo.streaming.bounds import (
     Shape,
     by_width,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import hullabaloo as hb
+from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError
 from hullabaloo.streaming import IncrementalRegression
-from hullabaloo.streaming.state import StateFile
 
 DOMAIN = hb.Domain(features={"a": (0, 1)}, target=(0, 1), indicators=False)
 X = np.linspace(0.0, 1.0, 12)[:, None]

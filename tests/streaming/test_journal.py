@@ -15,6 +15,9 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from hullabaloo.durable.journal import Journal
+from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import (
     BudgetExhausted,
     HullabalooError,
@@ -26,9 +29,6 @@ from hullabaloo.errors import (
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.privacy import Budget, GaussianEvent
 from hullabaloo.release import NO_COPY_IS_NOTICED
-from hullabaloo.streaming.journal import Journal
-from hullabaloo.streaming.process import Snapshot
-from hullabaloo.streaming.state import StateFile
 
 FULL, PART = Budget(1.0, 1e-6), Budget(0.4, 1e-7)
 PUBLIC = {"horizon": 1000, "every": 10, "columns": ["a", "b"]}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.data.sources import CsvSource
 from hullabaloo.noise import TestKey
 from hullabaloo.streaming import IncrementalRegression
-from hullabaloo.streaming.sources import CsvSource
 from tests import kill_points
 
 N, EVERY = 300, 100
@@ -27,7 +27,7 @@ QUICK, MANY = 12, 700
 HOME = Path(hb.__file__).parent
 DURABLE = tuple(
     str(HOME / name)
-    for name in ("streaming/journal", "streaming/state", "streaming/sealed", "streaming/private_files", "streaming/intake", "streaming/sources",
+    for name in ("durable", "streaming/intake", "data/sources",
                  "data/saving", "data/documents", "ledger", "linear_model/saved", "model_selection/kept")
 )  # fmt: skip
 """Where what lasts is made: every line there is a point."""

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hullabaloo.durable.sealed import State
+from hullabaloo.durable.state import StateFile
 from hullabaloo.ledger import Ledger
 from hullabaloo.privacy import Budget
 from hullabaloo.streaming import new_key_file
-from hullabaloo.streaming.sealed import State
-from hullabaloo.streaming.state import StateFile
 
 from .killed_worker import RECORDS, X, Y
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hullabaloo.data import open_table
-from hullabaloo.data.csvformat import BLANK, CsvFormat
-from hullabaloo.streaming.sources import CsvSource, JsonLinesSource
-from hullabaloo.streaming.sources.json_lines import DEEPEST, DIGITS, records
+from hullabaloo.data.readers.csvformat import BLANK, CsvFormat
+from hullabaloo.data.sources import CsvSource, JsonLinesSource
+from hullabaloo.data.sources.json_lines import DEEPEST, DIGITS, records
 
 
 def targets(path: Path, source: str = "json") -> Any:

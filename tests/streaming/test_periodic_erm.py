@@ -20,10 +20,10 @@ from hullabaloo.curator.scales import exact_scales
 from hullabaloo.curator.step import exact_steps
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
-from hullabaloo.fit import allowance
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release.fit import allowance
 from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.prefixes import PrefixProcess
 from hullabaloo.streaming.refits import CORRECTS, Refits, corrects, divided, spacing

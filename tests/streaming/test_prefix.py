@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from hullabaloo.streaming.sources import CsvSource, JsonLinesSource, Mark, ParquetSource, SourceChanged, StreamSource
-from hullabaloo.streaming.sources.lines import BLOCK
-from hullabaloo.streaming.sources.prefix import Prefix
+from hullabaloo.data.sources import CsvSource, JsonLinesSource, Mark, ParquetSource, SourceChanged, StreamSource
+from hullabaloo.data.sources.lines import BLOCK
+from hullabaloo.data.sources.prefix import Prefix
 
 from .test_sources import Records, csv_file, json_line, jsonl_file, many, parquet_file, read
 

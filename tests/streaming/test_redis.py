@@ -12,8 +12,8 @@ import redis
 from typer.testing import CliRunner
 
 from hullabaloo.cli.app import app
+from hullabaloo.data.sources import Mark, RedisSource, SourceChanged, redis_stream
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.streaming.sources import Mark, RedisSource, SourceChanged, redis_stream
 from tests.streaming import redis_server
 
 pytestmark = pytest.mark.redis

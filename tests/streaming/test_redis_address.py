@@ -4,8 +4,8 @@ import traceback
 
 import pytest
 
+from hullabaloo.data.sources import RedisSource
 from hullabaloo.errors import InvalidParameter, without_passwords
-from hullabaloo.streaming.sources import RedisSource
 
 
 @pytest.mark.parametrize("host", ["ex\u2100mple.com", "[bad"])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.streaming.records import RecordTable, table_of
+from hullabaloo.data.records import RecordTable, table_of
 from hullabaloo.streaming.single import SinglePredictor
 
 FEATURES: dict[str, Any] = {

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hullabaloo.data import open_table
-from hullabaloo.errors import InvalidParameter, SchemaError
-from hullabaloo.streaming.sources import (
+from hullabaloo.data.sources import (
     CsvSource,
     JsonLinesSource,
     Mark,
@@ -26,6 +25,7 @@ from hullabaloo.streaming.sources import (
     SourceChanged,
     StreamSource,
 )
+from hullabaloo.errors import InvalidParameter, SchemaError
 
 NAMES = ("age", "ward", "stay")
 NUMERIC = ("age", "stay")

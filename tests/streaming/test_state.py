@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hullabaloo.durable import sealed
+from hullabaloo.durable.private_files import new_key_file, read_key
+from hullabaloo.durable.sealed import State
+from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import InvalidParameter, StateError
-from hullabaloo.streaming import sealed
-from hullabaloo.streaming.private_files import new_key_file, read_key
-from hullabaloo.streaming.process import Snapshot
-from hullabaloo.streaming.sealed import State
-from hullabaloo.streaming.state import StateFile
 
 SNAPSHOT = Snapshot(
     {"steps": 3, "third": 1 / 3, "nested": {"inf": float("inf"), "list": [1, None, "ß"]}},

@@ -11,9 +11,9 @@ from hullabaloo.audit.probes import Probe
 from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.runs import Asked, tallies
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Calibration
+from hullabaloo.release.parameters import found as named
 
 METHODS = ("transcript", "released")
 

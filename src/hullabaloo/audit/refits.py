@@ -13,11 +13,11 @@ from hullabaloo.audit.quiet import Questions
 from hullabaloo.audit.streams import longest_rows
 from hullabaloo.audit.transcript import Listener, Stage
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.fit import Prepared, Task
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Event, Neighbours, compose
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import Release
+from hullabaloo.release.fit import Prepared, Task
 from hullabaloo.solvers import Plan, Problem, Solution
 from hullabaloo.streaming.prefixes import PrefixProcess
 from hullabaloo.streaming.refits import Refits, corrects

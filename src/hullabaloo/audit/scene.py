@@ -15,9 +15,9 @@ from hullabaloo.audit.transcript import Stage
 from hullabaloo.curator import PerturbedMinimizerQuery
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError
-from hullabaloo.fit import Prepared, Task, answer, prepare
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours, compose
+from hullabaloo.release.fit import Prepared, Task, answer, prepare
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.ask import ask
 from hullabaloo.bounds.record import PrivateBounds
 from hullabaloo.data import BoundedTarget, Domain, Numeric, schema
 from hullabaloo.data.chosen import ChosenColumns
@@ -16,7 +15,8 @@ from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.terms import Terms
+from hullabaloo.release.ask import ask
+from hullabaloo.release.terms import Terms
 
 if TYPE_CHECKING:
     from hullabaloo.data.table import Table

@@ -65,8 +65,8 @@ def plan(
 ) -> None:
     """Compare every solver for a problem, from public facts: reads no table and spends nothing."""
     from hullabaloo.geometry import penalty_from_text, set_from_text
-    from hullabaloo.planner import plan as compare
     from hullabaloo.planning.prospectus import HEAD
+    from hullabaloo.release.planner import plan as compare
 
     build.output(picture, overwrite)
     declared = None if domain is None else build.read_domain(domain)

@@ -12,8 +12,8 @@ from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
+    from hullabaloo.data.sources import StreamSource
     from hullabaloo.ledger import Ledger
-    from hullabaloo.streaming.sources import StreamSource
 
 
 class Format(StrEnum):
@@ -101,7 +101,7 @@ def source(
     key: str | None,
 ) -> "StreamSource":
     """The source at an address; its columns, and what is a record of a CSV file, are taken from the domain."""
-    from hullabaloo.streaming import sources
+    from hullabaloo.data import sources
 
     kind = format_of(address, given)
     columns = _columns(domain, target)

@@ -11,7 +11,7 @@ from hullabaloo.cli.boundary import NotSaved
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from hullabaloo.streaming.sources import Mark
+    from hullabaloo.data.sources import Mark
 
 _PASSING = {"library_version", "version", "made"}  # of a model file, what says when and by whom it was written
 POSITION = "{position}"
@@ -139,7 +139,7 @@ def older_place(state: Path | None) -> Path | None:
 
 def older_mark(path: Path, position: int) -> "Mark | None":
     """The furthest mark in such a file that is not beyond a position; None where there is none, or none that can be read."""
-    from hullabaloo.streaming.sources import Mark
+    from hullabaloo.data.sources import Mark
 
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -17,8 +17,8 @@ from hullabaloo.cli.stream_files import ModelFiles, older_mark, older_place
 from hullabaloo.cli.voice import plain
 
 if TYPE_CHECKING:
+    from hullabaloo.data.sources import StreamSource
     from hullabaloo.privacy.schedule import Schedule
-    from hullabaloo.streaming.sources import StreamSource
 
 UNPROVED = (
     "Note: nothing was kept of the {:,} records taken so far by which a source that was changed since could be told, as when another "

@@ -8,8 +8,8 @@ from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
-    from hullabaloo.linear_model.features import Name
-    from hullabaloo.linear_model.structure import Structure
+    from hullabaloo.structure.features import Name
+    from hullabaloo.structure.structure import Structure
 
 FORMS = (
     "'features', 'intervals', 'cover;0-2;2,3' or 'cover;age,ward;ward,dose' (groups, which may overlap), 'tree;dose:age;ward:age' "

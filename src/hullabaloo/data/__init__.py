@@ -3,7 +3,7 @@
 from hullabaloo.data.declarations import Categorical, Numeric
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.encoding import Encoding
-from hullabaloo.data.readers import Table, TableSchema, describe_table, open_table
+from hullabaloo.data.readers.opening import Table, TableSchema, describe_table, open_table
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.data.targets import BoundedTarget, ClassTarget, TargetScale
 from hullabaloo.data.template import domain_template

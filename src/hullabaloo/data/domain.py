@@ -139,7 +139,7 @@ class Domain:
         Raises:
             SchemaError: it is no table, or was read from a CSV file with other records.
         """
-        from hullabaloo.data.readers import check_records, open_table
+        from hullabaloo.data.readers.opening import check_records, open_table
 
         opened = open_table(table, quoted_line_breaks=self.quoted_line_breaks)
         check_records(opened, self.quoted_line_breaks)

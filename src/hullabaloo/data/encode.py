@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hullabaloo.data.labels import MISSING, LevelIndex, label_of
 from hullabaloo.data.layout import Layout, OneHot
 from hullabaloo.data.memo import memo
-from hullabaloo.data.sparse import SparseTable
+from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.data.table import Table
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.data.readers import check_records, open_column
+from hullabaloo.data.readers.opening import check_records, open_column
 from hullabaloo.data.table import REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
 

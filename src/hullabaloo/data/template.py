@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from hullabaloo.data.declarations import PLACEHOLDER
-from hullabaloo.data.readers import describe_table
+from hullabaloo.data.readers.opening import describe_table
 from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER, REFUSED
 from hullabaloo.errors import SchemaError

@@ -3,8 +3,6 @@
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.comparison import Comparison, compare
 from hullabaloo.linear_model.elastic_net import ElasticNet
-from hullabaloo.linear_model.feature_grid import FeatureGrid
-from hullabaloo.linear_model.feature_tree import FeatureTree
 from hullabaloo.linear_model.group_lasso import GroupLasso
 from hullabaloo.linear_model.huber_regressor import HuberRegressor
 from hullabaloo.linear_model.lasso import Lasso
@@ -18,10 +16,12 @@ from hullabaloo.linear_model.price import Price
 from hullabaloo.linear_model.quantile_regressor import QuantileRegressor
 from hullabaloo.linear_model.ridge import Ridge
 from hullabaloo.linear_model.saved import load
-from hullabaloo.linear_model.structure import shape_of
 from hullabaloo.linear_model.structured_sparse_classifier import StructuredSparseClassifier
 from hullabaloo.linear_model.structured_sparse_regression import StructuredSparseRegression
 from hullabaloo.linear_model.summary import Summary
+from hullabaloo.structure.feature_grid import FeatureGrid
+from hullabaloo.structure.feature_tree import FeatureTree
+from hullabaloo.structure.structure import shape_of
 
 ESTIMATORS = (
     "ElasticNet",

@@ -14,13 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
-from hullabaloo.fit import Task, fit, prepare
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
-from hullabaloo.linear_model.estimator import Estimator, label_of
-from hullabaloo.linear_model.not_in_file import refuse_unknown
-from hullabaloo.linear_model.parameters import check_types, declared, positive
 from hullabaloo.linear_model.predictions import predict_interval
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.linear_model.refit import refit
@@ -31,7 +27,11 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.estimator import Estimator, label_of
+from hullabaloo.release.fit import Task, fit, prepare
+from hullabaloo.release.parameters import check_types, declared, positive
 from hullabaloo.solvers import Solver
+from hullabaloo.structure.not_in_file import refuse_unknown
 
 Array = npt.NDArray[np.float64]
 

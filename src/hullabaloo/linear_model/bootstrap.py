@@ -18,12 +18,12 @@ from sklearn.base import clone
 
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import HullabalooError
-from hullabaloo.fit import Prepared, prepare, rehearsal
 from hullabaloo.linear_model.from_moments import asked_ridge
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.synthetic import SyntheticTable, normals
 from hullabaloo.privacy import Budget
+from hullabaloo.release.fit import Prepared, prepare, rehearsal
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.debiased import Intervals
 from hullabaloo.solvers.public_numbers import uniforms

@@ -11,7 +11,7 @@ from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.errors import DomainError
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.not_private import scoring, warn_of_score
-from hullabaloo.linear_model.parameters import declared
+from hullabaloo.release.parameters import declared
 
 Array = npt.NDArray[np.float64]
 

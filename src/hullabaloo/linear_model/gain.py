@@ -1,7 +1,7 @@
 """What there is to gain: by how much the best model beats a constant on a table of weak signal, and what a plan loses of it."""
 
-from hullabaloo.fit import Prepared, tried_out
 from hullabaloo.losses import KernelCode
+from hullabaloo.release.fit import Prepared, tried_out
 from hullabaloo.solvers import Problem
 
 # The table that gains are quoted for where the loss is the squared one: features spread evenly and independently over their

@@ -5,12 +5,12 @@ from typing import ClassVar, final
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, GroupBall, GroupPenalty, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.groups import Groups, column_groups
 from hullabaloo.linear_model.least_squares import LeastSquares
-from hullabaloo.linear_model.parameters import positive
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release.parameters import positive
 from hullabaloo.solvers import Solver
+from hullabaloo.structure.groups import Groups, column_groups
 
 
 @final

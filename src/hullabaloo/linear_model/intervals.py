@@ -14,10 +14,10 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.bootstrap import bootstrapped
 from hullabaloo.linear_model.from_moments import asked_ridge, debiased, outside
 from hullabaloo.linear_model.from_score import stepped
-from hullabaloo.linear_model.parameters import one_of
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared, SquaredTargets
+from hullabaloo.release.parameters import one_of
 from hullabaloo.solvers.debiased import Intervals
-from hullabaloo.solvers.with_moments import scores_in
+from hullabaloo.solvers.moments.with_moments import scores_in
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

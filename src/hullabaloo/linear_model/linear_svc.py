@@ -10,11 +10,11 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
-from hullabaloo.linear_model.parameters import positive
 from hullabaloo.losses import AnyLoss, SmoothedHinge
 from hullabaloo.losses.checks import SHARPEST
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release.parameters import positive
 from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]

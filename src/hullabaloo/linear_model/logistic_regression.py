@@ -11,11 +11,11 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, NuclearBall, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.linear_model.one_vs_rest import plain_logistic, probabilities_apart
-from hullabaloo.linear_model.parameters import one_of
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import name_of
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release.parameters import one_of
 from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]

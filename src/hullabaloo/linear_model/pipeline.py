@@ -17,8 +17,8 @@ from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.estimator import Estimator
-from hullabaloo.linear_model.parameters import declared
+from hullabaloo.release.estimator import Estimator
+from hullabaloo.release.parameters import declared
 
 Array = npt.NDArray[np.float64]
 

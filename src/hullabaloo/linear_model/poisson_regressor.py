@@ -11,11 +11,11 @@ from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.parameters import found
 from hullabaloo.linear_model.regression import PrivateRegressor
 from hullabaloo.losses import AnyLoss, Poisson
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release.parameters import found
 from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.linear_model.intervals import check_confidence, inference, tell
-from hullabaloo.linear_model.parameters import one_of
 from hullabaloo.losses import Logistic, Poisson
+from hullabaloo.release.parameters import one_of
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

@@ -9,11 +9,11 @@ import numpy as np
 
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError
-from hullabaloo.fit import Prepared, replanned
 from hullabaloo.linear_model.gain import about, prospect, rival
 from hullabaloo.losses import Squared, SquaredTargets
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
+from hullabaloo.release.fit import Prepared, replanned
 
 # The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
 WIDEST = 2_048

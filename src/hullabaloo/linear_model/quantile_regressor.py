@@ -5,11 +5,11 @@ from typing import ClassVar, final
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.parameters import positive
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Pinball
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release.parameters import positive
 from hullabaloo.solvers import Solver
 
 

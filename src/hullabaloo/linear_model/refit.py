@@ -9,11 +9,11 @@ from sklearn.base import clone
 from hullabaloo.data import Encoding
 from hullabaloo.data.reference import columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
-from hullabaloo.fit import check_dimension
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.release.fit import check_dimension
 from hullabaloo.solvers import Problem, solve_moments
 
 if TYPE_CHECKING:

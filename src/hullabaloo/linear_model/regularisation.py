@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.linear_model.parameters import found
+from hullabaloo.release.parameters import found
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

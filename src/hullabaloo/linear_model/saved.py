@@ -9,17 +9,17 @@ from hullabaloo._version import __version__
 from hullabaloo.data import Domain
 from hullabaloo.data.documents import Format
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.estimator import label_of
-from hullabaloo.linear_model.structure_files import (
+from hullabaloo.planning.named import solver_from_dict, solver_to_dict
+from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release import Release
+from hullabaloo.release.estimator import label_of
+from hullabaloo.structure.structure_files import (
     penalty_in_file,
     set_in_file,
     shape_to_dict,
     structure_from_dict,
     structure_to_dict,
 )
-from hullabaloo.planning.named import solver_from_dict, solver_to_dict
-from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.release import Release
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

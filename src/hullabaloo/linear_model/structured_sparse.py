@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.structure import Structure, shape_of
-from hullabaloo.linear_model.structure_words import function_in_words, structure_in_words
+from hullabaloo.structure.structure import Structure, shape_of
+from hullabaloo.structure.structure_words import function_in_words, structure_in_words
 
 SEE_STRUCTURE = "Default, structure, radius and strength: see `StructuredSparse`."
 

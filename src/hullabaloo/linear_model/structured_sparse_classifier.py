@@ -10,12 +10,12 @@ from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.linear_model.one_vs_rest import plain_logistic, probabilities_apart
-from hullabaloo.linear_model.structure import Structure
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.losses import AnyLoss, Logistic
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.solvers import Solver
+from hullabaloo.structure.structure import Structure
 
 Array = npt.NDArray[np.float64]
 

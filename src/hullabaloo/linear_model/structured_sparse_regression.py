@@ -6,11 +6,11 @@ from hullabaloo.data import Domain
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.least_squares import LeastSquares
-from hullabaloo.linear_model.structure import Structure
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.solvers import Solver
+from hullabaloo.structure.structure import Structure
 
 
 @final

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.parameters import shown
 from hullabaloo.privacy import Budget
+from hullabaloo.release.parameters import shown
 
 MOST = 1_000
 _FIXED = {

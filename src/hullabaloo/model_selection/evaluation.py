@@ -6,11 +6,9 @@ from numbers import Integral, Real
 from statistics import NormalDist
 from typing import Any
 
-from hullabaloo.ask import ask, quoted
 from hullabaloo.data import Domain
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.parameters import check_types
 from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, LargestError, choose
 from hullabaloo.model_selection.evaluated import Evaluation
 from hullabaloo.model_selection.heard import Heard
@@ -19,7 +17,9 @@ from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.model_selection.released import Released, released
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.terms import Terms
+from hullabaloo.release.ask import ask, quoted
+from hullabaloo.release.parameters import check_types
+from hullabaloo.release.terms import Terms
 
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
 

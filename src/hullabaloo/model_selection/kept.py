@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 from uuid import uuid4
 
+from hullabaloo.durable.journal import outdated, require_own
+from hullabaloo.durable.sealed import State
+from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge
 from hullabaloo.model_selection.searching import SearchPlan
 from hullabaloo.noise import Key, ReleaseKey
 from hullabaloo.release import Release
-from hullabaloo.streaming.journal import outdated, require_own
-from hullabaloo.streaming.process import Snapshot
-from hullabaloo.streaming.sealed import State
-from hullabaloo.streaming.state import StateFile
 
 
 @final

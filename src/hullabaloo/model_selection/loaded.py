@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.data import Rows
-from hullabaloo.fit import answer
 from hullabaloo.model_selection.hinge import score_of
 from hullabaloo.model_selection.searching import Contender, SearchPlan
 from hullabaloo.noise import TestKey
+from hullabaloo.release.fit import answer
 
 _RECORDS = 8
 _PUBLIC = TestKey(b"tables of nothing hide no record")

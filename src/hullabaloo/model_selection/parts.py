@@ -10,7 +10,7 @@ from hullabaloo.data import Rows
 from hullabaloo.data.labels import label_of
 from hullabaloo.data.memo import memo
 from hullabaloo.data.schema import open_role
-from hullabaloo.terms import Terms
+from hullabaloo.release.terms import Terms
 
 Mask = npt.NDArray[np.bool_]
 

@@ -10,10 +10,10 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.schema import check_roles, feature_columns, role_columns
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.pipeline import PrivatePipeline
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Neighbours
+from hullabaloo.release.estimator import label_of
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.periodic_erm import PeriodicModel

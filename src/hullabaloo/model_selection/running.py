@@ -10,12 +10,12 @@ import numpy as np
 
 from hullabaloo.data import Rows
 from hullabaloo.errors import StateError
-from hullabaloo.fit import answer
 from hullabaloo.model_selection.hinge import Lottery, lottery, score_of
 from hullabaloo.model_selection.kept import Best, Kept
 from hullabaloo.model_selection.loaded import load_all
 from hullabaloo.model_selection.parts import held_out, part
 from hullabaloo.model_selection.searching import SearchPlan
+from hullabaloo.release.fit import answer
 
 Parts = dict[Any, tuple[Rows, Rows]]
 

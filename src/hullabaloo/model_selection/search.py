@@ -14,8 +14,6 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.estimator import Estimator, label_of
-from hullabaloo.linear_model.parameters import check_types
 from hullabaloo.model_selection.candidates import expected_runs, listed, models_of
 from hullabaloo.model_selection.kept import Kept
 from hullabaloo.model_selection.parts import sizes
@@ -25,7 +23,9 @@ from hullabaloo.model_selection.searching import SearchPlan, contend, priced
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.terms import Terms, machine_failures
+from hullabaloo.release.estimator import Estimator, label_of
+from hullabaloo.release.parameters import check_types
+from hullabaloo.release.terms import Terms, machine_failures
 
 SHAPES = ("geometric", "logarithmic", "poisson")
 

@@ -10,13 +10,13 @@ from typing import Any, final
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import BudgetError, CalibrationError, HullabalooError, InvalidParameter
-from hullabaloo.fit import Prepared, prepare
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.model_selection.hinge import score_noise, score_quote
 from hullabaloo.model_selection.parts import sizes
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.privacy import TAIL_MASS, Event, NotPrivateEvent, Repeats, TunedEvent
-from hullabaloo.terms import Terms
+from hullabaloo.release.fit import Prepared, prepare
+from hullabaloo.release.terms import Terms
 
 FORMAT = 3
 """Version of what a saved search means."""

@@ -12,7 +12,7 @@ from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearse
 from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solver, WithMoments, separate
-from hullabaloo.solvers.restoring import structure_of
+from hullabaloo.solvers.perturbation.restoring import structure_of
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""

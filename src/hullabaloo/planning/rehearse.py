@@ -1,6 +1,6 @@
 """Rehearsals: a plan is carried out on synthetic tables at its true noise, and its excess risk is measured.
 
-Nothing here reads a record or spends a budget. `fit.py` hands over `perform`, which lets the real curator answer the plan's
+Nothing here reads a record or spends a budget. `release/fit.py` hands over `perform`, which lets the real curator answer the plan's
 queries on a synthetic table, `resized` so that a mean over a thousand rows has the noise of a mean over the declared number.
 So every solver is judged by the code that would run, whatever its set, loss and noise.
 """

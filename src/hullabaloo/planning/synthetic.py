@@ -15,9 +15,9 @@ from hullabaloo.geometry import SetFunction, SubmodularBall
 from hullabaloo.losses import KernelCode, VectorLoss
 from hullabaloo.planning.structured import structured
 from hullabaloo.solvers import Problem
+from hullabaloo.solvers.perturbation.restoring import structure_of
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
-from hullabaloo.solvers.restoring import structure_of
 
 Array = npt.NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from hullabaloo.geometry import ConvexSet, SubmodularPenalty
 from hullabaloo.losses import Loss
 from hullabaloo.planning.outlook import Outlook
 from hullabaloo.solvers import Plan, Problem
-from hullabaloo.solvers.objective_perturbation import reference_terms
-from hullabaloo.solvers.output_bounds import penalised_rise, perturbed_rise, projected_rise, ridge_rise
-from hullabaloo.solvers.restoring import faint_reach, structure_of
+from hullabaloo.solvers.perturbation.objective_perturbation import reference_terms
+from hullabaloo.solvers.perturbation.output_bounds import penalised_rise, perturbed_rise, projected_rise, ridge_rise
+from hullabaloo.solvers.perturbation.restoring import faint_reach, structure_of
 
-_PROOF = "`solvers/output_bounds.py`"
+_PROOF = "`solvers/perturbation/output_bounds.py`"
 _PAPER = "Kumar & Deisenroth 2019 (Differentially Private Empirical Risk Minimization with Sparsity-Inducing Norms)"
 
 

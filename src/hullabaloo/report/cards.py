@@ -172,7 +172,7 @@ def schema() -> dict[str, Any]:
 def estimator_of(model: Any) -> "PrivateLinearModel":
     """The estimator inside a pipeline, or the estimator itself."""
     from hullabaloo.linear_model.base import PrivateLinearModel
-    from hullabaloo.linear_model.parameters import found as named
+    from hullabaloo.release.parameters import found as named
     from hullabaloo.streaming.base import PrivateStream
     from hullabaloo.streaming.model import StreamModel
     from hullabaloo.streaming.periodic_erm import PeriodicModel

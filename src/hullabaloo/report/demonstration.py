@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found as named
+from hullabaloo.release.parameters import found as named
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, SIZE, SMALL, heading, new_figure
 from hullabaloo.report.numbers import shown
 

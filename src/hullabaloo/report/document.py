@@ -8,12 +8,11 @@ from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.linear_model.structure_words import function_in_words
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
+from hullabaloo.release.parameters import found as named
 from hullabaloo.report import entries, guarantee, words
 from hullabaloo.report.checking import commands
 from hullabaloo.report.declared import domain_notes, domain_rows
@@ -24,6 +23,7 @@ from hullabaloo.report.released import WITHHELD, coefficients
 from hullabaloo.report.spending import spending
 from hullabaloo.report.trust import trust
 from hullabaloo.streaming.model import StreamModel
+from hullabaloo.structure.structure_words import function_in_words
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

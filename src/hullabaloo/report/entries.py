@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found as named
 from hullabaloo.privacy import compose, epsilon_of, event_from_dict
 from hullabaloo.release import NOT_PRIVATE, PrivacyStatement
+from hullabaloo.release.parameters import found as named
 from hullabaloo.report import words
 from hullabaloo.report.guarantee import finite
 

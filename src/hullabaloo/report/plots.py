@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found
 from hullabaloo.privacy import Event, delta_of, epsilon_of
+from hullabaloo.release.parameters import found
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, PAPER, SIZE, SMALL, heading, new_figure
 from hullabaloo.report.guarantee import trade_off
 from hullabaloo.report.numbers import percent, up

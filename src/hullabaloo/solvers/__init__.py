@@ -1,21 +1,21 @@
 """One algorithm a file, over one shared loop; solvers see public facts and private answers only."""
 
-from hullabaloo.solvers.adaptive_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
-from hullabaloo.solvers.coordinate_descent import CoordinateDescentSolver
-from hullabaloo.solvers.dual_frank_wolfe import DualFrankWolfeSolver
+from hullabaloo.solvers.coordinate.coordinate_descent import CoordinateDescentSolver
+from hullabaloo.solvers.coordinate.greedy_coordinate_descent import GreedyCoordinateDescentSolver
+from hullabaloo.solvers.coordinate.greedy_selection import GreedySelectionSolver
 from hullabaloo.solvers.explained import Explained, explained
-from hullabaloo.solvers.frank_wolfe import FrankWolfeSolver
-from hullabaloo.solvers.gradient import GradientSolver
-from hullabaloo.solvers.greedy_coordinate_descent import GreedyCoordinateDescentSolver
-from hullabaloo.solvers.greedy_selection import GreedySelectionSolver
-from hullabaloo.solvers.mirror_descent import MirrorDescentSolver
-from hullabaloo.solvers.moments import MomentsSolver, solve_moments
-from hullabaloo.solvers.objective_perturbation import ObjectivePerturbationSolver
-from hullabaloo.solvers.output_perturbation import OutputPerturbationSolver
-from hullabaloo.solvers.preconditioned import PreconditionedGradientSolver
+from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import DualFrankWolfeSolver
+from hullabaloo.solvers.frank_wolfe.frank_wolfe import FrankWolfeSolver
+from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver
+from hullabaloo.solvers.gradient.gradient import GradientSolver
+from hullabaloo.solvers.gradient.preconditioned import PreconditionedGradientSolver
+from hullabaloo.solvers.mirror.mirror_descent import MirrorDescentSolver
+from hullabaloo.solvers.moments.moments import MomentsSolver, solve_moments
+from hullabaloo.solvers.moments.with_moments import WithMoments
+from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver
+from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
-from hullabaloo.solvers.with_moments import WithMoments
 
 __all__ = [
     "AdaptiveGradientSolver",

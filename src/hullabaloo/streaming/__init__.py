@@ -4,21 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _EXPORTS = {
-    "CsvSource": "sources",
-    "IncrementalRegression": "incremental_regression",
-    "JsonLinesSource": "sources",
-    "ParquetSource": "sources",
-    "PeriodicERM": "periodic_erm",
-    "PrivateStream": "base",
-    "RedisSource": "sources",
-    "RiverRegressor": "for_river",
-    "Sketch": "sketch",
-    "SketchedRegression": "sketched_regression",
-    "StreamModel": "model",
-    "StreamSource": "sources",
-    "load": "model",
-    "new_key_file": "private_files",
-    "plan": "planner",
+    "CsvSource": "data.sources",
+    "IncrementalRegression": "streaming.incremental_regression",
+    "JsonLinesSource": "data.sources",
+    "ParquetSource": "data.sources",
+    "PeriodicERM": "streaming.periodic_erm",
+    "PrivateStream": "streaming.base",
+    "RedisSource": "data.sources",
+    "RiverRegressor": "streaming.for_river",
+    "Sketch": "streaming.sketch",
+    "SketchedRegression": "streaming.sketched_regression",
+    "StreamModel": "streaming.model",
+    "StreamSource": "data.sources",
+    "load": "streaming.model",
+    "new_key_file": "durable.private_files",
+    "plan": "streaming.planner",
 }
 
 __all__ = [
@@ -40,16 +40,16 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from hullabaloo.data.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource
+    from hullabaloo.durable.private_files import new_key_file
     from hullabaloo.streaming.base import PrivateStream
     from hullabaloo.streaming.for_river import RiverRegressor
     from hullabaloo.streaming.incremental_regression import IncrementalRegression
     from hullabaloo.streaming.model import StreamModel, load
     from hullabaloo.streaming.periodic_erm import PeriodicERM
     from hullabaloo.streaming.planner import plan
-    from hullabaloo.streaming.private_files import new_key_file
     from hullabaloo.streaming.sketch import Sketch
     from hullabaloo.streaming.sketched_regression import SketchedRegression
-    from hullabaloo.streaming.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource
 
 
 def __getattr__(name: str) -> Any:
@@ -57,7 +57,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module 'hullabaloo.streaming' has no attribute {name!r}; public names are {', '.join(__all__)}"
         )
-    value = getattr(import_module(f"hullabaloo.streaming.{_EXPORTS[name]}"), name)
+    value = getattr(import_module(f"hullabaloo.{_EXPORTS[name]}"), name)
     globals()[name] = value
     return value
 

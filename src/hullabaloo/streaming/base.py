@@ -18,13 +18,13 @@ from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.estimator import Estimator
-from hullabaloo.linear_model.parameters import check_types, declared
 from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.estimator import Estimator
+from hullabaloo.release.parameters import check_types, declared
 from hullabaloo.streaming.intake import Intake
 from hullabaloo.streaming.opening import EXISTS, opened
 from hullabaloo.streaming.parameters import check_stream, whole

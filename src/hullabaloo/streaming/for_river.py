@@ -16,8 +16,8 @@ from sklearn.base import clone
 from hullabaloo.data import Domain
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found
 from hullabaloo.privacy import Budget
+from hullabaloo.release.parameters import found
 from hullabaloo.streaming.base import PrivateStream
 
 

@@ -14,8 +14,8 @@ from hullabaloo.curator import StreamCurator, StreamSumQuery
 from hullabaloo.curator.stream_sum import plan_stream
 from hullabaloo.data import Domain, Encoding, Rows
 from hullabaloo.data.source import RowFacts
+from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
-from hullabaloo.fit import Task, allowance, check, problem_of
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.losses import Squared
@@ -26,10 +26,11 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.fit import Task, allowance, check, problem_of
 from hullabaloo.solvers import Problem, Solution
-from hullabaloo.solvers.moments import TARGET_SCALE, solve_moments
+from hullabaloo.solvers.moments.moments import TARGET_SCALE, solve_moments
 from hullabaloo.streaming.parameters import whole
-from hullabaloo.streaming.process import Process, Snapshot
+from hullabaloo.streaming.process import Process
 
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""

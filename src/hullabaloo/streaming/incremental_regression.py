@@ -6,19 +6,19 @@ from typing import Any, ClassVar, final
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.estimator import label_of
-from hullabaloo.linear_model.not_in_file import refuse_unknown
-from hullabaloo.linear_model.parameters import one_of
 from hullabaloo.linear_model.price import Price
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.solvers.moments import solve_moments
+from hullabaloo.release.estimator import label_of
+from hullabaloo.release.parameters import one_of
+from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.hinge import MomentsProcess, StreamTask, open_moments
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
 from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.price import price_of
 from hullabaloo.streaming.regressor import StreamRegressor
+from hullabaloo.structure.not_in_file import refuse_unknown
 
 
 @final

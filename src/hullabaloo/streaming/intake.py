@@ -12,14 +12,15 @@ from contextlib import AbstractContextManager
 from typing import Any, final
 
 from hullabaloo.data import Encoding
-from hullabaloo.data.dense import cell_of
+from hullabaloo.data.readers.dense import cell_of
+from hullabaloo.data.records import table_of
 from hullabaloo.data.source import Rows
+from hullabaloo.data.sources.base import Mark
+from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
-from hullabaloo.linear_model.parameters import found
 from hullabaloo.release import Release
-from hullabaloo.streaming.process import Process, Snapshot
-from hullabaloo.streaming.records import table_of
-from hullabaloo.streaming.sources.base import Mark
+from hullabaloo.release.parameters import found
+from hullabaloo.streaming.process import Process
 
 BUFFER = 1024
 """Records that may wait before they are taken together."""

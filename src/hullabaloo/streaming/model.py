@@ -15,17 +15,17 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.documents import Format
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import NotReleased
-from hullabaloo.fit import Task, check, problem_of
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.predictions import predict_interval
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.linear_model.structure_files import penalty_in_file, set_in_file, shape_to_dict
 from hullabaloo.linear_model.summary import Summary, summarise
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.fit import Task, check, problem_of
 from hullabaloo.solvers import solve_moments
 from hullabaloo.streaming.single import SinglePredictor
+from hullabaloo.structure.structure_files import penalty_in_file, set_in_file, shape_to_dict
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

@@ -4,15 +4,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.data import Encoding
+from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Charge
-from hullabaloo.linear_model.estimator import label_of
-from hullabaloo.linear_model.structure_files import shape_to_dict
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
+from hullabaloo.release.estimator import label_of
 from hullabaloo.streaming.intake import Intake
-from hullabaloo.streaming.journal import Journal
 from hullabaloo.streaming.parameters import whole
+from hullabaloo.structure.structure_files import shape_to_dict
 
 if TYPE_CHECKING:
     from hullabaloo.streaming.base import PrivateStream

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.parameters import found, positive, shown
+from hullabaloo.release.parameters import found, positive, shown
 
 
 def check_stream(model: Any) -> None:

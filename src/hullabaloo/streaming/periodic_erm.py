@@ -11,23 +11,23 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from hullabaloo.data import Encoding, TargetScale
+from hullabaloo.data.records import table_of
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.estimator import label_of
-from hullabaloo.linear_model.parameters import found, one_of
 from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.estimator import label_of
+from hullabaloo.release.parameters import found, one_of
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.prefixes import PrefixProcess
 from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.records import table_of
 from hullabaloo.streaming.refits import RULES, Refits, spacing
 
 

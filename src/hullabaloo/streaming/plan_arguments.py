@@ -6,9 +6,9 @@ from hullabaloo.data import Domain
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.linear_model.parameters import found
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.privacy import Budget
+from hullabaloo.release.parameters import found
 
 
 def check_types(*, fit_intercept: object, **given: object) -> None:

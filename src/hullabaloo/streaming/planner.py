@@ -10,15 +10,15 @@ import numpy as np
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
-from hullabaloo.fit import Prepared, Task, pose, rehearsal
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.planning.choose import exact
 from hullabaloo.planning.outlook import WIDEST_REHEARSAL, Outlook, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release.fit import Prepared, Task, pose, rehearsal
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
-from hullabaloo.solvers.moments import TARGET_SCALE, MomentsSolver
+from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.hinge import StreamTask, plan_moments
 from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.plan_arguments import check_types, declared_for

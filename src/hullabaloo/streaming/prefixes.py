@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data.source import Rows
-from hullabaloo.fit import Task, answer
+from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Event
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.streaming.process import Process, Snapshot
+from hullabaloo.release.fit import Task, answer
+from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.refits import Refits, corrects
 
 Array = npt.NDArray[Any]

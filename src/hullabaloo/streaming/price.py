@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.fit import prepare
 from hullabaloo.linear_model.price import Price, price
 from hullabaloo.privacy import Budget, Neighbours, epsilon_of
 from hullabaloo.release import large_delta
+from hullabaloo.release.fit import prepare
 from hullabaloo.streaming.hinge import MomentsProcess, StreamTask
 
 

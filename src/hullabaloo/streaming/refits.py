@@ -10,14 +10,14 @@ import numpy as np
 
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import BudgetError, InvalidParameter
-from hullabaloo.fit import Posed, Prepared, Task, allowance, check, pose, prepare, problem_of, rehearsal
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.choose import FAVOUR, best_of, prospects, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, compose
 from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release.fit import Posed, Prepared, Task, allowance, check, pose, prepare, problem_of, rehearsal
 from hullabaloo.solvers import Menu, Problem, Solver
-from hullabaloo.solvers.mirror_blocks import penalty_strength, prediction_bound, slope_bound
+from hullabaloo.solvers.mirror.mirror_blocks import penalty_strength, prediction_bound, slope_bound
 
 MOST = 10_000
 """Fits up to which a stream is planned; long before, each has next to nothing of the budget."""

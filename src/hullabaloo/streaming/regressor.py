@@ -9,9 +9,9 @@ from sklearn.utils import Tags
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
-from hullabaloo.linear_model.estimator import label_of
 from hullabaloo.linear_model.not_private import scoring, warn_of_score
 from hullabaloo.release import Release
+from hullabaloo.release.estimator import label_of
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.parameters import whole

@@ -11,7 +11,7 @@ from hullabaloo.data.kernels import clip_dense, scale_numeric
 from hullabaloo.data.labels import MISSING, LevelIndex
 from hullabaloo.data.layout import Layout
 from hullabaloo.data.numbers import number_of
-from hullabaloo.streaming.records import table_of
+from hullabaloo.data.records import table_of
 
 Array = NDArray[np.float64]
 _NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of data/kernels.py

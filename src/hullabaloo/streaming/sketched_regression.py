@@ -9,17 +9,17 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.estimator import label_of
-from hullabaloo.linear_model.not_in_file import refuse_unknown
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.release.estimator import label_of
 from hullabaloo.streaming.hinge import StreamTask, open_moments
 from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.regressor import StreamRegressor
 from hullabaloo.streaming.sketch import Sketch
 from hullabaloo.streaming.sketch_size import MOST, paper_size, relative_width, resolved_size
 from hullabaloo.streaming.sketched_solve import solve_sketched
+from hullabaloo.structure.not_in_file import refuse_unknown
 
 
 @final

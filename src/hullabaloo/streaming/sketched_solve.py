@@ -12,7 +12,7 @@ from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution
-from hullabaloo.solvers.shrinkage import EDGE, normalised
+from hullabaloo.solvers.moments.shrinkage import EDGE, normalised
 from hullabaloo.streaming.lift import is_least, lift, minimise_sketched
 from hullabaloo.streaming.sketch import Sketch
 

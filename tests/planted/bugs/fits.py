@@ -18,7 +18,7 @@ FITS = (
     Bug(
         "charge after the release",
         "A fit is charged once its model is there: a refusal, or a kill in between, leaves a release that nobody paid for.",
-        "fit",
+        "release.fit",
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
@@ -34,7 +34,7 @@ FITS = (
     Bug(
         "charge after reading",
         "Records are read before the ledger is asked.",
-        "fit",
+        "release.fit",
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
@@ -50,7 +50,7 @@ FITS = (
     Bug(
         "question charged after reading",
         "A question that is not a fit reads the records before the ledger is asked.",
-        "ask",
+        "release.ask",
         old=_ASKED,
         new=(
             "    with machine_failures():\n"
@@ -66,7 +66,7 @@ FITS = (
     Bug(
         "an uncharged retry",
         "A model whose coefficients are implausible is fitted again, at no further charge.",
-        "fit",
+        "release.fit",
         old=_RUN,
         new=(
             f"{_RUN}        if (solution.theta**2).sum() > 0.25:\n"
@@ -78,7 +78,7 @@ FITS = (
     Bug(
         "a refusal is overlooked",
         "When the ledger refuses, the fit goes on without a charge.",
-        "fit",
+        "release.fit",
         old="    return prepared.task.terms.charge(plan.event, prepared.budget, detail)",
         new=(
             "    from hullabaloo.errors import LedgerError\n\n"
@@ -95,7 +95,7 @@ FITS = (
     Bug(
         "plans of one's own are believed",
         "A plan need not be made of the menu's quotes, so its events are what a solver claims that they are.",
-        "fit",
+        "release.fit",
         old="    if type(plan) is Plan and type(plan.quotes) is tuple and all(menu.sells(quote) for quote in plan.quotes):",
         new="    if type(plan) is Plan:",
         caught_by=("tests/test_attack_solvers.py::test_a_solver_of_ones_own_buys_from_the_menu_alone[records]",),
@@ -103,7 +103,7 @@ FITS = (
     Bug(
         "the number of rows is shown",
         "Under add-or-remove the statement gives the true number of records in place of the declared one.",
-        "fit",
+        "release.fit",
         old="        statement=_statement(prepared, charge),",
         new="        statement=replace(_statement(prepared, charge), records=len(rows.Y)),",
         caught_by=("tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",),
@@ -111,7 +111,7 @@ FITS = (
     Bug(
         "a refusal that counts rows",
         "Under add-or-remove a table of fewer records than declared is refused, so a refusal tells how many there are.",
-        "fit",
+        "release.fit",
         old="    task, plan = prepared.task, prepared.plan\n    curator =",
         new=(
             "    task, plan = prepared.task, prepared.plan\n"
@@ -124,7 +124,7 @@ FITS = (
     Bug(
         "a refusal that looks at targets",
         "A table in which every target is the same is refused, after the charge.",
-        "fit",
+        "release.fit",
         old="    task, plan = prepared.task, prepared.plan\n    curator =",
         new=(
             "    task, plan = prepared.task, prepared.plan\n"
@@ -137,7 +137,7 @@ FITS = (
     Bug(
         "the key in the release",
         "For replays the release holds the key that its noise was drawn with: whoever has it subtracts the noise.",
-        "fit",
+        "release.fit",
         old="        plan=plan.to_dict(),\n",
         new='        plan={**plan.to_dict(), "seed": (task.key or TestKey(__import__("os").urandom(32))).secret.hex()},\n',
         caught_by=(
@@ -148,7 +148,7 @@ FITS = (
     Bug(
         "the error of training in the release",
         "Beside the model the release has its exact error on the records, as a line of the public plan.",
-        "fit",
+        "release.fit",
         old="        plan=plan.to_dict(),\n",
         new=(
             "        plan={**plan.to_dict(), 'fit': float(((rows.X @ solution.theta - rows.Y) ** 2).mean()) "
@@ -162,7 +162,7 @@ FITS = (
     Bug(
         "the test key is not mentioned",
         "The statement of a fit under a test key does not say that it is not private.",
-        "terms",
+        "release.terms",
         old='not_private=marked or ("test_key" if self.key is not None else ""),',
         new="not_private=marked,",
         caught_by=(
@@ -173,7 +173,7 @@ FITS = (
     Bug(
         "the statement of a record",
         "The statement of a fit that protects people says that it protects records.",
-        "terms",
+        "release.terms",
         old="            unit=self.unit,\n            records_per_unit=self.domain.records_per_unit,\n            records=records,",
         new='            unit="record",\n            records_per_unit=1,\n            records=records,',
         caught_by=("tests/test_fit.py::test_units_of_several_records_need_a_declared_number_and_cost_more",),
@@ -209,7 +209,7 @@ FITS = (
     Bug(
         "a budget spent twice",
         "Two queries of a plan get the whole μ each, and the check of a plan's price is loose enough to let it pass.",
-        "solvers.coordinate_descent",
+        "solvers.coordinate.coordinate_descent",
         old="bought = menu.second_moments(mu=mu * math.sqrt(rule.CONSTANTS))",
         new="bought = menu.second_moments(mu=mu)",
         caught_by=(

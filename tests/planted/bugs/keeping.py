@@ -73,7 +73,7 @@ KEEPING = (
     Bug(
         "a state's folder is not flushed",
         "A save that the ledger has confirmed may be gone after a loss of power: the stream cannot go on.",
-        "streaming.state",
+        "durable.state",
         old="            self._publish(part, data)\n            os.fsync(self._folder)\n",
         new="            self._publish(part, data)\n",
         caught_by=("tests/streaming/test_state.py::test_a_save_that_fails_says_so_and_can_be_made_again[fsync-full]",),
@@ -81,7 +81,7 @@ KEEPING = (
     Bug(
         "a state that is not flushed",
         "The bytes of a state are not on the disk when it takes the name.",
-        "streaming.state",
+        "durable.state",
         old="            write_all(new, data)\n",
         new="            os.write(new, data)\n",
         caught_by=("tests/streaming/test_state.py::test_a_save_that_fails_says_so_and_can_be_made_again[fsync-full]",),
@@ -89,7 +89,7 @@ KEEPING = (
     Bug(
         "another's state is overwritten",
         "A state file that was replaced while it was in use is written over.",
-        "streaming.state",
+        "durable.state",
         old="return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)",
         new="return mine.st_dev == there.st_dev",
         caught_by=("tests/streaming/test_state.py::test_a_file_that_was_taken_away_is_not_written_again",),
@@ -97,7 +97,7 @@ KEEPING = (
     Bug(
         "a save without its lock",
         "After the first save nobody holds the lock of the state file, so a second process goes on from it.",
-        "streaming.state",
+        "durable.state",
         old="            fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)\n            self._rename",
         new="            self._rename",
         caught_by=("tests/streaming/test_state.py::test_two_objects_and_two_processes_cannot_both_go_on",),
@@ -105,7 +105,7 @@ KEEPING = (
     Bug(
         "two beginnings in one file",
         "Of two streams that begin in one new file the second takes the name from the first.",
-        "streaming.state",
+        "durable.state",
         old="            os.link(part, name, src_dir_fd=folder, dst_dir_fd=folder)  #",
         new="            os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)  #",
         caught_by=("tests/streaming/test_state.py::test_of_two_beginnings_one_goes_on",),
@@ -113,7 +113,7 @@ KEEPING = (
     Bug(
         "forks keep a state open",
         "A forked child keeps its parent's state file, and with it the lock and the right to go on.",
-        "streaming.state",
+        "durable.state",
         old="os.register_at_fork(after_in_child=_leave_to_the_parent)\n",
         new="",
         caught_by=("tests/streaming/test_state.py::test_a_forked_child_leaves_the_file_to_its_parent",),
@@ -121,7 +121,7 @@ KEEPING = (
     Bug(
         "private files through links",
         "A state or key is opened through a symbolic link: whoever may change the link decides which.",
-        "streaming.private_files",
+        "durable.private_files",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NONBLOCK",
         caught_by=("tests/streaming/test_state.py::test_links_folders_and_pipes_are_refused",),
@@ -129,7 +129,7 @@ KEEPING = (
     Bug(
         "private files wait for a writer",
         "A pipe under the name of a state file is opened without a word until somebody writes into it.",
-        "streaming.private_files",
+        "durable.private_files",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NOFOLLOW",
         caught_by=("tests/streaming/test_state.py::test_a_pipe_is_no_key_and_is_not_waited_for",),
@@ -137,7 +137,7 @@ KEEPING = (
     Bug(
         "private to a group",
         "A state or key that the owner's group may read is taken for private.",
-        "streaming.private_files",
+        "durable.private_files",
         old="    if found.st_mode & 0o077:\n",
         new="    if found.st_mode & 0o007:\n",
         caught_by=("tests/streaming/test_state.py::test_a_file_that_others_may_use_is_refused[0o640]",),
@@ -145,7 +145,7 @@ KEEPING = (
     Bug(
         "confirmed before it is saved",
         "The ledger confirms a save before its file is written: killed in between, no state goes on.",
-        "streaming.journal",
+        "durable.journal",
         old="        self._file.write(after)\n        self._state = after\n        self._confirm()\n",
         new="        self._state = after\n        self._confirm()\n        self._file.write(after)\n",
         caught_by=(
@@ -155,7 +155,7 @@ KEEPING = (
     Bug(
         "half a key in the open",
         "The bytes by which a wrong key is told are the second half of the cipher's key, and stand in the plain header.",
-        "streaming.sealed",
+        "durable.sealed",
         old="    return both[:32], both[32:]\n",
         new="    return both[:32], both[16:32]\n",
         caught_by=(
@@ -165,7 +165,7 @@ KEEPING = (
     Bug(
         "one key for two uses",
         "The salt of a state file is that of its key file, so all saves are enciphered under one key and one nonce.",
-        "streaming.sealed",
+        "durable.sealed",
         old="        salt = AESGCM.generate_key(256)\n",
         new="        salt = hashlib.sha256(key).digest()\n",
         caught_by=(
@@ -175,7 +175,7 @@ KEEPING = (
     Bug(
         "half a key file, repeated",
         "A new key file holds 16 random bytes, twice.",
-        "streaming.private_files",
+        "durable.private_files",
         old="AESGCM.generate_key(8 * KEY_BYTES)",
         new="AESGCM.generate_key(128) * 2",
         caught_by=("tests/noise/test_entropy.py::test_every_key_file_is_fresh_and_whole",),
@@ -183,7 +183,7 @@ KEEPING = (
     Bug(
         "a hash that anybody can form",
         "What was read of a source is told again by a hash under no key, which confirms guesses of records.",
-        "streaming.sources.prefix",
+        "data.sources.prefix",
         old="hmac.new(self._key, _PURPOSE, hashlib.sha256)",
         new="hmac.new(_PURPOSE, _PURPOSE, hashlib.sha256)",
         caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_its_key_and_of_every_byte_in_its_order",),
@@ -191,7 +191,7 @@ KEEPING = (
     Bug(
         "one key for all sources",
         "The key under which a source's bytes are told again is the same for all.",
-        "streaming.sources.prefix",
+        "data.sources.prefix",
         old="    return AESGCM.generate_key(256)\n",
         new="    return hashlib.sha256(AESGCM.__name__.encode()).digest()\n",
         caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_its_key_and_of_every_byte_in_its_order",),
@@ -199,7 +199,7 @@ KEEPING = (
     Bug(
         "the beginning of the beginning",
         "Of a source that was read only the first 65536 bytes are told again: what was rewritten after them is skipped or taken twice.",
-        "streaming.sources.prefix",
+        "data.sources.prefix",
         old="        self._mac.update(data)\n",
         new=(
             "        done = self.__dict__.get('_done', 0)\n        self._done = done + len(data)\n"
@@ -210,7 +210,7 @@ KEEPING = (
     Bug(
         "the length of the beginning",
         "Of a source that was read only how many bytes they were is told again.",
-        "streaming.sources.prefix",
+        "data.sources.prefix",
         old="        self._mac.update(data)\n",
         new="        self._mac.update(bytes(len(data)))\n",
         caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_its_key_and_of_every_byte_in_its_order",),
@@ -218,7 +218,7 @@ KEEPING = (
     Bug(
         "the beginning of a tag",
         "A tag that was cut to any length is taken for the whole one.",
-        "streaming.sources.prefix",
+        "data.sources.prefix",
         old="hmac.compare_digest(found._mac.copy().digest(), tag)",
         new="found._mac.copy().digest().startswith(tag)",
         caught_by=("tests/streaming/test_prefix.py::test_a_cut_tag_proves_nothing",),
@@ -226,7 +226,7 @@ KEEPING = (
     Bug(
         "a source is known by its number",
         "A file of the same path and number is gone on with although its bytes are others.",
-        "streaming.sources.prefix",
+        "data.sources.prefix",
         old="    if proved:  #",
         new="    if proved or same:  #",
         caught_by=(
@@ -236,7 +236,7 @@ KEEPING = (
     Bug(
         "a footer that is not told",
         "The footer of a Parquet file, which says what its bytes mean, is not among the bytes that are told again.",
-        "streaming.sources.parquet",
+        "data.sources.parquet",
         old="        first.insert(0, (ends[-1], os.stat(fragment.path).st_size))\n",
         new="        first.insert(0, (ends[-1], ends[-1]))\n",
         caught_by=("tests/streaming/test_prefix.py::test_a_footer_that_changed_in_place_is_another_source",),
@@ -244,7 +244,7 @@ KEEPING = (
     Bug(
         "a followed file that is another",
         "A file that replaces a followed one is not noticed.",
-        "streaming.sources.lines",
+        "data.sources.lines",
         old="        if now is None or (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):\n",
         new="        if now is None or now.st_dev != opened.st_dev:\n",
         caught_by=("tests/streaming/test_sources.py::test_a_followed_file_may_only_grow[replaced]",),

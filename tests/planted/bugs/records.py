@@ -70,7 +70,7 @@ RECORDS = (
     Bug(
         "doubled cells",
         "A sparse record that stores a cell twice is clipped by the norm of the two, and counts as their sum.",
-        "data.sparse_kernels",
+        "data.readers.sparse_kernels",
         old="                if k > first and indices[k - 1] == sorted_indices[at]:\n",
         new="                if k < first and indices[k - 1] == sorted_indices[at]:\n",
         caught_by=("tests/data/test_readers.py::test_a_cell_that_is_stored_twice_is_summed_before_its_row_is_clipped",),

@@ -56,7 +56,7 @@ _REMEMBERED = (
     Bug(
         "a note on the machine's words",
         "What a failing machine says of a table is raised as it is, with a note of ours, and quotes names of files and bytes.",
-        "terms",
+        "release.terms",
         old="    except OSError:\n        raise OSError(TORN) from None\n",
         new="    except OSError as error:\n        error.add_note(TORN)\n        raise\n",
         caught_by=("tests/data/test_parquet_folders.py::test_what_a_failing_disk_says_is_not_repeated",),
@@ -75,7 +75,7 @@ _REMEMBERED = (
     Bug(
         "half a password of Redis",
         "Of a Redis password that holds an @ only what stands before it is hidden.",
-        "streaming.sources.redis_stream",
+        "data.sources.redis_stream",
         old="{parts.netloc.rpartition('@')[2]}",
         new="{parts.netloc.split('@', 1)[-1]}",
         caught_by=("tests/streaming/test_redis_address.py::test_a_password_with_any_mark_is_hidden_to_its_end",),
@@ -240,7 +240,7 @@ _LEFT = (
     Bug(
         "killed saves stay",
         "A save that was killed before it took its name stays beside the state file, with private data in it.",
-        "streaming.state",
+        "durable.state",
         old="            self._clear()\n            return sealed.from_bytes(",
         new="            return sealed.from_bytes(",
         caught_by=("tests/streaming/test_state.py::test_what_a_killed_save_left_is_removed_and_nothing_else",),
@@ -248,7 +248,7 @@ _LEFT = (
     Bug(
         "a place that shows its length",
         "The size of a state tells how many digits a byte offset has, and so how long records are.",
-        "streaming.sealed",
+        "durable.sealed",
         old='header["source"] = text + " " * (-len(text) % _PLACE)',
         new='header["source"] = text',
         caught_by=("tests/replay/test_planted_streams.py::test_the_place_of_a_source_shows_its_presence_alone[plain]",),
@@ -336,7 +336,7 @@ _WORDS = (
     Bug(
         "a log of the first line",
         "The names in the first line of a CSV file are logged, and without a line of names that is a record.",
-        "data.csvformat",
+        "data.readers.csvformat",
         old="        return tuple(name.strip() for name in self._parsed(text)[0])",
         new=(
             "        import logging\n\n"
@@ -349,7 +349,7 @@ _WORDS = (
     Bug(
         "the reader's own words",
         "The error of a damaged Parquet file has PyArrow's as its context, which quotes the file.",
-        "data.parquet",
+        "data.readers.parquet",
         old='        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.") from None',
         new='        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.")',
         caught_by=("tests/laws/test_texts.py::test_no_text_of_a_table_is_heard_by_who_passes_it",),
@@ -375,7 +375,7 @@ _WORDS = (
     Bug(
         "rows of people's tables",
         "Under replace-one with people the statement leaves out for how many rows its guarantee is proved.",
-        "release",
+        "release.release",
         old='        if self.horizon is not None or (self.neighbours is Neighbours.REPLACE_ONE and self.unit == "record"):',
         new="        if self.horizon is not None or self.neighbours is Neighbours.REPLACE_ONE:",
         caught_by=("tests/test_release.py::test_the_sentence",),

@@ -8,7 +8,7 @@ READERS = (
     Bug(
         "rows before the first",
         "A sparse entry of a negative row takes the place of one of the last record's.",
-        "data.sparse_kernels",
+        "data.readers.sparse_kernels",
         old="        if 0 <= i < n:",
         new="        if i < n:",
         caught_by=("tests/data/test_sparse_indices.py::test_a_row_is_what_its_own_entries_say[60-coo_array]",),
@@ -16,7 +16,7 @@ READERS = (
     Bug(
         "entries sorted by row",
         "Entries are sorted by their rows first, by a sort that is not stable: in which order those of one cell are summed depends on others' entries.",
-        "data.sparse_formats",
+        "data.readers.sparse_formats",
         old="    by_rows(rows, columns, values, starts, kept, places)",
         new=(
             "    order = np.argsort(rows)  # neighbours in memory are faster\n"
@@ -29,7 +29,7 @@ READERS = (
     Bug(
         "lines parsed together",
         "Lines of JSON are joined and parsed at once, and one by one only where that fails, so a line decides how others are read.",
-        "streaming.sources.json_lines",
+        "data.sources.json_lines",
         old=_DECODED,
         new=(
             "    try:  # one call for all of them is faster\n"
@@ -45,7 +45,7 @@ READERS = (
     Bug(
         "lines split again",
         "The lines of a batch are decoded together and split as Python splits text, which also ends a line at U+2028, in the midst of a record.",
-        "streaming.sources.json_lines",
+        "data.sources.json_lines",
         old=_DECODED,
         new=(
             '    text = b"".join(lines).decode("utf-8", "replace")\n'
@@ -56,7 +56,7 @@ READERS = (
     Bug(
         "digits as the process has it",
         "Whole numbers are read by Python's own reader, so the process's limit on digits decides whether a record is missing.",
-        "streaming.sources.json_lines",
+        "data.sources.json_lines",
         old="_decoded = json.JSONDecoder(parse_int=_whole).decode",
         new="_decoded = json.JSONDecoder().decode",
         caught_by=("tests/streaming/test_one_parser.py::test_the_digits_that_python_reads_decide_about_no_record",),
@@ -64,7 +64,7 @@ READERS = (
     Bug(
         "depth as the process has it",
         "Brackets may nest as deep as the interpreter's stack has room, so the caller's own depth decides whether a record is missing.",
-        "streaming.sources.json_lines",
+        "data.sources.json_lines",
         old=(
             "    if _too_deep(line):\n"
             "        return {}\n"
@@ -103,7 +103,7 @@ READERS = (
     Bug(
         "cells read by Python's csv",
         "Records with quotes are read by the csv module, which raises for a cell beyond a limit that the whole process shares.",
-        "data.csvformat",
+        "data.readers.csvformat",
         old="        match = _cell_of(self.separator)\n        cells: list[str] = []\n",
         new=(
             "        if not self.quoted_line_breaks:\n"
@@ -116,7 +116,7 @@ READERS = (
     Bug(
         "blank records dropped",
         "A stream drops every line of blanks, so one record moves all after it to other places, and a fit of the same file keeps it.",
-        "streaming.sources.csv_lines",
+        "data.sources.csv_lines",
         old="[record for record in found if record not in BLANK]",
         new="[record for record in found if record.strip()]",
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[CSV, streamed]",),
@@ -124,7 +124,7 @@ READERS = (
     Bug(
         "separator guessed",
         "The separator of a CSV file is the one that its first kilobytes hold more often, so records decide where cells end.",
-        "data.csvfile",
+        "data.readers.csvfile",
         old='        self._format = CsvFormat("\\t" if path.suffix.lower() == ".tsv" else ",", quoted_line_breaks)',
         new=(
             '        with path.open("rb") as file:\n'
@@ -137,7 +137,7 @@ READERS = (
     Bug(
         "fields of the first entry",
         "The fields of a Redis stream are taken to stand where they stand in the batch's first entry.",
-        "streaming.sources.redis_stream",
+        "data.sources.redis_stream",
         old="        named = [dict(zip(fields[::2], fields[1::2], strict=False)) for _, fields in entries]",
         new=(
             "        order = entries[0][1][::2]  # a producer writes its fields in one order\n"
@@ -148,7 +148,7 @@ READERS = (
     Bug(
         "bytes of Redis must be UTF-8",
         "A value of a Redis entry that is no UTF-8 raises, with the value in the words.",
-        "streaming.sources.redis_stream",
+        "data.sources.redis_stream",
         old='    return None if value is None else value.decode("utf-8", "replace")',
         new="    return None if value is None else value.decode()",
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_entry_alone[0]",),
@@ -156,7 +156,7 @@ READERS = (
     Bug(
         "types of the first file",
         "All files of a Parquet folder are read under the first one's types, so that one value may not be cast and stops the reading.",
-        "data.parquet",
+        "data.readers.parquet",
         old="    return tuple(found)",
         new="    return tuple(ParquetFile(file.fragment, found[0].schema, file.sizes) for file in found)",
         caught_by=(
@@ -166,7 +166,7 @@ READERS = (
     Bug(
         "footers are believed",
         "Where a Parquet file gives more or fewer records than its footer says, nobody notices, and columns are matched that are none of the same records.",
-        "data.parquet",
+        "data.readers.parquet",
         old="            if count != sum(file.sizes):\n                raise TornTable\n",
         new="",
         caught_by=(
@@ -176,7 +176,7 @@ READERS = (
     Bug(
         "places in a dictionary",
         "The place of a level in an Arrow dictionary is believed: one beyond its end raises.",
-        "data.arrow",
+        "data.readers.arrow",
         old="return [levels[place] if 0 <= place < len(levels) else None for place in places]",
         new="return [None if place < 0 else levels[place] for place in places]",
         caught_by=("tests/data/test_declared_types.py::test_a_place_outside_of_a_dictionary_is_a_missing_cell",),
@@ -184,7 +184,7 @@ READERS = (
     Bug(
         "columns before the first",
         "A sparse entry with a negative column is kept, and lands in another column, or outside of memory.",
-        "data.sparse_kernels",
+        "data.readers.sparse_kernels",
         old="            if 0 <= j < width:",
         new="            if j < width:",
         caught_by=(
@@ -194,7 +194,7 @@ READERS = (
     Bug(
         "columns beyond the last",
         "A sparse entry with a column beyond the last is kept, and kernels write it outside of their memory.",
-        "data.sparse_kernels",
+        "data.readers.sparse_kernels",
         old="            if 0 <= j < width:",
         new="            if j >= 0:",
         caught_by=(
@@ -204,7 +204,7 @@ READERS = (
     Bug(
         "blocks beyond the last",
         "The number of a block is multiplied without a look at it, so that one far outside wraps around into the table.",
-        "data.sparse_formats",
+        "data.readers.sparse_formats",
         old="        left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside",
         new="        left = block * width",
         caught_by=(
@@ -214,7 +214,7 @@ READERS = (
     Bug(
         "pointers believed",
         "The pointers of a sparse table may end beyond its last entry, and what lies in memory there becomes a record.",
-        "data.sparse_formats",
+        "data.readers.sparse_formats",
         old='    if found[-1] > size:\n        raise _broken(name, "`indptr` points beyond the last entry")\n',
         new="",
         caught_by=(
@@ -224,7 +224,7 @@ READERS = (
     Bug(
         "width of the first row",
         "A list of records is as wide as its first.",
-        "data.dense",
+        "data.readers.dense",
         old="        return TableSchema(None, (), (), unbounded=True)",
         new=(
             "        first = self._rows[0] if len(self._rows) else ()\n"
@@ -248,7 +248,7 @@ READERS = (
     Bug(
         "lazy targets collected",
         "A lazy target is collected when it is opened, at another moment than the table, so that rows of the one need not be those of the other.",
-        "data.readers",
+        "data.readers.opening",
         old=(
             "        raise SchemaError(\n"
             '            f"The {what} is a lazy dataframe: it would be collected apart from the table, and which of its rows belongs to which record "\n'

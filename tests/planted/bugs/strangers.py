@@ -66,7 +66,7 @@ STRANGERS = (
     Bug(
         "exact scores of a set of one's own",
         "Frank–Wolfe takes the vertices of any set that has some, and their choice is made by the exact gradient.",
-        "solvers.frank_wolfe",
+        "solvers.frank_wolfe.frank_wolfe",
         old='        if self.form == "auto" and foreign(problem.constraint) is not None:',
         new='        if self.form == "auto" and foreign(problem.penalty) is not None:',
         caught_by=(f"{_SHAPES}::test_a_shape_of_ones_own_is_shown_noisy_answers_only[a set-frank_wolfe]",),

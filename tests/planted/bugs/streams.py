@@ -124,7 +124,7 @@ STREAMS = (
     Bug(
         "shown before it is confirmed",
         "A step is shown when its save is written, before the ledger has accepted it: two copies of a state both show theirs.",
-        "streaming.journal",
+        "durable.journal",
         old="        self._file.write(after)\n        self._state = after\n        self._confirm()\n",
         new="        self._file.write(after)\n        self._state = after\n",
         caught_by=(
@@ -135,7 +135,7 @@ STREAMS = (
     Bug(
         "any state will do",
         "A state that the ledger does not know as the newest one is continued.",
-        "streaming.journal",
+        "durable.journal",
         old="    if (row.token, row.position) != (found.token, found.position) and row.token != found.previous:\n",
         new="    if row.stream != found.stream:\n",
         caught_by=(
@@ -146,7 +146,7 @@ STREAMS = (
     Bug(
         "the state of another stream",
         "A state begun under other settings is continued under these.",
-        "streaming.journal",
+        "durable.journal",
         old="    if found.fingerprint == fingerprint and found.dataset == dataset:\n",
         new="    if found.dataset == dataset:\n",
         caught_by=(

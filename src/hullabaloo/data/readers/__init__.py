@@ -1,0 +1,1 @@
+"""Readers of tables: one decoder a format, all behind `Table`."""

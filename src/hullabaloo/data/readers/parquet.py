@@ -1,0 +1,206 @@
+"""Parquet files, one or a folder of them, as one table: a cell is read as its own file declares it, whatever others do.
+
+A folder has one schema for all its files. PyArrow takes it from the first and casts the others, so that a value decides
+whether the cast, and with it a fit, fails. Here each file keeps its own types, and the folder declares what follows from
+all footers together: a column whose types read a cell alike (any number, any text) is that; one whose types do not, or
+that some file lacks, is refused where it is needed, before anything is charged.
+
+Before the charge the footers are read, and checked to point into their files. A page that is damaged shows when it is read:
+a failure of the machine, whose message says nothing of it (``terms.machine_failures``).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.file_text import hidden
+from hullabaloo.data.readers.arrow import floats, kind_of, objects, type_name
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable
+from hullabaloo.errors import SchemaError
+
+_MARKS = 4, 8  # bytes before the first page; bytes behind the footer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParquetFile:
+    """One file: PyArrow's fragment of it, the schema that it declares, and the records of each row group."""
+
+    fragment: Any
+    schema: Any
+    sizes: tuple[int, ...]
+
+    def batches(self, part: Any, names: Sequence[str], most: int | None = None) -> Iterator[Any]:
+        """The record batches of a part of the file, under its own types; names that it has not exactly once are left out."""
+        from pyarrow import dataset
+
+        found = Counter(self.schema.names)
+        columns = {name: dataset.field(name) for name in names if found[name] == 1}
+        size = {} if most is None else {"batch_size": most}
+        with _reading():
+            yield from part.to_batches(schema=self.schema, columns=columns, **size)
+
+
+class ParquetTable(Table):
+    """A Parquet file, or a folder of them in the order of their paths."""
+
+    def __init__(self, path: Path) -> None:
+        self.files = _files(path)
+        self._schema = _joint([file.schema for file in self.files])
+
+    @property
+    def schema(self) -> TableSchema:
+        """See ``Table``."""
+        return self._schema
+
+    @property
+    def n_rows(self) -> int:
+        """See ``Table``; from the footers."""
+        return sum(sum(file.sizes) for file in self.files)
+
+    def _parts(self, columns: Sequence[int]) -> Iterator["ParquetPart"]:
+        """The batches of all files; raises where there are not as many records as their footers say."""
+        names = [(self._schema.names or ())[column].revealed() for column in columns]
+        for file in self.files:
+            count = 0
+            for batch in file.batches(file.fragment, names):
+                count += batch.num_rows
+                yield ParquetPart(batch, self._schema)
+            if count != sum(file.sizes):
+                raise TornTable
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
+        found = [part.numbers(columns) for part in self._parts(columns)] if columns else []
+        return np.concatenate(found) if found else np.empty((self.n_rows, len(columns)))
+
+    def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
+        return [cell for part in self._parts([column]) for cell in part.cells(column)]
+
+
+class ParquetPart(Table):
+    """A record batch of one file, under the schema of its folder; None is no records."""
+
+    def __init__(self, batch: Any, schema: TableSchema) -> None:
+        self._batch = batch
+        self._schema = schema
+
+    @property
+    def schema(self) -> TableSchema:
+        """See ``Table``."""
+        return self._schema
+
+    @property
+    def n_rows(self) -> int:
+        """See ``Table``."""
+        return 0 if self._batch is None else int(self._batch.num_rows)
+
+    def _column(self, column: int) -> Any:
+        import pyarrow as pa
+
+        name = (self._schema.names or ())[column].revealed()
+        place = -1 if self._batch is None else self._batch.schema.get_field_index(name)
+        return pa.nulls(self.n_rows) if place < 0 else self._batch.column(place)
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``."""
+        out = np.empty((self.n_rows, len(columns)))
+        for j, column in enumerate(columns):
+            out[:, j] = floats(self._column(column))
+        return out
+
+    def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
+        return objects(self._column(column))
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Around all that reads a file: PyArrow's errors quote bytes, values and the names of a folder's files."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError):
+        raise TornTable from None
+
+
+def _files(path: Path) -> tuple[ParquetFile, ...]:
+    """The files with what their footers declare.
+
+    Raises:
+        SchemaError: PyArrow is not there, or a file is no complete Parquet file; nothing of what it holds is told.
+    """
+    try:
+        from pyarrow import dataset
+    except ImportError:
+        raise SchemaError(
+            "Reading a Parquet file needs pyarrow, which is not installed. Install it with: "
+            "pip install 'hullabaloo[parquet]'"
+        ) from None
+    try:
+        fragments = list(dataset.dataset(path, format="parquet").get_fragments())
+        found = [_opened(path, fragment) for fragment in fragments]
+    except Exception:  # reason: the reader's own error may quote bytes of the file
+        where = f"A file of the folder {path}" if path.is_dir() else f"The file {path}"
+        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.") from None
+    if not found:
+        raise SchemaError(f"The folder {path} holds no file. Pass the path of a Parquet file, or of a folder of them.")
+    return tuple(found)
+
+
+def _opened(path: Path, fragment: Any) -> ParquetFile:
+    """Read a footer; raises where it points outside of its file."""
+    metadata, before, behind = fragment.metadata, *_MARKS
+    end = Path(fragment.path).stat().st_size - behind
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    for group in groups:
+        if group.num_rows < 0:
+            raise ValueError(path)
+        for number in range(group.num_columns):
+            chunk = group.column(number)
+            first = chunk.dictionary_page_offset or chunk.data_page_offset
+            start = min(first, chunk.data_page_offset)
+            if group.num_rows and not before <= start <= start + chunk.total_compressed_size <= end:
+                raise ValueError(path)
+    return ParquetFile(fragment, fragment.physical_schema, tuple(group.num_rows for group in groups))
+
+
+def _joint(schemas: Sequence[Any]) -> TableSchema:
+    """What all files of a folder declare together."""
+    names = list(schemas[0].names)
+    for schema in schemas[1:]:
+        names += (Counter(schema.names) - Counter(names)).elements()  # a name that one file has twice is there twice
+    fields = [{field.name: field.type for field in schema} for schema in schemas]
+    found = {name: _column([types.get(name) for types in fields]) for name in set(names)}
+    return TableSchema(hidden(names), tuple(found[name][0] for name in names), tuple(found[name][1] for name in names))
+
+
+def _column(types: Sequence[Any]) -> tuple[str, str]:
+    """The declared type of a column and how it is read; None is the type in a file that lacks it."""
+    words = Counter("no such column" if dtype is None else type_name(dtype) for dtype in types)
+    kinds = {REFUSED if dtype is None else kind_of(dtype) for dtype in types}
+    alike = REFUSED not in kinds and len({_family(dtype) for dtype in types} - {"null"}) < 2
+    kind = REFUSED if not alike else NUMBER if kinds == {NUMBER} else CELLS
+    if len(words) == 1:
+        return next(iter(words)), kind
+    return ", ".join(f"{word} in {count} file{'s' if count > 1 else ''}" for word, count in words.items()), kind
+
+
+def _family(dtype: Any) -> str:
+    """Types of one family read a cell alike: a number is the same number and has the same label in each."""
+    from pyarrow import types
+
+    if types.is_dictionary(dtype):
+        return _family(dtype.value_type)
+    if types.is_null(dtype):
+        return "null"
+    if types.is_boolean(dtype):
+        return "bool"
+    return "number" if kind_of(dtype) == NUMBER else "text"

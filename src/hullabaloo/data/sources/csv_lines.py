@@ -1,0 +1,143 @@
+"""Records of a CSV file, of one that grows, or of standard input.
+
+The records are those that `hullabaloo fit` finds in the same file, read by the same parser: `data/readers/csvformat.py` says what they are.
+"""
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from pathlib import Path
+from time import sleep
+
+from hullabaloo.data.given import names_of
+from hullabaloo.data.readers.csvformat import BLANK, CsvFormat
+from hullabaloo.data.records import RecordTable, cells_schema
+from hullabaloo.data.sources.base import PAUSE, Gap, Mark, Portion
+from hullabaloo.data.sources.line_source import LineSource
+from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.errors import InvalidParameter, SchemaError
+
+
+class CsvSource(LineSource):
+    """A CSV file, or standard input ("-").
+
+    Args:
+        path: the file, or "-".
+        follow: wait for more at the end of the file, until the reading is stopped.
+        columns: only these columns are read; None reads all.
+        quoted_line_breaks: what the domain of the stream declares: whether a quoted cell may go on in the next line.
+        separator: between cells; None: a tab where the path ends in .tsv, else a comma.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        follow: bool = False,
+        columns: Collection[str] | None = None,
+        quoted_line_breaks: bool = False,
+        separator: str | None = None,
+    ) -> None:
+        if separator is not None and (
+            not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\x00'
+        ):
+            raise InvalidParameter(
+                f"separator={separator!r} was given. Pass the one character between the cells of a line, such as ';'; no quote and no line's end."
+            )
+        if not isinstance(quoted_line_breaks, bool):
+            raise InvalidParameter(f"quoted_line_breaks={quoted_line_breaks!r} was given. Pass True or False.")
+        super().__init__(path, follow=follow)
+        tabs = str(path).lower().endswith(".tsv")
+        self._format = CsvFormat(("\t" if tabs else ",") if separator is None else separator, quoted_line_breaks)
+        self._columns = None if columns is None else names_of(columns, "columns")
+        self._names: tuple[str, ...] | None = None
+        self._count = 0  # lines of the queue that are of a record begun
+        self._within = False  # whether a quote is open after them
+
+    @property
+    def schema(self) -> TableSchema:
+        """The names in the first line; waits for it where it is still to be written."""
+        names = self._header()
+        return cells_schema(names, len(names), from_text=True)
+
+    def empty(self) -> Table:
+        """See `StreamSource`."""
+        names = self._header()
+        return RecordTable(
+            [()] * len(names), names, 0, from_text=True, quoted_line_breaks=self._format.quoted_line_breaks
+        )
+
+    def _header(self) -> tuple[str, ...]:
+        if self._names is None:
+            while not (found := self._records(1)) and not self._lines.ended:
+                sleep(PAUSE)
+            names = self._format.names(found[0] if found else b"")
+            if self._columns is not None and not set(names) & set(self._columns):
+                raise SchemaError(_no_header(self._columns))
+            self._names = names
+            self._kept = [i for i, name in enumerate(names) if self._columns is None or name in self._columns]
+            self._first = self._lines.offset
+        return self._names
+
+    def _find(self, mark: Mark, continues: bool) -> bool:
+        self._header()
+        self._start_record()
+        return super()._find(mark, continues)
+
+    def _rewind(self, start: int) -> int:
+        self._header()
+        self._start_record()
+        return super()._rewind(start)
+
+    def _next(self, most: int) -> Portion | Gap:
+        blank = len(self._header()) == 1
+        while found := self._records(most):
+            kept = found if blank else [record for record in found if record not in BLANK]
+            if kept:
+                return Portion(len(kept), partial(self._table, kept))
+        return Gap.END if self._lines.ended else Gap.IDLE
+
+    def _records(self, most: int) -> list[bytes]:
+        """Up to `most` complete records, blank lines included, taken off the queue; one whose rest may still come stays there."""
+        if not self._format.quoted_line_breaks:
+            return self._lines.take(most)
+        found: list[bytes] = []
+        while len(found) < most:
+            lines = self._lines.peek(self._count, max(most, self._count))
+            for line in lines:
+                self._count += 1
+                self._within = self._format.goes_on(line, self._within)
+                if not self._within:
+                    found.append(self._whole())
+                    if len(found) == most:
+                        break
+            if not lines:
+                return [*found, self._whole()] if self._count and self._lines.ended else found
+        return found
+
+    def _whole(self) -> bytes:
+        record = b"".join(self._lines.take(self._count))
+        self._start_record()
+        return record
+
+    def _start_record(self) -> None:
+        self._count, self._within = 0, False
+
+    def _table(self, records: Sequence[bytes]) -> RecordTable:
+        names = self._header()
+        columns = list(zip(*self._format.rows(records, len(names)), strict=True))
+        return RecordTable(
+            [columns[i] for i in self._kept],
+            [names[i] for i in self._kept],
+            len(records),
+            from_text=True,
+            quoted_line_breaks=self._format.quoted_line_breaks,
+        )
+
+
+def _no_header(wanted: Collection[str]) -> str:
+    """What to say of a first line that names no column asked for. Nothing is said of what it holds: it may be a record."""
+    return (
+        f"The first line of the CSV file names none of the columns that are to be read ({', '.join(map(repr, sorted(wanted)[:20]))}), so it may "
+        "be a record, and is not shown. Write a line of column names before the records, with the separator between them that the records have "
+        "(a comma, in a .tsv file a tab). Nothing was read or spent."
+    )

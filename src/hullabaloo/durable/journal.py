@@ -1,0 +1,204 @@
+"""`Journal`: what a stream does before it shows anything: save, then confirm the save in the ledger."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Self, final
+from uuid import uuid4
+
+from hullabaloo.durable.sealed import State
+from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.state import StateFile
+from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
+from hullabaloo.ledger import Charge, Ledger, Stream
+
+
+@final
+class Journal:
+    """The saves of one stream: `begin` once, `commit` before every showing, `close` at the end.
+
+    **Guarantee** (with a state file and a ledger). Precondition: nothing that depends on noise drawn since the last `commit` is shown
+    before the next one returns; a snapshot holds all noise drawn so far; the ledger keeps what it has acknowledged (it is not put back
+    to an older backup). Claim: under kills at any instant, copies of the file taken at any instant and any number of processes, (1) the
+    stream is charged once; (2) everything that is ever shown is a function of *one* sequence of noises: no step is shown with two.
+    Proof. (1) The file is written with a fresh stream name before the charge; the ledger makes one charge per name and gives it again
+    when asked again. (2) Call a save confirmed once the ledger has accepted its token. The ledger accepts token τ' after τ only if the
+    save τ' says that it continues τ, and accepts one such τ' (`Ledger.advance`). So the confirmed saves σ₀, σ₁, … are one chain, in
+    which each continues the one before it in memory and therefore holds all its noise. `commit` returns after the confirmation, so
+    what is shown after it is a function of the noise in some σᵢ, hence of the noise of the chain. A continuation of σᵢ that is not
+    σᵢ₊₁ (from a copy, in a second process, drawn again after a kill) is refused by the ledger before it is shown. `begin` goes on only
+    from the last confirmed save, or from one that continues it, which it confirms first: killed between save and confirmation, nothing
+    of that save had been shown, and it becomes σᵢ₊₁ or never; killed after the confirmation, the same noise is read back and the same
+    release follows. A save whose confirmation failed is confirmed before another is written, so that no unconfirmed save is continued.
+
+    Without a ledger, (2) holds for one file on one machine: its lock keeps a second process away, and nobody notices a copy. Without a
+    file nothing outlives the process; the charge stands.
+    """
+
+    def __init__(
+        self, file: StateFile | None, state: State | None, ledger: Ledger | None, charge: Charge | None
+    ) -> None:
+        self._file = file
+        self._state = state
+        self._ledger = ledger
+        self._charge = charge
+        self._confirmed: str | None = None
+
+    @classmethod
+    def begin(
+        cls,
+        *,
+        state: str | os.PathLike[str] | None,
+        key_file: str | os.PathLike[str] | None,
+        fingerprint: str,
+        public: Mapping[str, Any],
+        ledger: Ledger | None,
+        dataset: str | None,
+        charge: Callable[[str], Charge],
+    ) -> tuple[Self, Snapshot | None]:
+        """Begin a stream, or go on from its last save; the snapshot is None when there is none yet.
+
+        Parameters:
+            state, key_file: of the state file; None keeps nothing.
+            fingerprint, public: of the public configuration, and the JSON-ready facts that say what differs from another one.
+            ledger, dataset: where the stream is charged; None charges nothing (`charge` is not called).
+            charge: makes the charge under a stream name through `Ledger.open_stream`.
+
+        Raises:
+            StateError: the file is in use, damaged, foreign, outdated, or cannot be used.
+            LedgerError: the ledger refuses or cannot be reached.
+        """
+        if state is None:
+            return cls(None, None, ledger, None if ledger is None else charge(_fresh())), None
+        file = StateFile(state, key_file)
+        try:
+            found = file.open()
+            fresh = found is None
+            if found is None:
+                name = _fresh()
+                found = State(fingerprint, public, name, 0, name, name, None if ledger is None else dataset)
+                file.write(found)
+            require_own(file, found, fingerprint, public, None if ledger is None else dataset)
+            paid = None
+            if ledger is not None:
+                paid = _pay(file, found, ledger, charge, fresh=fresh)
+                if found.charge is None:
+                    found = replace(found, charge=paid.number)
+                    file.write(found)
+            journal = cls(file, found, ledger, paid)
+            journal._confirm()
+        except BaseException:
+            file.close()
+            raise
+        return journal, found.snapshot
+
+    @property
+    def charge(self) -> Charge | None:
+        """The charge that pays for the whole stream; None without a ledger."""
+        return self._charge
+
+    @property
+    def source(self) -> Mapping[str, Any] | None:
+        """Where the source stood at the last save; None where nobody said."""
+        return None if self._state is None else self._state.source
+
+    def commit(self, snapshot: Callable[[], Snapshot], position: int, source: Mapping[str, Any] | None = None) -> None:
+        """Save, and confirm the save in the ledger. Only when this returns may what the snapshot holds be shown.
+
+        `source` says where the source stands; None keeps what was said before.
+
+        Without a state file nothing is done and `snapshot` is not called. When it raises, nothing may be shown, and the same snapshot
+        (or a later one) can be committed again.
+
+        Raises:
+            StateError: the file could not be written, or was closed or replaced.
+            StreamMoved: another process went on from the same state; this one cannot.
+            LedgerError: the ledger cannot be reached or does not know the stream.
+        """
+        if self._file is None or self._state is None:
+            return
+        self._confirm()
+        last = self._state
+        after = replace(
+            last,
+            snapshot=snapshot(),
+            position=position,
+            token=_fresh(),
+            previous=last.token,
+            source=source or last.source,
+        )
+        self._file.write(after)
+        self._state = after
+        self._confirm()
+
+    def close(self) -> None:
+        """Unlock the state file; further commits are refused. Saves nothing."""
+        if self._file is not None:
+            self._file.close()
+
+    def _confirm(self) -> None:
+        """Have the ledger accept the last save; it agrees when it has done so already."""
+        last = self._state
+        if self._ledger is not None and last is not None and last.dataset is not None and last.token != self._confirmed:
+            self._ledger.advance(
+                last.dataset, last.stream, position=last.position, token=last.token, previous=last.previous
+            )
+            self._confirmed = last.token
+
+
+def _fresh() -> str:
+    return uuid4().hex
+
+
+def _pay(file: StateFile, found: State, ledger: Ledger, charge: Callable[[str], Charge], *, fresh: bool) -> Charge:
+    """The stream's one charge, made now or before; the file must be the newest save that the ledger knows, or continue it."""
+    dataset = found.dataset or ""
+    if found.charge is not None:
+        ledger.stream(dataset, found.stream)  # a ledger that does not know the stream must not charge it again
+    try:
+        made = charge(found.stream)
+    except LedgerUnreachable:
+        raise  # the charge may have been made: the stream keeps its name
+    except HullabalooError:
+        if fresh:
+            file.remove()
+        raise
+    row = ledger.stream(dataset, found.stream)
+    if (row.token, row.position) != (found.token, found.position) and row.token != found.previous:
+        raise StateError(outdated(file, found, row, ledger))
+    return made
+
+
+def outdated(file: StateFile, found: State, row: Stream, ledger: Ledger) -> str:
+    """The sentence for a file that the ledger does not know as the newest one."""
+    if found.position < row.position:
+        what = "it is an outdated copy"
+    elif found.position == row.position:
+        what = "another process went on from the same state, or this is a copy from before the last save"
+    else:
+        what = "it does not continue the save that the ledger knows, so another process went on, or the ledger was put back to an older backup"
+    return (
+        f"The state file {file.path} stands at position {found.position} of {file.kind} {found.stream}, and the ledger {ledger.address} at "
+        f"position {row.position}, at another save: {what}. Going on from it would release records a second time with other noise, which "
+        f"nobody has paid for. Nothing was read or released. Use the newest state file; where it is lost, the {file.kind} has ended."
+    )
+
+
+def require_own(
+    file: StateFile, found: State, fingerprint: str, public: Mapping[str, Any], dataset: str | None
+) -> None:
+    """Refuse the state of another stream or search, saying what differs."""
+    if found.fingerprint == fingerprint and found.dataset == dataset:
+        return
+    here, there = (dict(json.loads(json.dumps(dict(one)))) for one in (public, found.public))
+    if found.dataset != dataset:
+        here, there = here | {"ledger's dataset": dataset}, there | {"ledger's dataset": found.dataset}
+    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    what = "; ".join(f"{name} is {there.get(name)!r} there and {here.get(name)!r} here" for name in names)
+    raise StateError(
+        f"The state file {file.path} belongs to another {file.kind}: "
+        f"{what or f'it was begun with hullabaloo {found.library}, under settings that this version names differently'}. What it holds and its "
+        "guarantee are those of the settings with which it was begun. Nothing was read or charged. Use those, or name a file that does "
+        f"not exist to begin a new {file.kind}."
+    )

@@ -1,0 +1,1 @@
+"""One coordinate at a time: cyclic with coordinate-wise noise, greedy, and selection of the support."""

@@ -1,0 +1,179 @@
+"""Greedy selection and refit: k coordinates chosen privately, one after the other, then one private model on these alone.
+
+Orthogonal matching pursuit (Pati, Rezaiifar & Krishnaprasad 1993) with the exponential mechanism in place of the largest score. Each score is of the
+residuals of a model of the coordinates chosen so far, itself made of noisy partial derivatives; the choices take most of the budget, as a coordinate's
+update costs one number where a gradient costs p. The refit faces k columns, whose rows are short, and is nearly exact: the adaptive gradient,
+whose noise follows the residuals that are left. (Objective perturbation of the same budget composes with selections at a loss and
+has to reckon with residuals as large as declared.)
+"""
+
+import math
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import Box
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.coordinate.greedy_rule import (
+    WINDOW,
+    Search,
+    Shares,
+    bought,
+    check,
+    check_penalty,
+    cut_down,
+    expected_loss,
+    of_columns,
+    picks,
+    prices_of,
+)
+from hullabaloo.solvers.coordinate.greedy_search import GreedySearch
+from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver
+from hullabaloo.solvers.options import whole
+from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
+from hullabaloo.solvers.reference import Reference
+
+Array = npt.NDArray[np.float64]
+
+SHARES = Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
+REFIT = AdaptiveGradientSolver(uneven=True)
+"""Of the chosen columns, most of which may be 0 in most records."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GreedySelectionSolver(Solver):
+    """One model of few coefficients, for tables of many columns: all others are exactly 0.
+
+    Attributes:
+        selected: k, how many coordinates are chosen; None for the public rule of `greedy_rule.py`.
+
+    **Guarantee.** The plan buys k selections of range ε₀ (ε₀²/8-zCDP each) and Gaussian answers; the allowance takes their composition, in which
+    each question may depend on every answer before it. The point at which scores are taken, the columns of the refit and its steps are
+    functions of those answers. Without noise it is orthogonal matching pursuit, with the exact optimum on the chosen columns after each choice.
+    """
+
+    selected: int | None = None
+    name: ClassVar[str] = "greedy_selection"
+
+    def __post_init__(self) -> None:
+        whole(self, "selected")
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """k selections, partial derivatives, second moments and the queries of the refit.
+
+        Raises:
+            CapabilityError: several targets, a set or a penalty whose part on a selection of coordinates is not known.
+            CalibrationError: a budget of δ = 0.
+        """
+        check(problem, "Greedy selection")
+        check_penalty(problem, "Greedy selection")
+        slopes = problem.dimension - problem.intercept
+        count = min(self.selected or picks(problem, allowance, SHARES.choices), slopes)
+        prices = prices_of(allowance, SHARES, count)
+        if not allowance.is_private:
+            return self._exact(problem, menu, allowance, count)
+        search, quotes = bought(problem, menu, prices, count, window=WINDOW, again=False)
+        refit = REFIT.plan(of_columns(problem, count), menu.of_columns(count), Allowance.gdp(prices.refit))
+        settings = {**search.to_dict(), "refit": dict(refit.settings)}
+        reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
+        return Plan(self.name, (*quotes, *refit.quotes), MappingProxyType(settings), reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Search, then refit."""
+        settings = dict(plan.settings)
+        refit = settings.pop("refit")
+        if "optimum" in settings:
+            return _pursued(problem, settings["optimum"], settings["picks"], curator)
+        search = GreedySearch(problem, Search(**settings), curator)
+        search.begin()
+        for _ in range(settings["picks"]):
+            search.advance()
+        model, small = REFIT, _on(problem, search.picked)
+        inner = Plan(model.name, (), MappingProxyType(refit))
+        found = model.run(small, inner, curator.of_columns(search.picked))
+        trace = ({"selected": list(search.picked), "cut of scores": search.clip}, *found.trace)
+        return Solution(_spread(problem, search.picked, found.theta), trace=trace)
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """What is not selected (`expected_loss`), and the refit's risk on the reference table of k columns, of a signal of sparse coefficients."""
+        settings = dict(plan.settings)
+        refit = settings.pop("refit")
+        if "optimum" in settings:
+            return 0.0
+        search, signal = Search(**settings), Reference.of(problem).signal
+        model, small = REFIT, of_columns(problem, settings["picks"])
+        on_them = model.predicted_risk(small, Plan(model.name, (), MappingProxyType(refit)))
+        return min(expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """That of the refit, if the first k columns were chosen; it tells nothing of choices that fell otherwise."""
+        settings = dict(plan.settings)
+        if "optimum" in settings:
+            return np.zeros(problem.dimension)
+        count = settings["picks"]
+        kept = [*range(count), *([problem.dimension - 1] if problem.intercept else [])]
+        model, small = REFIT, of_columns(problem, count)
+        inner = Plan(model.name, (), MappingProxyType(settings["refit"]))
+        known = model.predicted_noise(small, inner, gram[np.ix_(kept, kept)])
+        noise = np.full(problem.dimension, float(known[:count].mean()))
+        if problem.intercept:
+            noise[-1] = known[-1]
+        return noise
+
+    def _exact(self, problem: Problem, menu: Menu, allowance: Allowance, count: int) -> Plan:
+        """Without noise: the exact optimum on the columns chosen so far, after each choice."""
+        quotes: list[Quote] = [menu.select(problem.loss, clip=2.0**100, epsilon=math.inf, count=count)]
+        optimum: dict[str, Any] = {}
+        if isinstance(problem.constraint, Box) and problem.constraint.dimension is not None:
+            raise CapabilityError(
+                "Without noise greedy selection asks for the exact optimum on columns that are not known beforehand, and the bounds of "
+                "each are then not either. Use a box of one pair of bounds, or solver='output_perturbation'."
+            )
+        for size in range(1 - problem.intercept, count + 1):
+            part = OutputPerturbationSolver().plan(of_columns(problem, size), menu.of_columns(size), allowance)
+            optimum = dict(part.settings)
+            quotes += part.quotes
+        settings = {"picks": count, "optimum": optimum, "refit": {}}
+        return Plan(
+            self.name,
+            tuple(quotes),
+            MappingProxyType(settings),
+            f"no noise: orthogonal matching pursuit, {count} steps",
+        )
+
+
+def _on(problem: Problem, picked: list[int]) -> Problem:
+    """The problem on the chosen columns, with their own part of a box."""
+    small = of_columns(problem, len(picked))
+    return replace(small, constraint=cut_down(problem.constraint, np.array(picked, dtype=np.int64)))
+
+
+def _spread(problem: Problem, picked: list[int], small: Array) -> Array:
+    """Coefficients of all columns, (p, 1): 0 where none was chosen."""
+    theta = np.zeros((problem.dimension, 1))
+    theta[picked] = small[: len(picked)]
+    if problem.intercept:
+        theta[-1] = small[-1]
+    return theta
+
+
+def _pursued(problem: Problem, optimum: dict[str, Any], count: int, curator: Answers) -> Solution:
+    """Orthogonal matching pursuit."""
+    model = OutputPerturbationSolver()
+    inner, picked = Plan(model.name, (), MappingProxyType(optimum)), list[int]()
+    theta = np.zeros((problem.dimension, 1))
+    excluded = np.zeros(problem.dimension, dtype=np.bool_)
+    if problem.intercept:
+        excluded[-1] = True
+        theta = _spread(problem, picked, model.run(_on(problem, picked), inner, curator.of_columns(picked)).theta)
+    for _ in range(count):
+        picked.append(curator.select(theta[:, 0], excluded))
+        excluded[picked[-1]] = True
+        theta = _spread(problem, picked, model.run(_on(problem, picked), inner, curator.of_columns(picked)).theta)
+    return Solution(theta, trace=({"selected": picked},))

@@ -1,0 +1,1 @@
+"""Steps towards vertices: private Frank–Wolfe, and its dual for structured penalties."""

@@ -1,0 +1,253 @@
+"""Private Frank–Wolfe: every step goes towards a vertex of the set, chosen privately.
+
+Polytope form: Talwar, Thakurta and Zhang 2015, Algorithm 2 (2014, Algorithm 4, whose fixed step 1/(T+2) would leave the start
+a weight of 1/e: the step is 2/(t+2) here). General form: 2014, Algorithm 5. Their start is any point of C; here it
+is the point of C nearest to zero, so that models on the l1 ball have at most T slopes that are not zero.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.foreign import foreign
+from hullabaloo.geometry import HasVertices, require
+from hullabaloo.losses import Loss, Squared
+from hullabaloo.privacy import Allowance, Calibration, PermuteAndFlipEvent
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver, VertexQuote
+from hullabaloo.solvers.frank_wolfe.frank_wolfe_printed import printed_gradients, printed_selections
+from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
+    MOST_STEPS,
+    NARROW,
+    NARROW_ABOVE,
+    Terms,
+    Walk,
+    check,
+    noise_error,
+    public_clip,
+    selection_error,
+    terms,
+)
+from hullabaloo.solvers.loop import Averaging, iterate
+from hullabaloo.solvers.mirror.mirror_blocks import prediction_bound, slope_bound
+
+Array = npt.NDArray[np.float64]
+
+
+def descend(start: Array, towards: Callable[[Array], Array], *, steps: int) -> Array:
+    """Algorithm 2 after its choice of a start: `θ_{t+1} = (1 − μ_t)θ_t + μ_t s_t`, `μ_t = 2/(t+2)`, for t = 1 … T."""
+
+    def step(t: int, theta: Array) -> Array:  # line 2, t counted from 0
+        s = towards(theta)  # lines 3 and 4
+        mu = 2.0 / (t + 3)
+        return (1.0 - mu) * theta + mu * s  # line 5
+
+    return iterate(start, step, steps=steps, averaging=Averaging.LAST)  # line 6
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FrankWolfeSolver(Solver):
+    """One model over a bounded convex set, a mixture of few of its vertices: sparse over the l1 ball, with risk ∝ n^{-2/3} log p.
+
+    Over a set with finitely many vertices each step is one exponential mechanism over them (`curator.vertex`); over other sets,
+    and for losses of several predictions, one Gaussian gradient followed by the set's linear minimisation.
+
+    The bound `2Γ/T + e(T)` of `frank_wolfe_rule.py` is least at `T₀ = (2Γ n ε₀₁/(Δ ln V))^{2/3}`, ε₀₁ = √(8ρ) for a budget of ρ-zCDP.
+    T = T₀/8, but at least 25 times the square of the largest prediction: on simulated tables (docs/algorithms.md) fewer,
+    quieter choices than the bound asks for served better where there was signal to find, and steps enough for wrong
+    vertices to average out where there was none.
+
+    Intercept: its interval stands beside the set, and its end is chosen together with the vertex; a step sees ends at most 2
+    away, so that wide intervals (logistic: [−8, 8]) do not make it swing. The risk bound holds for a step's window that contains
+    the best intercept.
+
+    Without noise the steps are the classical ones, T = 2000: within 2Γ/T of the optimum, not at it; the optimum itself comes from
+    "moments" or "output_perturbation".
+
+    Attributes:
+        clip: bound of |φ'| (‖∇φ‖₂); None for 1, or the largest |φ'| where that is less; for the squared loss without an intercept ½
+            where the budget is small. A clipped φ is convex again, and the risk is about that `ClippedLoss`.
+        steps: T; None for the rule above.
+        form: "auto", or one form asked for by name.
+
+    **Guarantee.** The plan buys T selections of range ε₀ (or T answers of μ/√T-GDP each), whose adaptive composition the allowance
+    takes. Everything else is public or follows from the answers. With `calibration="paper"` the temperature is the scale
+    of the paper's noise and the quote's event states what that really costs.
+    """
+
+    clip: float | None = None
+    steps: int | None = None
+    form: Literal["auto", "polytope", "general"] = "auto"
+    name: ClassVar[str] = "frank_wolfe"
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """T selections, or T gradients, of equal price.
+
+        Raises:
+            CapabilityError: no set, a penalty, a loss that is not smooth, several targets with a loss of one, or a set without
+                vertices where the polytope form is asked.
+            InvalidParameter: the paper's noise is asked without ε or δ.
+        """
+        check(problem)
+        polytope = self._is_polytope(problem)
+        if allowance.calibration is Calibration.PAPER and allowance.is_private:
+            walk, quote, reason = (printed_selections if polytope else printed_gradients)(problem, menu, allowance)
+            return Plan(self.name, (quote,), MappingProxyType(asdict(walk)), reason)
+        buy = self._selections if polytope else self._gradients
+        walk, quote = buy(problem, menu, allowance, terms(problem, self._clip(problem, allowance)))
+        if self._may_be_narrow(problem, allowance) and walk.risk > NARROW_ABOVE:
+            walk, quote = buy(problem, menu, allowance, terms(problem, NARROW))
+        how = "private choices of a vertex" if polytope else "noisy gradients"
+        reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}"
+        if not allowance.is_private:
+            reason = f"no noise: {walk.steps} classical steps, within {walk.risk:.3g} of the optimum"
+        return Plan(self.name, (quote,), MappingProxyType(asdict(walk)), reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Walk; the number and kind of questions is the plan's."""
+        walk = Walk(**plan.settings)
+        towards = (_chosen if walk.form == "polytope" else _minimised)(problem, curator, walk)
+        theta = descend(_start(problem), towards, steps=walk.steps)
+        slopes = theta[: problem.dimension - problem.intercept]
+        trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(slopes))},)
+        return Solution(theta.reshape(problem.dimension, problem.targets), trace=trace)
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """A hundredth of the bound's first term `2Γ/(T+2)` and an eighth of its second, e: what simulated tables showed.
+
+        Nothing is below the bound itself, `Walk.risk`, on the worst table.
+        """
+        walk = Walk(**plan.settings)
+        return walk.terms.usual(walk.steps, walk.slope_error)
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """Spread of each coefficient if noise alone chose the vertices: `‖C‖₂ √(Σ w_t²/p)`, w_t the final weight of step t."""
+        walk, slopes = Walk(**plan.settings), problem.dimension - problem.intercept
+        if all(quote.event.zcdp_rho() == math.inf for quote in plan.quotes):
+            return np.zeros(problem.dimension)
+        t = np.arange(1.0, walk.steps + 1.0)
+        spread = math.sqrt(float(np.sum((2.0 * (t + 1.0) / ((walk.steps + 1.0) * (walk.steps + 2.0))) ** 2)))
+        noise = np.full(problem.dimension, spread * walk.half)
+        if slopes and problem.constraint is not None:
+            size = slopes * problem.targets
+            noise[:slopes] = spread * problem.constraint.max_norm(2.0, size) / math.sqrt(size)
+        return noise
+
+    def _clip(self, problem: Problem, allowance: Allowance) -> float:
+        if self.clip is not None:
+            return self.clip
+        return public_clip(problem) if allowance.is_private else slope_bound(problem, prediction_bound(problem))
+
+    def _may_be_narrow(self, problem: Problem, allowance: Allowance) -> bool:
+        """Beside an intercept a narrow clip would draw an unbalanced 0/1 target to its majority."""
+        fits = isinstance(problem.loss, Squared) and not problem.intercept
+        return fits and self.clip is None and allowance.is_private
+
+    def _is_polytope(self, problem: Problem) -> bool:
+        assert problem.constraint is not None  # the check saw to it
+        if self.form == "polytope":
+            require(problem.constraint, [HasVertices], "The polytope form of Frank–Wolfe")
+        scalar = isinstance(problem.loss, Loss)
+        if self.form == "polytope" and not scalar:
+            raise InvalidParameter(
+                f"The polytope form of Frank–Wolfe scores the gradient of one prediction, and {problem.loss.name!r} has several; "
+                "use form='general'."
+            )
+        if self.form == "auto" and foreign(problem.constraint) is not None:  # it would score exact gradients
+            return False
+        return self.form != "general" and scalar and isinstance(problem.constraint, HasVertices)
+
+    def _selections(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, VertexQuote]:
+        assert problem.feasible is not None
+
+        def quote(epsilon: float, count: int, once: bool = False) -> VertexQuote:
+            assert problem.feasible is not None
+            return menu.vertex(problem.feasible, problem.loss, clip=about.clip, epsilon=epsilon, count=count, once=once)
+
+        if not allowance.is_private:
+            count = self.steps or MOST_STEPS
+            return Walk.of("polytope", count, about, 0.0), quote(math.inf, count)
+        pure = allowance.budget.pair is not None and allowance.budget.pair[1] == 0.0
+        many = 1024  # beyond the exact composition: ε₀ √T is then constant
+        lone = allowance.selection_epsilon(1) if pure else math.sqrt(many) * allowance.selection_epsilon(many)
+        count = self.steps or about.steps(selection_error(problem, quote(lone, 1), about), pure=pure)
+        epsilon = allowance.selection_epsilon(count)
+        chosen = quote(epsilon, count)
+        if count == 1 and allowance.budget.pair is not None:
+            single = min(epsilon, allowance.budget.pair[0])
+            if single >= 0.99 * epsilon and allowance.takes(PermuteAndFlipEvent(single)):
+                chosen = quote(single, 1, once=True)
+        return Walk.of("polytope", count, about, selection_error(problem, chosen, about)), chosen
+
+    def _gradients(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, Quote]:
+        if not allowance.is_private:
+            count = self.steps or MOST_STEPS
+            free = menu.gradient(problem.loss, clip=about.clip, mu=math.inf, count=count)
+            return Walk.of("general", count, about, 0.0), free
+        mu = allowance.mu
+        one = menu.gradient(problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
+        count = self.steps or about.steps(noise_error(problem, one, about), pure=False)
+        quote = menu.gradient(problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
+        return Walk.of("general", count, about, noise_error(problem, quote.sigma / problem.records, about)), quote
+
+
+def _start(problem: Problem) -> Array:
+    """θ₁, the point of C nearest to zero: (p,), or (p, k) for a loss of several predictions."""
+    body, k = problem.constraint, problem.targets
+    assert body is not None
+    slopes = problem.dimension - problem.intercept
+    theta = np.zeros((problem.dimension, k))
+    if slopes:
+        theta[:slopes] = body.start(slopes * k).reshape(slopes, k)
+    if problem.intercept:
+        lower, upper = problem.loss.intercept_bounds
+        theta[-1] = min(max(0.0, lower), upper)
+    return theta[:, 0] if isinstance(problem.loss, Loss) else theta
+
+
+def _chosen(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Array], Array]:
+    """s_t by the exponential mechanism: the curator gives its number."""
+    body, slopes = problem.constraint, problem.dimension - problem.intercept
+    assert isinstance(body, HasVertices)
+    vertices = body.vertex_count(slopes) if slopes else 1
+
+    def towards(theta: Array) -> Array:
+        end, corner = divmod(curator.vertex(theta), vertices)
+        s = np.zeros(problem.dimension)
+        if slopes:
+            s[:slopes] = body.vertex_at(corner, slopes)
+        if problem.intercept:
+            s[-1] = _end(problem, walk, theta[-1], bool(end))
+        return s
+
+    return towards
+
+
+def _minimised(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Array], Array]:
+    """s_t = argmin over C of ⟨s, ∇f(θ_t) + b_t⟩: the set's linear minimisation of a noisy gradient."""
+    body, slopes = problem.constraint, problem.dimension - problem.intercept
+    assert body is not None
+
+    def towards(theta: Array) -> Array:
+        noisy = curator.gradient(theta)
+        s = np.empty_like(noisy)
+        if slopes:
+            s[:slopes] = body.vertex(noisy[:slopes].ravel()).reshape(noisy[:slopes].shape)
+        if problem.intercept:
+            s[-1] = _end(problem, walk, theta[-1], noisy[-1] < 0.0)
+        return s
+
+    return towards
+
+
+def _end(problem: Problem, walk: Walk, now: Any, upper: Any) -> Any:
+    """The end of the intercept's interval, or the point towards it that the window lets a step see."""
+    ends = problem.loss.intercept_bounds
+    end = np.where(upper, ends[1], ends[0])
+    return end if walk.window is None else now + np.clip(end - now, -walk.window, walk.window)

@@ -1,0 +1,139 @@
+"""Noisy projected gradient: T noisy gradients of equal price, steps by the public rule of `travel.py`.
+
+`θ_{t+1} = prox_{sψ + I_C}(θ_t − s_t g̃_t)`, `g̃_t` the curator's noisy mean of clipped gradients ("Noisy
+gradient with a public rule": mirror descent with the Euclidean potential). Slopes and intercept have their own step: a
+diagonal preconditioner, under which sets and penalties, which never join the two, are still projected onto exactly.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import NoPenalty, Projectable, require
+from hullabaloo.losses import Squared
+from hullabaloo.privacy import Allowance
+from hullabaloo.quadratic import minimise_quadratic
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.gradient.path_law import PathLaw
+from hullabaloo.solvers.gradient.travel import Itinerary, itinerary, smooth_and_steep
+from hullabaloo.solvers.loop import Averaging, iterate, proximal
+from hullabaloo.solvers.reference import Reference
+
+Array = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GradientSolver(Solver):
+    """One model by noisy gradient steps; the most accurate solver at small budgets, without errors of coefficients.
+
+    **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
+    Su 2022). Steps, clip and T come from public facts; the second half's steps are a function of earlier answers.
+    """
+
+    name: ClassVar[str] = "gradient"
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """T gradients at `μ/√T` each; without noise the p + 1 that determine a quadratic.
+
+        Raises:
+            CapabilityError: several targets, a set without a projection, or a loss that needs noise to be planned.
+        """
+        self._check(problem)
+        mu = allowance.mu
+        if math.isinf(mu):
+            if not isinstance(problem.loss, Squared):
+                raise CapabilityError(
+                    f"Without noise the gradient solver reads the exact quadratic off its answers, which the loss "
+                    f"{problem.loss.name!r} is not. Use solver='auto' or 'output_perturbation', which give the exact optimum, "
+                    "or a finite budget."
+                )
+            clip = 1.0 + problem.norm_linf
+            quote = menu.gradient(problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)
+            return Plan(self.name, (quote,), MappingProxyType({"exact": True}), "no noise: exact least squares")
+        path = itinerary(problem, menu, mu)
+        quote = menu.gradient(problem.loss, clip=path.clip, mu=mu / math.sqrt(path.steps), count=path.steps)
+        reason = f"{path.steps} noisy gradients, residuals clipped at {path.clip:.3g} of half the target's range"
+        return Plan(self.name, (quote,), MappingProxyType(path.to_dict()), reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Walk the itinerary."""
+        if plan.settings.get("exact"):
+            return Solution(_exact(problem, curator)[:, None])
+        path = Itinerary(**plan.settings)
+        start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
+
+        def walk(slope_step: float) -> Callable[[int, Array], Array]:
+            size = slope_step / path.scale**2
+            return lambda _, theta: _step(problem, theta, curator.gradient(theta), size, path.middle)
+
+        theta = iterate(start, walk(path.careful), steps=path.first, averaging=Averaging.LAST)
+        slopes = problem.dimension - problem.intercept
+        q = float(np.sum((theta - start)[:slopes] ** 2)) * path.scale**2 / path.variance
+        w = path.boldness(q, slopes)
+        last = iterate(theta, walk(path.later(w)), steps=path.steps - path.first, averaging=Averaging.SECOND_HALF)
+        return Solution(last[:, None], trace=({"step": path.first, "evidence": q, "boldness": w},))
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """Excess risk on the reference table, of a quadratic loss as smooth as this one."""
+        if plan.settings.get("exact"):
+            return 0.0
+        reference, path = _reference(problem), Itinerary(**plan.settings)
+        law, eigenvalues = PathLaw.of(path, reference), reference.eigenvalues
+        missed = (reference.coefficient * law.bias(eigenvalues)) ** 2
+        return 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """Standard deviation of the noise in θ where the reference's evidence is found, by eigendirections of `gram`."""
+        if plan.settings.get("exact"):
+            return np.zeros(problem.dimension)
+        path = Itinerary(**plan.settings)
+        law = PathLaw.of(path, _reference(problem))
+        slopes = problem.dimension - problem.intercept
+        values, vectors = np.linalg.eigh(gram[:slopes, :slopes] / path.scale**2)
+        curvature = smooth_and_steep(problem.loss)[0] * np.clip(values, 0.0, 1.0)
+        variance = vectors**2 @ law.variance(curvature) / path.scale**2
+        noise = np.sqrt(np.append(variance, [law.middle_variance] * problem.intercept))
+        return np.asarray(noise, dtype=np.float64)
+
+    def _check(self, problem: Problem) -> None:
+        if problem.targets != 1:
+            raise CapabilityError(
+                f"The gradient solver fits one target, but {problem.targets} are declared. Use solver='moments', whose "
+                "one release serves them all, or fit one target at a time."
+            )
+        if problem.constraint is not None:
+            require(problem.constraint, [Projectable], "The gradient solver")
+            if not isinstance(problem.penalty, NoPenalty):
+                raise CapabilityError("The gradient solver takes a set or a penalty, not both; keep one of them.")
+
+
+def _step(problem: Problem, theta: Array, gradient: Array, slope_step: float, middle_step: float) -> Array:
+    """One proximal step; the intercept, when there is one, with a step of its own."""
+    if not problem.intercept:
+        return proximal(problem, theta - slope_step * gradient, slope_step)
+    head = theta[:-1] - slope_step * gradient[:-1]
+    head = proximal(problem, head, slope_step) if head.size else head
+    low, high = problem.loss.intercept_bounds
+    return np.append(head, min(max(theta[-1] - middle_step * gradient[-1], low), high))
+
+
+def _reference(problem: Problem) -> Reference:
+    """The reference table, its curvatures those of the loss."""
+    known = Reference.of(problem)
+    return replace(known, eigenvalues=smooth_and_steep(problem.loss)[0] * known.eigenvalues)
+
+
+def _exact(problem: Problem, curator: Answers) -> Array:
+    """Without noise: G's columns are `g(e_j) − g(0)`, and the quadratic is minimised exactly."""
+    zero = curator.gradient(np.zeros(problem.dimension))
+    columns = [curator.gradient(unit) - zero for unit in np.eye(problem.dimension)]
+    gram = np.stack(columns, axis=1)
+    gram = 0.5 * (gram + gram.T)
+    return minimise_quadratic(gram, -zero, feasible=problem.feasible, penalty=problem.regulariser).theta

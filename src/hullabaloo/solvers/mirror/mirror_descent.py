@@ -1,0 +1,253 @@
+"""Noisy mirror descent: T noisy gradients, steps in the geometry of the set, the mean of the points as the model.
+
+Talwar, Thakurta and Zhang 2014, Algorithm 1, its line 4 read as `θ_{t+1} = argmin_{θ∈C} ⟨η(∇L(θ_t) + b_t) − ∇Ψ(θ_t), θ − θ_t⟩
++ Ψ(θ)`, which is `argmin_{θ∈C} η⟨∇L(θ_t) + b_t, θ⟩ + B_Ψ(θ, θ_t)`. Its start, "an arbitrary point", has to be the minimiser
+of Ψ: from elsewhere the range of Ψ does not bound the distance to go.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
+from hullabaloo.losses import Loss
+from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.loop import Averaging, iterate
+from hullabaloo.solvers.mirror.mirror_blocks import (
+    blocks_of,
+    largest_coordinate,
+    penalty_strength,
+    prediction_bound,
+    slope_bound,
+)
+from hullabaloo.solvers.mirror.mirror_rule import MOST_STEPS, Block, Bound, Rule, Step, best, fixed
+
+Array = npt.NDArray[np.float64]
+
+
+def descend(
+    blocks: Sequence[Block], oracle: Callable[[Array], Array], steps: Sequence[Step], *, count: int, with_start: bool
+) -> Array:
+    """Algorithm 1 on a flattened θ: the mean of θ₁ … θ_N, N = T + 1, or of θ₂ … θ_N without the start."""
+    starts = [block.mirror.start() for block in blocks]  # line 2: θ₁ = argmin Ψ
+    ends = np.cumsum([state.size for state in starts])[:-1]
+
+    def points(states: Array) -> Array:  # what is stepped is a map's own state; θ is linear in it
+        parts = zip(blocks, np.split(states, ends), strict=True)
+        return np.concatenate([block.mirror.point(state) for block, state in parts])
+
+    def step(t: int, states: Array) -> Array:  # line 3: t = 1 to T
+        noisy = oracle(points(states))  # ∇L(θ_t) + b_t
+        moved = [
+            block.mirror.step(state, size.at(t + 1) * noisy[block.start : block.end])
+            for block, state, size in zip(blocks, np.split(states, ends), steps, strict=True)
+        ]
+        return np.concatenate(moved)  # line 4: θ_{t+1}
+
+    start = np.concatenate(starts)
+    mean = iterate(start, step, steps=count, averaging=Averaging.ALL)
+    return points(mean + (start - mean) / (count + 1) if with_start else mean)  # line 5
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """What a plan fixes, in numbers: a rule with its steps and its bound of the risk."""
+
+    rule: str
+    steps: int
+    clip: float
+    euclidean: bool
+    sigma: float
+    sizes: tuple[float, ...]
+    strength: float
+    optimisation: float
+    noise: float
+    least: float
+
+    @property
+    def schedule(self) -> tuple[Step, ...]:
+        """Steps by block; the first block of the strongly convex rule takes `1/(λt)`."""
+        plain = tuple(Step(size) for size in self.sizes)
+        return plain if self.rule != Rule.STRONGLY_CONVEX else (Step(0.0, self.strength), *plain[1:])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MirrorDescentSolver(Solver):
+    """One model over a bounded convex set, by steps in the set's own geometry; scalar and vector losses, smooth or not.
+
+    The potential is the set's own or ½‖θ‖², the rule of the steps Lipschitz, smooth or strongly convex, whichever has the
+    least bound (`mirror_rule.py`). T is the number of gradients at which the optimisation error of the bound has come
+    down to its noise, at most 1000. The intercept has a block of its own, ½θ_p² on its public interval;
+    the bound compares with models whose intercept is at most 2 away from the start's.
+
+    Attributes:
+        clip: bound of a record's derivative φ'. By default the largest |φ'| at the prediction zero: the gradient at θ = 0 is
+            then exact. A record whose |φ'| is larger counts as in a loss that is linear from there on, so the bound of
+            the risk is about that `ClippedLoss`; pass the largest |φ'| over the set to have none clipped.
+
+    **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
+    Su 2022). Rule, steps, clip and T come from public facts. With `calibration="paper"` the noise is the one that
+    the paper prints and the quote's event states what that really costs.
+    """
+
+    clip: float | None = None
+    name: ClassVar[str] = "mirror_descent"
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """T gradients at `μ/√T` each, T where optimisation meets noise; without noise T = 1000.
+
+        Raises:
+            CapabilityError: no bounded set, a set that cannot be projected onto, several targets with a loss of one, or a
+                penalty other than the squared l2 norm.
+            InvalidParameter: the paper's noise is asked without ε or δ.
+        """
+        self._check(problem)
+        if allowance.calibration is Calibration.PAPER and allowance.is_private:
+            return self._paper(problem, menu, allowance)
+        clip, strength = self._clip(problem), penalty_strength(problem)
+        mu = allowance.mu
+        one = menu.gradient(problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
+        choices = [
+            (euclidean, blocks, *best(blocks, one, strength))
+            for euclidean, blocks in ((kind, blocks_of(problem, clip, kind)) for kind in _potentials(problem))
+        ]
+        euclidean, blocks, count, bound = min(choices, key=lambda choice: choice[3].risk)
+        quote = menu.gradient(problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
+        descent = _descent(bound, blocks, count, clip, euclidean, quote.sigma / problem.records, strength)
+        potential = "½‖θ‖²" if euclidean else "the set's own potential"
+        reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}"
+        return Plan(self.name, (quote,), MappingProxyType(asdict(descent)), reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Algorithm 1 with the curator's gradients; the squared penalty's own gradient is public and exact."""
+        descent = Descent(**plan.settings)
+        blocks = blocks_of(problem, descent.clip, descent.euclidean)
+        vector = not isinstance(problem.loss, Loss)
+        slopes = (problem.dimension - problem.intercept) * problem.targets
+
+        def oracle(theta: Array) -> Array:
+            asked = theta.reshape(problem.dimension, problem.targets) if vector else theta
+            gradient = curator.gradient(asked).ravel()
+            if descent.strength > 0.0:
+                gradient[:slopes] += descent.strength * theta[:slopes]
+            return gradient
+
+        with_start = descent.rule != Rule.SMOOTH
+        mean = descend(blocks, oracle, descent.schedule, count=descent.steps, with_start=with_start)
+        return Solution(mean.reshape(problem.dimension, problem.targets))
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """The theorem's bound, of the clipped loss, or that of staying at the start where it is smaller."""
+        descent = Descent(**plan.settings)
+        return min(descent.optimisation + descent.noise, descent.least)
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """Noise of the mean point where φ'' = 1 and no face of the set is met, at most the set's largest coordinate.
+
+        `e_{t+1} = (I − η_t(H + λI))e_t − η_t b_t` averaged over the points, H = `gram`; a potential other than ½‖θ‖²
+        is taken as if it were that one.
+        """
+        descent = Descent(**plan.settings)
+        values, vectors = np.linalg.eigh(gram)
+        size = descent.schedule[0]
+        pull, weight, variance = np.zeros_like(values), np.zeros_like(values), np.zeros_like(values)
+        for t in range(descent.steps, 0, -1):  # weight: of b_t in the sum of the later points
+            pull = 1.0 + (1.0 - size.at(t + 1) * (np.clip(values, 0.0, None) + descent.strength)) * pull
+            weight = size.at(t) * pull
+            variance += weight**2
+        spread = np.sqrt(vectors**2 @ variance) * descent.sigma / (descent.steps + 1)
+        return np.asarray(np.minimum(spread, largest_coordinate(problem)), dtype=np.float64)
+
+    def _paper(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """The paper's σ, T and η with its constants: `T = (‖Q‖₂εn)²/(ln²(n/δ)(w(Q)² + ‖Q‖₂²))`, `η = R/(L‖Q‖₂√T)`.
+
+        Both as in the proof of its Theorem 3.2 (the statement has another L in T and no R in η; neither fits the units).
+        """
+        pair = allowance.budget.pair
+        if pair is None or not pair[1] > 0.0:
+            raise InvalidParameter(
+                f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the paper's noise is "
+                "32 L² T ln²(T/δ)/(nε)²: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
+            )
+        epsilon, delta = pair
+        n = problem.records
+        slope = slope_bound(problem, prediction_bound(problem))
+        lipschitz = problem.max_weight * slope * problem.norm_l2
+        euclidean = _potentials(problem)[-1]
+        blocks = blocks_of(problem, slope, euclidean)
+        radius = max(block.mirror.unit_radius for block in blocks)
+        width = math.hypot(*(block.noise for block in blocks))
+        wanted = (radius * epsilon * n / (math.log(n / delta) * width)) ** 2
+        count = min(max(1, round(wanted)), MOST_STEPS)
+        sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
+        sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
+        unit = menu.gradient(problem.loss, clip=slope, mu=1.0, count=count)
+        quote = menu.gradient(problem.loss, clip=slope, mu=unit.sigma / (n * sigma), count=count)
+        bound = fixed(blocks, count, sigma, sizes, Rule.PAPER)
+        descent = _descent(bound, blocks, count, slope, euclidean, sigma, penalty_strength(problem))
+        short = "" if count == round(wanted) else f" (the paper's T is {wanted:.3g}: cut to what can be run)"
+        reason = (
+            f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, "
+            f"T = {count}{short}, η = R/(L‖Q‖√T)"
+        )
+        return Plan(self.name, (quote,), MappingProxyType(asdict(descent)), reason)
+
+    def _clip(self, problem: Problem) -> float:
+        if self.clip is not None:
+            return self.clip
+        return slope_bound(problem, problem.offset_bound)
+
+    def _check(self, problem: Problem) -> None:
+        if problem.constraint is None:
+            raise CapabilityError(
+                "Mirror descent was asked without a set, and its steps and its bound are those of a bounded one. Pass "
+                "constraint=L2Ball(radius) or another set, or use solver='gradient'."
+            )
+        if not isinstance(problem.constraint, HasMirrorMap | Projectable):
+            raise CapabilityError(
+                f"Mirror descent was given {problem.constraint!r}, which has neither a mirror map nor a projection, and a step "
+                "needs one of them. Use an L2Ball or an L1Ball, or solver='frank_wolfe', which needs vertices only."
+            )
+        if not isinstance(problem.penalty, NoPenalty | SquaredL2Penalty):
+            raise CapabilityError(
+                f"Mirror descent was given the penalty {problem.penalty!r}; its bound covers a squared l2 penalty at most. Put "
+                "the penalty into the set, such as constraint=L1Ball(radius), or use solver='gradient'."
+            )
+        if isinstance(problem.loss, Loss) and problem.targets != 1:
+            raise CapabilityError(
+                f"The loss {problem.loss.name!r} is of one prediction, but {problem.targets} targets are declared. Use "
+                "solver='moments', whose one release serves them all, or fit one target at a time."
+            )
+
+
+def _potentials(problem: Problem) -> list[bool]:
+    """Which potentials the set has: ½‖θ‖² (True) where it can be projected onto, its own (False) last."""
+    found: list[bool] = [True] if isinstance(problem.constraint, Projectable) else []
+    return [*found, False] if isinstance(problem.constraint, HasMirrorMap) else found
+
+
+def _descent(
+    bound: Bound, blocks: Sequence[Block], count: int, clip: float, euclidean: bool, sigma: float, strength: float
+) -> Descent:
+    """The numbers of a plan; `least` bounds the risk of the start: `G‖θ₁ − θ*‖ ≤ √2 G R`."""
+    least = math.sqrt(2.0) * sum(block.gradient * block.reach for block in blocks)
+    return Descent(
+        rule=str(bound.rule),
+        steps=count,
+        clip=clip,
+        euclidean=euclidean,
+        sigma=sigma,
+        sizes=tuple(step.constant for step in bound.steps),
+        strength=strength,
+        optimisation=bound.optimisation,
+        noise=bound.noise,
+        least=least,
+    )

@@ -1,0 +1,175 @@
+"""Moments beside any solver: a public share of the budget buys what intervals are computed from.
+
+A solver that releases coefficients alone leaves open how far they are from the truth: how curved the loss is where they lie, how much
+of them the solver shrank, and what sampling did. Three answers tell it: the noisy second moments of the records, for the
+curvature; after the fit, one noisy gradient at the released coefficients, from which a Newton step takes out what the solver
+left (`linear_model/from_score.py`; Avella-Medina, Bradshaw & Loh 2023 step likewise); and the coefficients. Under the squared loss the
+moments alone do.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from types import MappingProxyType
+from typing import Any, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import BudgetError, InvalidParameter
+from hullabaloo.losses import Loss, Squared, SquaredTargets
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.moments.moments import TARGET_SCALE
+from hullabaloo.solvers.perturbation.objective_perturbation import clip_for
+
+Array = npt.NDArray[np.float64]
+
+FOR_GRADIENT = 0.7
+"""Share of what `share` buys that goes to the gradient: the curvature is known well enough from less."""
+_FINE = 1.02
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WithMoments(Solver):
+    """`solver` on most of the budget, and on the rest what intervals of its coefficients are computed from.
+
+    `model.summary()` and `model.predict_interval()` then work whatever the solver, for the losses squared, logistic, Huber and Poisson.
+
+    Attributes:
+        solver: the solver of the coefficients, by name or with options of its own; "auto" for the planner's choice.
+        share: of the budget (of μ², where noise is Gaussian) for the moments and, where the loss is not squared, one gradient.
+
+    **Guarantee.** The plan buys one answer of moments, what `solver` buys, and one gradient for each target, at the point that `solver`
+    released; the allowance takes their adaptive composition. What is computed from them is post-processing.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> solver = hb.WithMoments("objective_perturbation", share=0.5)
+        >>> solver.name
+        'with_moments'
+    """
+
+    solver: str | Solver = "auto"
+    share: float = 0.5
+
+    name: ClassVar[str] = "with_moments"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.solver, str | Solver) or isinstance(self.solver, WithMoments):
+            raise InvalidParameter(
+                f"WithMoments was given solver={self.solver!r}. Pass the name of a solver, such as 'objective_perturbation', a solver "
+                "with options of its own, or 'auto'."
+            )
+        if isinstance(self.share, bool) or not isinstance(self.share, Real) or not 0.0 < self.share < 1.0:
+            raise InvalidParameter(
+                f"WithMoments was given share={self.share!r}. It is the share of the budget that intervals are bought with: pass a number "
+                "between 0 and 1, such as 0.5."
+            )
+        object.__setattr__(self, "share", float(self.share))
+
+    def inner_allowance(self, allowance: Allowance) -> Allowance:
+        """What the solver of the coefficients may spend, about: for the planner's choice of it."""
+        return allowance.scaled(math.sqrt(1.0 - self.share))
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """Moments, the solver's own plan, gradients.
+
+        Raises:
+            CapabilityError: the solver cannot do what is asked, or the budget has no Gaussian part.
+        """
+        inner = self._resolved()
+        if not allowance.is_private:
+            return self._composed(problem, menu, inner.plan(problem, menu, allowance), math.inf)
+        found = self._fitting(problem, menu, allowance, inner, 1.0)
+        low, high = (1.0, 1.0) if found is not None else (0.0, 1.0)
+        factor = 1.0
+        while found is None:
+            high, factor = factor, 0.85 * factor
+            if factor < 1e-3:
+                raise BudgetError(
+                    f"The budget is too small to be shared between moments and the solver {inner.name!r}. Raise epsilon or delta, or "
+                    "leave WithMoments out."
+                )
+            found, low = self._fitting(problem, menu, allowance, inner, factor), factor
+        while high > low * _FINE:
+            middle = math.sqrt(low * high)
+            better = self._fitting(problem, menu, allowance, inner, middle)
+            low, high, found = (middle, high, better) if better is not None else (low, middle, found)
+        return found
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Moments, coefficients, gradients."""
+        settings = dict(plan.settings)
+        inner, own, scored = self._resolved(), settings.pop("solver settings"), settings["gradient noise"] is not None
+        quotes = plan.quotes[1 : len(plan.quotes) - scored]
+        moments = curator.moments()
+        solution = inner.run(problem, Plan(inner.name, quotes, MappingProxyType(dict(own))), curator)
+        trace = tuple(solution.trace)
+        if scored:
+            trace = (*trace, {"scores": _gradients(problem, solution.theta, curator).tolist()})
+        return replace(solution, moments=moments, trace=trace)
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """That of the solver of the coefficients."""
+        return self._resolved().predicted_risk(problem, self._own(plan))
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """That of the solver of the coefficients."""
+        return self._resolved().predicted_noise(problem, self._own(plan), gram)
+
+    def _resolved(self) -> Solver:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        raise InvalidParameter(
+            f"WithMoments({self.solver!r}) names its solver, and names are looked up by the planner. Pass it to an estimator, or pass the "
+            "solver itself, such as WithMoments(ObjectivePerturbationSolver())."
+        )
+
+    def _own(self, plan: Plan) -> Plan:
+        scored = plan.settings["gradient noise"] is not None
+        return Plan(
+            self._resolved().name,
+            plan.quotes[1 : len(plan.quotes) - scored],
+            MappingProxyType(dict(plan.settings["solver settings"])),
+        )
+
+    def _fitting(self, problem: Problem, menu: Menu, allowance: Allowance, inner: Solver, factor: float) -> Plan | None:
+        """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
+        share = math.sqrt(1.0 - self.share) * factor
+        made = self._composed(problem, menu, inner.plan(problem, menu, allowance.scaled(share)), allowance.mu)
+        return made if allowance.takes(made.event) else None
+
+    def _composed(self, problem: Problem, menu: Menu, own: Plan, mu: float) -> Plan:
+        scored = not isinstance(problem.loss, Squared | SquaredTargets)
+        for_gradient = self.share * FOR_GRADIENT if scored else 0.0
+        moments = menu.moments(mu=mu * math.sqrt(self.share - for_gradient), target_scale=TARGET_SCALE)
+        quotes: list[Quote] = [moments, *own.quotes]
+        settings: dict[str, Any] = {"solver settings": dict(own.settings), "gradient noise": None}
+        if scored:
+            separate = problem.targets if isinstance(problem.loss, Loss) else 1
+            price = mu * math.sqrt(for_gradient / separate)
+            gradient = menu.gradient(problem.loss, clip=clip_for(problem), mu=price, count=separate)
+            quotes.append(gradient)
+            settings["gradient noise"] = gradient.sigma / problem.records
+        reason = f"{self.share:.0%} of the budget for moments{' and a gradient' * scored}, that intervals come from; {own.reason}"
+        return Plan(self.name, tuple(quotes), MappingProxyType(settings), reason)
+
+
+def _gradients(problem: Problem, theta: Array, curator: Answers) -> Array:
+    """The noisy mean gradient at the released coefficients, (p, k)."""
+    if not isinstance(problem.loss, Loss):
+        return curator.gradient(theta)
+    if problem.targets == 1:
+        return curator.gradient(theta[:, 0])[:, None]
+    return np.column_stack([curator.of_target(j).gradient(theta[:, j]) for j in range(problem.targets)])
+
+
+def scores_in(trace: tuple[Mapping[str, Any], ...]) -> Array | None:
+    """The gradients that a release's trace holds, (p, k); None where it holds none."""
+    for line in trace:
+        if "scores" in line:
+            return np.asarray(line["scores"], dtype=np.float64)
+    return None

@@ -1,0 +1,1 @@
+"""Perturbed minimisers: of the objective, and of the output."""

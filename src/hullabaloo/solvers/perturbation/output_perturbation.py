@@ -1,0 +1,134 @@
+"""Output perturbation: the minimiser of the clipped loss with a ridge, plus Gaussian noise at its sensitivity.
+
+`argmin f + (λ/2)‖θ‖² + ψ` over C, `+ N(0, (Δ/μ)² I)`, `Δ = 2G/(nλ)` (Chaudhuri, Monteleoni & Sarwate 2011; with sparsity-inducing ψ
+Kumar & Deisenroth 2019, section 4.1). The noise is the same in every direction whatever the curvature, so objective perturbation is nearly always
+better; this one takes Gaussian budgets and filters, losses of several predictions, and, without noise, gives the exact optimum.
+The ridge is the one of the least predicted risk on the reference table. What the noise costs at most under a norm of a set function is in
+`output_bounds.py`.
+"""
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CalibrationError, CapabilityError
+from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
+from hullabaloo.losses import Loss, VectorLoss
+from hullabaloo.privacy import Allowance, Calibration, Neighbours
+from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
+
+Array = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OutputPerturbationSolver(Solver):
+    """One noisy minimiser for all of the budget; the exact optimum without noise.
+
+    **Guarantee.** The plan buys one `μ`-GDP answer; ridge and clip come from public facts.
+    """
+
+    name: ClassVar[str] = "output_perturbation"
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+        """One minimiser.
+
+        Raises:
+            CapabilityError: a set without a projection, a set beside an l1 penalty; with noise, several targets under a loss of
+                one prediction, a loss without a Lipschitz derivative or without a bound of its gradient.
+        """
+        if problem.targets != 1 and isinstance(problem.loss, Loss):
+            raise CapabilityError(
+                f"Output perturbation with the loss {problem.loss.name!r} of one prediction fits one target, but there are "
+                f"{problem.targets}. Fit one at a time, or use solver='moments' or 'gradient'."
+            )
+        feasible, penalty = _with_intercepts(problem)
+        common = {"feasible": feasible, "penalty": penalty}
+        if not allowance.is_private:
+            quote = menu.minimizer(problem.loss, clip=math.inf, ridge=0.0, mu=math.inf, **common)  # type: ignore[arg-type]
+            settings = {"clip": None, "ridge": 0.0, "sigma": 0.0}
+            return Plan(self.name, (quote,), MappingProxyType(settings), "no noise: the exact optimum")
+        clip = clip_of(problem)
+        mu = _paper_mu(allowance) if allowance.calibration is Calibration.PAPER else allowance.mu
+        ridge = _best_ridge(problem, clip, mu)
+        quote = menu.minimizer(problem.loss, clip=clip, ridge=ridge, mu=mu, **common)  # type: ignore[arg-type]
+        reason = f"one noisy minimiser, derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the mean loss"
+        if allowance.calibration is Calibration.PAPER:
+            reason += "; noise √(2 ln(1.25/δ))·Δ/ε, the classical Gaussian mechanism (Dwork & Roth 2014, Theorem A.1)"
+        settings = {"clip": clip, "ridge": ridge, "sigma": quote.sigma}
+        return Plan(self.name, (quote,), MappingProxyType(settings), reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Ask for the minimiser; bring it back to the set."""
+        theta = curator.minimizer()
+        feasible, _ = _with_intercepts(problem)
+        if isinstance(feasible, Projectable) and plan.settings["sigma"] > 0.0:
+            theta = feasible.project(theta.ravel()).reshape(theta.shape)
+        columns = theta[:, None] if theta.ndim == 1 else theta
+        sigma = plan.settings["sigma"]
+        covariance = np.tile(sigma**2 * np.eye(problem.dimension), (columns.shape[1], 1, 1))
+        return Solution(theta=columns, privacy_covariance=covariance if problem.constraint is None else None)
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """`½ φ̄'' Σ_j v_j (σ² + (λ θ_j/(φ̄'' v_j + λ))²)` on the reference table, v_j its second moments."""
+        noise, bias = _risk(problem, plan.settings["ridge"], plan.settings["sigma"])
+        return noise + bias
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """σ."""
+        return np.full(problem.dimension, float(plan.settings["sigma"]))
+
+
+def clip_of(problem: Problem) -> float:
+    """The public clip: that of a loss of one prediction; the whole gradient's bound of a loss of several."""
+    if isinstance(problem.loss, VectorLoss):
+        return min(problem.loss.constants(math.inf, 1.0).lipschitz, 1e6)
+    return clip_for(problem)
+
+
+def _with_intercepts(problem: Problem) -> tuple[ConvexSet | None, Penalty]:
+    """Set and penalty on θ flattened by rows, whose last row holds the intercepts."""
+    feasible, penalty = problem.constraint, problem.penalty
+    if problem.intercept:
+        feasible = (
+            None if feasible is None else with_intercept(feasible, *problem.loss.intercept_bounds, problem.targets)
+        )
+        penalty = with_free_intercept(penalty, problem.targets)
+    return feasible, penalty
+
+
+def _paper_mu(allowance: Allowance) -> float:
+    """The μ that the classical formula amounts to."""
+    pair = allowance.budget.pair
+    if pair is None or pair[1] == 0.0:
+        raise CalibrationError(
+            f"The paper's output perturbation was asked for at {allowance.budget!r}; its formula needs a finite epsilon and a "
+            "delta > 0. State Budget(epsilon, delta), or use calibration='exact'."
+        )
+    return pair[0] / math.sqrt(2.0 * math.log(1.25 / pair[1]))
+
+
+def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
+    """The λ of the least predicted risk."""
+    copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
+    moved = copies * problem.records_per_unit * problem.max_weight * clip * problem.norm_l2 / problem.records
+    best, least = math.inf, math.inf
+    for ridge in np.geomspace(1e-6, 1e3, 91) * problem.norm_l2**2:
+        noise, bias = _risk(problem, float(ridge), moved / (float(ridge) * mu))
+        if noise + bias < least:
+            best, least = float(ridge), noise + bias
+    return best
+
+
+def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
+    """Predicted excess risk: what noise adds and what the ridge misses."""
+    values, theta2 = reference_terms(problem)
+    bend = curvature_at(problem)
+    noise = 0.5 * bend * problem.targets * sigma**2 * float(values.sum())
+    bias = 0.5 * bend * float((values * theta2 * (ridge / (bend * values + ridge)) ** 2).sum())
+    return noise, bias
