@@ -18,6 +18,7 @@ BELOW_FIT = {
     "noise",
     "data",
     "curator",
+    "queries",
     "solvers",
     "planning",
     "ledger",
@@ -33,6 +34,7 @@ ALLOWED = {
     "noise": {"privacy"},
     "data": {"losses"},
     "curator": {"data", "losses", "geometry", "quadratic", "privacy", "noise"},
+    "queries": {"curator", "data", "privacy"},
     "solvers": {"geometry", "quadratic", "losses", "privacy"},
     "planning": {"solvers", "geometry", "losses", "privacy"},
     "ledger": {"privacy"},
@@ -98,7 +100,9 @@ def test_a_file_imports_only_rooms_below_its_own(path: Path) -> None:
                 assert public or set(names) <= {"TestKey", *secret}, (
                     f"{path.relative_to(SOURCE)} imports {names} from noise: only keys may leave"
                 )
-            if other == "curator" and room != "curator":
+            if other == "curator" and room == "queries":
+                assert "Curator" not in names, "prices are made without records"
+            elif other in ("curator", "queries") and room not in ("curator", "queries"):
                 hinges = {"release/fit.py", "release/ask.py", "streaming/hinge.py", "model_selection/hinge.py"}
                 assert room == "audit" or str(path.relative_to(SOURCE)) in hinges, (
                     f"{path} imports the curator: only {hinges} hand rows to it"

@@ -2,11 +2,10 @@
 
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.curator import Curator
+from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.curator.gradient import GradientQuery
-from hullabaloo.curator.menu import CuratorMenu
 from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
-from hullabaloo.curator.partial import PartialQuery
 from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
 from hullabaloo.curator.quantiles import QuantilesQuery
 from hullabaloo.curator.query import NoisySum, Query
@@ -23,7 +22,6 @@ from hullabaloo.curator.vertex import VertexQuery
 __all__ = [
     "CountQuery",
     "Curator",
-    "CuratorMenu",
     "GradientQuery",
     "LaplaceSecondMomentsQuery",
     "MeansQuery",

@@ -41,11 +41,11 @@ class CountQuery(NoisySum):
         """1 at full weight W, by which the bound is multiplied."""
         return 1.0 / self.facts.max_weight
 
-    def partial(self, rows: Rows) -> npt.NDArray[np.int64]:
+    def partial(self, rows: Rows) -> npt.NDArray[np.int64]:  # noqa: D102
         return np.array([rows.Y.shape[0] if rows.weight is None else (rows.weight > 0.0).sum()])
 
-    def total(self, state: Any) -> Array:
+    def total(self, state: Any) -> Array:  # noqa: D102
         return np.asarray(state, dtype=np.float64)
 
-    def read(self, noisy: Array) -> float:
+    def read(self, noisy: Array) -> float:  # noqa: D102
         return float(noisy[0])

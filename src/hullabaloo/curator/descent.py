@@ -51,6 +51,7 @@ class PartialQuery(NoisySum):
 
     name: ClassVar[str] = "partial"
     key_label: ClassVar[str] = "partial"
+    any_centre: ClassVar[bool] = True
 
     length = 1
     contribution = 1.0
@@ -67,10 +68,10 @@ class PartialQuery(NoisySum):
         updates.check(self.facts.width)
         return (updates,)
 
-    def times(self, question: tuple[Any, ...]) -> int:
+    def times(self, question: tuple[Any, ...]) -> int:  # noqa: D102
         return int(question[0].order.size)
 
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Descent:
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Descent:  # noqa: D102
         columns = kept.setdefault("columns", Columns(rows.X))  # targets share them
         if ("predictions", id(rows)) not in kept:
             kept["predictions", id(rows)] = Predictions(rows, columns)

@@ -91,7 +91,7 @@ class GradientQuery(NoisySum):
             )
         return (point,)
 
-    def partial(self, rows: Rows, theta: Array) -> State:
+    def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         if math.isinf(self.mu):
             return _float_gradient(rows, self, theta)
         theta = np.ascontiguousarray(theta.T if self._turned(rows) else theta, dtype=np.float64)

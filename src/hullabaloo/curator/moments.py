@@ -114,7 +114,7 @@ class MomentsQuery(NoisySum):
             return stretch * _pair_of_large_targets(kappa)
         return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
 
-    def partial(self, rows: Rows) -> State:
+    def partial(self, rows: Rows) -> State:  # noqa: D102
         if not math.isfinite(self.mu):
             return _float_products(rows, self.width)
         if isinstance(rows.X, np.ndarray):
@@ -126,7 +126,7 @@ class MomentsQuery(NoisySum):
         raw = state.value(math.inf) if isinstance(state, ExactSum) else state
         return np.clip(isometric(raw * self.scales[:, None] * self.scales[None, :]), -self.bound, self.bound)
 
-    def read(self, noisy: Array) -> NoisyMoments:
+    def read(self, noisy: Array) -> NoisyMoments:  # noqa: D102
         return self.in_means(noisy, self.sigma, self.records)
 
     def in_means(self, noisy: Array, sigma: float, records: float) -> NoisyMoments:

@@ -150,7 +150,7 @@ class QuantilesQuery(Query):
             x = 2.0 * math.log((1.0 + x / 6.0) / chance)
         return x * self.sensitivity / self.epsilon
 
-    def times(self, question: tuple[Any, ...]) -> int:
+    def times(self, question: tuple[Any, ...]) -> int:  # noqa: D102
         return self.count
 
     def answered(

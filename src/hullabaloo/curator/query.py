@@ -56,6 +56,10 @@ class Query(ABC):
     """By which keys are derived from it and documents and fingerprints know it. Frozen: another one is other noise, and a search that ended for good."""
     instead: ClassVar[str] = "Make it with the library's own losses."
     """What to do where a shape or loss of somebody's own was asked for."""
+    any_matrix: ClassVar[bool] = False
+    """Whether its sensitivity holds for rows of any length, seen through any matrix,"""
+    any_centre: ClassVar[bool] = False
+    """and whether for rows from any centre."""
 
     def __post_init__(self) -> None:
         if self.is_private:
@@ -71,10 +75,15 @@ class Query(ABC):
         """All that it was made of but for the facts, which are the menu's, and as long as rows are wide."""
         return [getattr(self, one.name) for one in fields(self) if one.name != "facts"]
 
+    def forget(self) -> None:
+        """Keep the fields alone: not what was worked out from them, nor what somebody else's solver wrote beside them."""
+        for name in vars(self).keys() - {one.name for one in fields(self)}:
+            del vars(self)[name]
+
     def afresh(self) -> Self:
-        """The same fields without what was worked out from them, or written beside them by a solver of somebody's own."""
+        """The same fields in a record of its own, which nobody else can write to."""
         made = object.__new__(type(self))
-        made.__dict__.update({one.name: getattr(self, one.name) for one in fields(self)})
+        vars(made).update({one.name: getattr(self, one.name) for one in fields(self)})
         return made
 
     @property
@@ -139,7 +148,7 @@ class Sum(Query):
         """What all parts add up to, whichever they are. PRIVATE."""
         total, *others = states
         for other in others:
-            total = total + other  # type: ignore[operator]  # two of a kind
+            total = total + other
         return total
 
     def total(self, state: State) -> Array:
@@ -158,7 +167,7 @@ class Sum(Query):
         """The noisy sum in the units of the answer: post-processing."""
         return noisy / self.records
 
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:  # noqa: D102
         return self.read(self.noisy(self.exact(rows, *question), key), *question)
 
     @property
@@ -238,7 +247,7 @@ class NoisySum(Sum):
         moved = inflated(self.sensitivity, sigma, self.length, self.bound)
         return GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=self.length)
 
-    def noisy(self, exact: Array, key: Key | None) -> Array:
+    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
         sigma = self.sigma
         if sigma == 0.0:
             return exact

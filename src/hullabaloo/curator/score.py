@@ -102,7 +102,7 @@ class ScoreQuery(NoisySum):
             )
         return (found,)
 
-    def partial(self, rows: Rows, theta: Array) -> State:
+    def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         total, plain = ExactSum((self.length,), self.exponent), np.zeros(self.length)
         magic = magic_number(self.exponent)
         with np.errstate(all="ignore"):  # θ may be anything; what overflows is cut off
@@ -114,7 +114,7 @@ class ScoreQuery(NoisySum):
                     plain += block.sum(axis=0)
         return total if self.is_private else plain
 
-    def read(self, noisy: Array, theta: Array) -> Array:
+    def read(self, noisy: Array, theta: Array) -> Array:  # noqa: D102
         return noisy
 
     def to_dict(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class SecondMomentsQuery(NoisySum):
         pair = math.sqrt(2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
         return min(math.sqrt(self.length) * entry**2, pair * entry * norm)
 
-    def partial(self, rows: Rows) -> State:
+    def partial(self, rows: Rows) -> State:  # noqa: D102
         return _squares(rows, self.facts, noisy=self.is_private)
 
 
@@ -121,10 +121,10 @@ class LaplaceSecondMomentsQuery(Sum):
         moved = inflated_l1(self.sensitivity, scale, self.length, self.bound)
         return LaplaceEvent(noise_multiplier=math.nextafter(scale / moved, 0.0), samples=self.length)
 
-    def partial(self, rows: Rows) -> State:
+    def partial(self, rows: Rows) -> State:  # noqa: D102
         return _squares(rows, self.facts, noisy=math.isfinite(self.epsilon))
 
-    def noisy(self, exact: Array, key: Key | None) -> Array:
+    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
         return laplace(exact, self.scale, bound=self.bound, key=key) if self.scale else exact
 
     def to_dict(self) -> dict[str, Any]:

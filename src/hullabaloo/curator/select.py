@@ -40,6 +40,7 @@ class SelectQuery(Choice):
         super().__post_init__()
         if self.scales is None:
             return
+        object.__setattr__(self, "scales", tuple(map(float, self.scales)))
         a = np.asarray(self.scales, dtype=np.float64)
         if a.shape != (self.facts.width,) or not (np.all(a > 0.0) and np.all(np.isfinite(a))):
             raise InvalidParameter(
@@ -80,7 +81,7 @@ class SelectQuery(Choice):
         changed = {name: value for name, value in changed.items() if value is not None}
         return replace(self, **changed) if changed else self, point, mask, between
 
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
         asked, *rest = question
         return Choice.answered(asked, rows, tuple(rest), key, kept)
 

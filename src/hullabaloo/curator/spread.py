@@ -78,7 +78,7 @@ class SpreadQuery(NoisySum):
             )
         return point, longest
 
-    def partial(self, rows: Rows, centre: Array, reach: float) -> ExactSum:
+    def partial(self, rows: Rows, centre: Array, reach: float) -> ExactSum:  # noqa: D102
         root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(self.exponent)
 
         def fill(part: slice, out: Array) -> None:
@@ -88,8 +88,8 @@ class SpreadQuery(NoisySum):
 
         return products_of(rows.Y.shape[0], self.size, self.exponent, fill)
 
-    def total(self, state: Any) -> Array:
+    def total(self, state: Any) -> Array:  # noqa: D102
         return np.clip(isometric(state.value(math.inf)), -self.bound, self.bound)
 
-    def read(self, noisy: Array, centre: Array, reach: float) -> Array:
+    def read(self, noisy: Array, centre: Array, reach: float) -> Array:  # noqa: D102
         return symmetric(noisy, self.size) * (reach**2 / self.records)

@@ -10,9 +10,9 @@ import numpy as np
 
 from hullabaloo.curator.exact import ExactSum, exact_sum, magic_number
 from hullabaloo.curator.given import number, numbers
-from hullabaloo.curator.lens import Lens
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.step_kernels import PLAIN, dense_steps, sparse_steps
+from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
@@ -47,9 +47,15 @@ class UnitSum(NoisySum):
         norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)
         return norm * self.copies
 
-    def partial(self, rows: Rows, theta: Array, lens: Lens, reach: float, code: int = PLAIN, parameter: float = 0.0) -> State:
+    def partial(
+        self, rows: Rows, theta: Array, view: AffineView, reach: float, code: int = PLAIN, parameter: float = 0.0
+    ) -> State:
         """In units of `reach`."""
-        point = (np.ascontiguousarray(theta, dtype=np.float64), np.ascontiguousarray(lens.centre), lens.scale(self.facts))
+        point = (
+            np.ascontiguousarray(theta, dtype=np.float64),
+            np.ascontiguousarray(view.centre),
+            view.scale(self.facts),
+        )
         add, n = _adder(rows, self, point, (reach, code, parameter)), rows.Y.shape[0]
         return exact_sum(add, n, (self.length,), self.exponent, _BLOCK, n * self.length)
 
@@ -58,18 +64,19 @@ class UnitSum(NoisySum):
 class StepQuery(UnitSum):
     """The `UnitSum` of a loss's gradients.
 
-    **Guarantee.** That of `UnitSum`, for every θ, lens and reach.
+    **Guarantee.** That of `UnitSum`, for every θ, view and reach.
     """
 
     loss: Loss
 
     name: ClassVar[str] = "step"
     key_label: ClassVar[str] = "step"
+    any_matrix: ClassVar[bool] = True
 
-    def question(self, theta: Any, *, centre: Any, lift: Any, reach: Any) -> tuple[Array, Lens, float]:
+    def question(self, theta: Any, *, centre: Any, lift: Any, reach: Any) -> tuple[Array, AffineView, float]:
         """θ, from where records are measured, and the length that gradients are shortened to."""
-        point, lens, longest = numbers(theta), Lens(numbers(centre), number(lift)), number(reach)
-        lens.scale(self.facts)  # checks it
+        point, view, longest = numbers(theta), AffineView(numbers(centre), number(lift)), number(reach)
+        view.scale(self.facts)  # checks it
         if not 0.0 < longest < math.inf:
             raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {longest!r}.")
         if point.shape != (self.length,):
@@ -77,13 +84,13 @@ class StepQuery(UnitSum):
                 f"A step was asked at a point of shape {point.shape}, but there are {self.length} encoded columns. Pass one "
                 "coefficient for each."
             )
-        return point, lens, longest
+        return point, view, longest
 
-    def partial(self, rows: Rows, theta: Array, lens: Lens, reach: float) -> State:  # type: ignore[override]
-        return super().partial(rows, theta, lens, reach, int(self.loss.kernel_code), self.loss.kernel_parameter)
+    def partial(self, rows: Rows, theta: Array, view: AffineView, reach: float) -> State:  # type: ignore[override]  # noqa: D102
+        return super().partial(rows, theta, view, reach, int(self.loss.kernel_code), self.loss.kernel_parameter)
 
-    def read(self, noisy: Array, theta: Array, lens: Lens, reach: float) -> Array:
-        return noisy * (reach / self.records) / lens.scale(self.facts)
+    def read(self, noisy: Array, theta: Array, view: AffineView, reach: float) -> Array:  # noqa: D102
+        return noisy * (reach / self.records) / view.scale(self.facts)
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its loss."""
@@ -105,11 +112,11 @@ class MeansQuery(UnitSum):
         """The bound of ‖x‖₂."""
         return self.facts.norm_l2
 
-    def partial(self, rows: Rows) -> State:  # type: ignore[override]
+    def partial(self, rows: Rows) -> State:  # type: ignore[override]  # noqa: D102
         nowhere = np.zeros(self.length)
-        return super().partial(rows, nowhere, Lens(nowhere), self.reach)
+        return super().partial(rows, nowhere, AffineView(nowhere), self.reach)
 
-    def read(self, noisy: Array) -> Array:
+    def read(self, noisy: Array) -> Array:  # noqa: D102
         return noisy * (self.reach / self.records)
 
 

@@ -90,8 +90,8 @@ def evaluate(
     asked = ask(
         terms,
         public.encoding,
-        lambda menu, allowance: [menu.score(chosen.reading, chosen.tallies, mu=allowance.mu)],
-        lambda curator: curator.score(public.theta),
+        lambda menu, allowance: [menu.price("score", reading=chosen.reading, tallies=chosen.tallies, mu=allowance.mu)],
+        lambda curator: curator.answer("score", public.theta),
         table,
         y,
         sample_weight,
@@ -139,7 +139,7 @@ def price_evaluation(
     quotes = quoted(
         terms,
         public.encoding,
-        lambda menu, allowance: [menu.score(chosen.reading, chosen.tallies, mu=allowance.mu)],
+        lambda menu, allowance: [menu.price("score", reading=chosen.reading, tallies=chosen.tallies, mu=allowance.mu)],
         count,
     )
     noise = score_noise(quotes[0])

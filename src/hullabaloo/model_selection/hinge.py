@@ -2,13 +2,14 @@
 
 import numpy.typing as npt
 
-from hullabaloo.curator import Curator, CuratorMenu, Query, ScoreQuery
+from hullabaloo.curator import Curator, Query, ScoreQuery
 from hullabaloo.curator.lottery import Lottery
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.model_selection.heard import Noise
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 
 __all__ = ["Lottery", "lottery", "score_noise", "score_of", "score_quote"]
 
@@ -17,8 +18,9 @@ def score_quote(
     encoding: Encoding, yardstick: Yardstick, *, mu: float, neighbours: Neighbours, records: int
 ) -> ScoreQuery:
     """What one score costs: a query whose event is at most μ-GDP; `records` is public."""
-    menu = CuratorMenu(encoding.facts, neighbours, records)
-    return menu.score(yardstick.chosen.reading, yardstick.chosen.tallies, mu=mu)
+    menu = PricedQueries(encoding.facts, neighbours, records)
+    quote: ScoreQuery = menu.price("score", reading=yardstick.chosen.reading, tallies=yardstick.chosen.tallies, mu=mu)
+    return quote
 
 
 def score_noise(quote: Query) -> Noise:
@@ -37,7 +39,7 @@ def score_of(
     **Guarantee.** One answer to the quote, which costs its event; θ is a function of public facts and earlier releases. What it
     costs has been charged, or is part of what was.
     """
-    answer = Curator(rows, [quote], key=key).score(theta)
+    answer = Curator(rows, [quote], key=key).answer("score", theta)
     return yardstick.oriented(answer, score_noise(quote))
 
 
