@@ -87,7 +87,7 @@ class Curator:
         """
         found, left, before = None, 0, 0
         for query in self.__queries:
-            if query.name == name and query.facts.width == self.__width:
+            if query.name == name and len(query.facts.columns) == self.__width:
                 found, left = query, query.count + before - self.__answered[query.key_label, self.__width]
                 before += query.count
                 if left > 0:

@@ -96,6 +96,11 @@ def exact_sum(
 
     `size` is how many cells of a table are read. The bits depend on neither blocks nor threads.
     """
+    if rows <= block:
+        whole = ExactSum(shape, exponent)
+        add(whole, 0, rows)
+        whole.carry()
+        return whole
     every = max(1, _ROWS // block)
 
     def work(starts: range) -> ExactSum:

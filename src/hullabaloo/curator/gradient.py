@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum, exact_sum, magic_number
+from hullabaloo.curator.exact import ExactSum, exact_sum
 from hullabaloo.curator.given import numbers
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
@@ -94,25 +94,22 @@ class GradientQuery(NoisySum):
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         if math.isinf(self.mu):
             return _float_gradient(rows, self, theta)
-        theta = np.ascontiguousarray(theta.T if self._turned(rows) else theta, dtype=np.float64)
-        size = rows.X.size * theta.size // self.facts.width
+        turned = theta.ndim == 2 and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
+        theta = np.ascontiguousarray(theta.T if turned else theta, dtype=np.float64)
+        size = rows.X.size * theta.size // rows.X.shape[1]
         total = exact_sum(_adder(rows, self, theta), rows.Y.shape[0], theta.shape, self.exponent, _BLOCK, size)
-        if self._turned(rows):
+        if turned:
             total.high, total.low = np.ascontiguousarray(total.high.T), np.ascontiguousarray(total.low.T)
         return total
-
-    def _turned(self, rows: Rows) -> bool:
-        """Whether each prediction's coefficients are held in one piece."""
-        return len(self.shape) == 2 and isinstance(rows.X, np.ndarray)
 
 
 def _adder(rows: Rows, query: GradientQuery, theta: Array) -> Callable[[ExactSum, int, int], None]:
     """What adds a range of rows to a sum; an empty array stands for weights of 1 and for offsets of 0."""
     X, none = rows.X, np.zeros(0)
     Y = np.ascontiguousarray(rows.Y if theta.ndim == 2 else rows.Y[:, 0])
-    weight, offset = (none if found is None else found for found in (rows.weight, rows.offset))
+    weight, offset = none if rows.weight is None else rows.weight, none if rows.offset is None else rows.offset
     settings = (theta, query.limit, int(query.loss.kernel_code), query.loss.kernel_parameter)
-    magic, unit = magic_number(query.exponent), 2.0**-query.exponent
+    magic, unit = query.grid
     dense = matrix_gradient if theta.ndim == 2 else dense_gradient
     sparse = sparse_matrix_gradient if theta.ndim == 2 else sparse_gradient
 

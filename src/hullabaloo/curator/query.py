@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.exact import CELLS, ExactSum
+from hullabaloo.curator.exact import CELLS, ExactSum, magic_number
 from hullabaloo.curator.known import refuse_strangers
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
@@ -216,6 +216,11 @@ class NoisySum(Sum):
     def exponent(self) -> int:
         """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
         return math.frexp(self.facts.max_weight * self.contribution)[1] - CELLS
+
+    @cached_property
+    def grid(self) -> tuple[float, float]:
+        """What rounds to that lattice, and one over its pitch."""
+        return magic_number(self.exponent), 2.0**-self.exponent
 
     @property
     @abstractmethod

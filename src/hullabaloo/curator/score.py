@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.exact import ExactSum
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.score_kernels import dense_predictions, sparse_predictions
 from hullabaloo.data.source import Rows
@@ -104,7 +104,7 @@ class ScoreQuery(NoisySum):
 
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         total, plain = ExactSum((self.length,), self.exponent), np.zeros(self.length)
-        magic = magic_number(self.exponent)
+        magic, _ = self.grid
         with np.errstate(all="ignore"):  # θ may be anything; what overflows is cut off
             for start in range(0, rows.Y.shape[0], _BLOCK):
                 block = _contributions(_part(rows, slice(start, start + _BLOCK)), self, theta)

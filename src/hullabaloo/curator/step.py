@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum, exact_sum, magic_number
+from hullabaloo.curator.exact import ExactSum, exact_sum
 from hullabaloo.curator.given import number, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.step_kernels import PLAIN, dense_steps, sparse_steps
@@ -127,7 +127,7 @@ def _adder(
     y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
     weight, offset = (none if found is None else found for found in (rows.weight, rows.offset))
     theta, centre, scale = point
-    magic, unit = magic_number(query.exponent), 2.0**-query.exponent
+    magic, unit = query.grid
     absent = not isinstance(X, np.ndarray) and not centre.any()
 
     def add(total: ExactSum, start: int, stop: int) -> None:
