@@ -21,14 +21,17 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, chdtri, expit, ndtr, ndtri
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, GradientQuery, choice, descent, minimizer, perturbed_minimizer
+from hullabaloo.curator import Curator, GradientQuery, descent
 from hullabaloo.curator import query as room
 from hullabaloo.curator.descent import PartialQuery, Predictions
-from hullabaloo.curator.minimisation import Family
-from hullabaloo.curator.repeated import Repeated
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import StepQuery
+from hullabaloo.erm import objective_perturbation as perturbed_minimizer
+from hullabaloo.erm import output_perturbation as minimizer
+from hullabaloo.erm.minimisation import Family
+from hullabaloo.erm.repeated import Repeated
 from hullabaloo.privacy import delta_of
+from hullabaloo.selection import choice
 from hullabaloo.solvers import GreedyCoordinateDescentSolver, GreedySelectionSolver, PreconditionedGradientSolver
 from tests.test_audit import KEY, MU, ONES, PLAIN, REMOVED, REPLACED, noise_reused
 

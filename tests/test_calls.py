@@ -1,7 +1,6 @@
 """A query works out its price once, and an answer calls few functions: otherwise prices are worked out again at every step."""
 
 import pytest
-
 from benchmarks.calls import gradient, moments
 
 STEP, FIT = 80, 1900

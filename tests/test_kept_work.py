@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from hullabaloo.curator import Curator, MinimizerQuery
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.losses.huber import Huber

@@ -7,21 +7,21 @@ from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.known import stranger
-from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery
-from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
-from hullabaloo.curator.quantiles import QuantilesQuery
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.scales import ScalesQuery
 from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
-from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
-from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data.source import RowFacts
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
+from hullabaloo.selection.quantiles import QuantilesQuery
+from hullabaloo.selection.select import SelectQuery
+from hullabaloo.selection.vertex import VertexQuery
 
 QUERIES: dict[str, type[Query]] = {
     kind.name: kind

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, minimizer
+from hullabaloo.curator import Curator
 from hullabaloo.curator import query as room
 from hullabaloo.durable.sealed import from_bytes
+from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import gdp_epsilon
 from hullabaloo.release import fit as hinge

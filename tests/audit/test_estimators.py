@@ -13,15 +13,16 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit.canary import Canary, Record, made
-from hullabaloo.curator import GradientQuery, MomentsQuery, StepQuery, descent, minimizer
+from hullabaloo.curator import GradientQuery, MomentsQuery, StepQuery, descent
 from hullabaloo.curator import query as room
 from hullabaloo.curator.descent import PartialQuery
-from hullabaloo.curator.minimisation import Family
-from hullabaloo.curator.vertex import VertexQuery
 from hullabaloo.data import encode
+from hullabaloo.erm import output_perturbation as minimizer
+from hullabaloo.erm.minimisation import Family
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
+from hullabaloo.selection.vertex import VertexQuery
 from hullabaloo.solvers import Plan
 
 KEY = TestKey(bytes(range(32)))

@@ -13,7 +13,6 @@ import pytest
 
 from hullabaloo.audit import audit
 from hullabaloo.audit.probes import Probe, worst
-from hullabaloo.curator import choice as choices
 from hullabaloo.curator import query as room
 from hullabaloo.curator.query import Query
 from hullabaloo.data.grid import Grid, GridKind
@@ -26,6 +25,7 @@ from hullabaloo.losses.tallies import Moments
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import QUERIES, PricedQueries
+from hullabaloo.selection import choice as choices
 
 KEY = TestKey(bytes(range(32)))
 MU, EPSILON = 1.5, 1.0

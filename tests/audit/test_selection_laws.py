@@ -20,16 +20,18 @@ from hullabaloo.audit.heard import Heard, exponential, flipped
 from hullabaloo.audit.laws import misfit
 from hullabaloo.audit.probes import Probe
 from hullabaloo.audit.scene import staged
-from hullabaloo.curator import Curator, choice, perturbed_minimizer, quantiles
+from hullabaloo.curator import Curator
 from hullabaloo.curator import second_moments as room
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.source import RowFacts
+from hullabaloo.erm import objective_perturbation as perturbed_minimizer
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
+from hullabaloo.selection import choice, quantiles
 
 KEY = TestKey(bytes(range(32)))
 ALARM, DRAWS, EPSILON, RADIUS = 1e-8, 1500, 6.0, 1.5

@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from hullabaloo.curator import Curator, SelectQuery, VertexQuery
-from hullabaloo.curator.choice import Choice
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotPaidFor
 from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, Polytope, Simplex, with_intercept
@@ -17,6 +16,9 @@ from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
 from hullabaloo.queries import PricedQueries
+from hullabaloo.selection.choice import Choice
+from hullabaloo.selection.select import SelectQuery
+from hullabaloo.selection.vertex import VertexQuery
 from tests.curator.neighbours import facts, pairs, random_rows
 
 KEY = TestKey(bytes(range(32)))

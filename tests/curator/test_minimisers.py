@@ -8,12 +8,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from hullabaloo.curator import Curator, MinimizerQuery, PerturbedMinimizerQuery
-from hullabaloo.curator import optimise as inner
-from hullabaloo.curator.minimisation import MARGIN
-from hullabaloo.curator.newton import with_momentum
-from hullabaloo.curator.objective import euclidean
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
+from hullabaloo.erm import optimise as inner
+from hullabaloo.erm.minimisation import MARGIN
+from hullabaloo.erm.newton import with_momentum
+from hullabaloo.erm.objective import euclidean
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, NoPenalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared

@@ -14,7 +14,6 @@ from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from hullabaloo.curator import Curator, PartialQuery
 from hullabaloo.curator import coordinate_kernels as kernels
 from hullabaloo.curator.descent import Predictions, Updates
-from hullabaloo.curator.kernels import derivative
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.geometry import (
@@ -29,6 +28,7 @@ from hullabaloo.geometry import (
     with_free_intercept,
 )
 from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared
+from hullabaloo.losses.kernels import derivative
 from hullabaloo.noise import TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries

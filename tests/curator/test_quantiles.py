@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hullabaloo.curator import Curator, QuantilesQuery
-from hullabaloo.curator.quantiles import pair_at
+from hullabaloo.curator import Curator
 from hullabaloo.data import Domain, RowFacts, Rows
 from hullabaloo.data import grid as grid_module
 from hullabaloo.data.grid import Grid, GridKind
@@ -15,6 +14,7 @@ from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, SelectionEvent, compose, selection_epsilon
 from hullabaloo.queries import PricedQueries
+from hullabaloo.selection.quantiles import QuantilesQuery, pair_at
 
 ALARM = 1e-7
 KEY = TestKey(bytes(range(32)))

@@ -10,9 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, MinimizerQuery, repeated
-from hullabaloo.curator.repeated import Pieces
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
+from hullabaloo.erm import repeated
+from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.repeated import Pieces
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import L1Penalty, L2Ball, NoPenalty, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, Poisson, SmoothedHinge, Squared

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from hullabaloo.curator import Curator, MinimizerQuery, PerturbedMinimizerQuery
-from hullabaloo.curator import optimise as inner
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
+from hullabaloo.erm import optimise as inner
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import (
     BoundedCardinality,

@@ -19,20 +19,20 @@ from hullabaloo.audit import heard
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.laws import PerturbedLaw
 from hullabaloo.curator import Curator
-from hullabaloo.curator.choice import Choice
 from hullabaloo.curator.descent import PartialQuery
-from hullabaloo.curator.minimizer import MinimizerQuery
 from hullabaloo.curator.moments import MomentsQuery, isometric
-from hullabaloo.curator.perturbed_minimizer import PerturbedMinimizerQuery
-from hullabaloo.curator.quantiles import QuantilesQuery
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery
-from hullabaloo.curator.select import SelectQuery
 from hullabaloo.curator.views import centred_rows, chosen_columns, of_target, turned_rows
 from hullabaloo.data import Rows
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.errors import CalibrationError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
+from hullabaloo.selection.choice import Choice
+from hullabaloo.selection.quantiles import QuantilesQuery
+from hullabaloo.selection.select import SelectQuery
 
 QUIET = TestKey(bytes(32)).derive("near-noiseless")
 MARGIN = 4

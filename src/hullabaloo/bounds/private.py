@@ -71,7 +71,7 @@ def private_bounds(
         LedgerError: the ledger refuses; nothing was read or spent.
 
     **Guarantee.** The bounds are one release of `budget` about the records of X and y together: one exponential mechanism for each
-    column, composed (proof in `curator/quantiles.py`). Under add-or-remove, or with a unit, nothing depends on the number of rows.
+    column, composed (proof in `selection/quantiles.py`). Under add-or-remove, or with a unit, nothing depends on the number of rows.
 
     Example:
         >>> import hullabaloo as hb

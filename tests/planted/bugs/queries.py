@@ -46,7 +46,7 @@ QUERIES = (
     Bug(
         "vertex: factor 2",
         f"{_REPLACED}the scores of vertices and coordinates.",
-        "curator.choice",
+        "selection.choice",
         old=f"return moved{_FACTOR}",
         new="return moved",
         caught_by=(
@@ -68,7 +68,7 @@ QUERIES = (
     Bug(
         "minimiser: factor 2",
         f"{_REPLACED}minimisers.",
-        "curator.minimizer",
+        "erm.output_perturbation",
         old="moved = self.copies * self.facts.records_per_unit",
         new="moved = self.facts.records_per_unit",
         caught_by=(
@@ -132,7 +132,7 @@ QUERIES = (
     Bug(
         "unit ignored in choices",
         "A person with several records moves a score no further than a record is reckoned to.",
-        "curator.choice",
+        "selection.choice",
         old="exact = self.facts.records_per_unit * self.record_sensitivity",
         new="exact = self.record_sensitivity",
         caught_by=(
@@ -197,7 +197,7 @@ QUERIES = (
     Bug(
         "stale sensitivity of rescaled scores",
         "Scores are multiplied by scales that were chosen after the quote, and their sensitivity is still that of the plain ones.",
-        "curator.select",
+        "selection.select",
         old="return self.largest * self.facts.norm_linf",
         new="return self.facts.norm_linf",
         caught_by=(
@@ -208,7 +208,7 @@ QUERIES = (
     Bug(
         "stale sensitivity of another clip",
         "A selection asked at another clip scores by it, at the sensitivity of the clip that was bought.",
-        "curator.select",
+        "selection.select",
         old="return replace(self, **changed) if changed else self, point, mask, between",
         new="return replace(self, **changed, epsilon=self.epsilon * (changed.get('clip', self.clip) / self.clip)), point, mask, between",
         caught_by=(
@@ -275,7 +275,7 @@ QUERIES = (
     Bug(
         "minimiser's error not added",
         "What the computed minimiser may be away from the exact one is not part of the sensitivity.",
-        "curator.minimizer",
+        "erm.output_perturbation",
         old="return moved + 2.0 * (self.distance + 2.0**-52 * self.bound)",
         new="return moved",
         caught_by=(
@@ -286,7 +286,7 @@ QUERIES = (
     Bug(
         "a certificate that raises",
         "A minimiser that misses its certificate raises, and whether one does depends on the records.",
-        "curator.optimise",
+        "erm.optimise",
         old="        return _surely(objective, evidence, reach, distance, theta if euclidean(theta) <= reach.radius else start)",
         new='        raise ArithmeticError("The minimiser of this table could not be found to the stated distance.")',
         caught_by=(
@@ -297,7 +297,7 @@ QUERIES = (
     Bug(
         "ridge forgotten",
         "The perturbed objective is minimised without the ridge that its price rests on.",
-        "curator.minimisation",
+        "erm.minimisation",
         old="shape, squares = shape_of(self.feasible, self.penalty, self.records, self.ridge, self.coordinates)",
         new="shape, squares = shape_of(self.feasible, self.penalty, self.records, 1e-3 * self.ridge, self.coordinates)",
         caught_by=(

@@ -272,7 +272,7 @@ _CODE = (
     Bug(
         "a vertex asks nobody",
         "The query for a vertex does not look whose code its set is, which is then called with exact gradients.",
-        "curator.vertex",
+        "selection.vertex",
         old="        super().__post_init__()\n",
         new="",
         caught_by=("tests/curator/test_own_shapes.py::test_a_vertex_is_chosen_in_a_set_of_the_library_alone",),

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.choice import Choice
 from hullabaloo.curator.query import Array
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, Simplex, require
 from hullabaloo.geometry.intercept import WithIntercept
+from hullabaloo.selection.choice import Choice
 
 _SCANNED = 10_000_000
 """Numbers in all vertices up to which each vertex is bounded by itself."""

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hullabaloo.curator.quantile_kernels import pair_scores
 from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.grid import Grid
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, exponential_mechanism
 from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, SelectionEvent
+from hullabaloo.selection.quantile_kernels import pair_scores
 
 _PARTS = 1 << 20
 TILT, FLOOR = 2.0, 1e-4

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.choice import Choice
 from hullabaloo.curator.given import number, numbers
 from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key
+from hullabaloo.selection.choice import Choice
 
 
 @dataclass(frozen=True)

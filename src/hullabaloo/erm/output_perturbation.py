@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.curator.given import numbers
-from hullabaloo.curator.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
-from hullabaloo.curator.objective import euclidean
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Query
-from hullabaloo.curator.repeated import Repeated
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
+from hullabaloo.erm.objective import euclidean
+from hullabaloo.erm.repeated import Repeated
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, VectorLoss

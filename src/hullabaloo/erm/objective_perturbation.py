@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.minimisation import OWN_SHAPES, Family, refuse_unfit
-from hullabaloo.curator.optimise import minimise
 from hullabaloo.curator.query import Array, Query
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_unfit
+from hullabaloo.erm.optimise import minimise
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, VectorLoss
