@@ -261,7 +261,9 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
 
 def _as_one(menu: Menu, noise: float) -> Allowance:
     """What one release of moments with that noise would cost."""
-    return Allowance.gdp(math.inf if noise == 0.0 else menu.moments(mu=1.0, target_scale=TARGET_SCALE).sigma / noise)
+    return Allowance.gdp(
+        math.inf if noise == 0.0 else menu.price("moments", mu=1.0, target_scale=TARGET_SCALE).sigma / noise
+    )
 
 
 def _state(query: Any) -> float:
