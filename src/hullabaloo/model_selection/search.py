@@ -10,16 +10,16 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from hullabaloo.curation.kept import Kept
+from hullabaloo.curation.parts import sizes
+from hullabaloo.curation.running import search
+from hullabaloo.curation.searching import SearchPlan, priced
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.model_selection.candidates import expected_runs, listed, models_of
-from hullabaloo.model_selection.kept import Kept
-from hullabaloo.model_selection.parts import sizes
-from hullabaloo.model_selection.running import search
+from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.model_selection.search_price import SearchPrice, price_search
-from hullabaloo.model_selection.searching import SearchPlan, contend, priced
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
 from hullabaloo.release import PrivacyStatement
@@ -130,8 +130,8 @@ class PrivateSearchCV(Estimator):
         statement = replace(begun, query_noise=noise)
         self.statement_: PrivacyStatement = statement
         self.best_index_, self.best_params_ = number, dict(one.params)
-        self.best_score_ = score if one.yardstick.higher_is_better else -score
-        self.best_score_error_, self.metric_ = one.error, one.yardstick.name
+        self.best_score_ = score if one.higher_is_better else -score
+        self.best_score_error_, self.metric_ = one.error, one.metric
         model = clone(models[number]).set_params(
             budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
         )

@@ -14,22 +14,22 @@ import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import Tags
 
+from hullabaloo.curation.intake import Intake
+from hullabaloo.curation.process import Process
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import Estimator
-from hullabaloo.release.parameters import check_types, declared
-from hullabaloo.streaming.intake import Intake
+from hullabaloo.release.parameters import check_types, declared, whole
 from hullabaloo.streaming.opening import EXISTS, opened
-from hullabaloo.streaming.parameters import check_stream, whole
-from hullabaloo.streaming.process import Process
+from hullabaloo.streaming.parameters import check_stream
 
 Array = npt.NDArray[np.float64]
 

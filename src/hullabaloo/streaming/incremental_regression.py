@@ -2,17 +2,14 @@
 
 from typing import Any, ClassVar, final
 
+from hullabaloo.curation.moments_process import MomentsProcess, open_moments
 from hullabaloo.data import Encoding
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
-from hullabaloo.linear_model.price import Price
+from hullabaloo.geometry import Projectable, require
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.privacy import Neighbours
-from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import one_of
+from hullabaloo.release.price import Price
 from hullabaloo.solvers.moments.moments import solve_moments
-from hullabaloo.streaming.hinge import MomentsProcess, StreamTask, open_moments
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
-from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.price import price_of
 from hullabaloo.streaming.regressor import StreamRegressor
 from hullabaloo.structure.not_in_file import refuse_unknown
@@ -74,29 +71,6 @@ class IncrementalRegression(StreamRegressor):
         return open_moments(
             self._task(constraint, penalty), encoding, solve=noisy_projected_gradient if paper else solve_moments
         )
-
-    def _task(self, constraint: ConvexSet | None, penalty: Penalty) -> StreamTask:
-        assert self.budget is not None
-        assert self.domain is not None
-        return StreamTask(
-            what=label_of(self),
-            domain=self.domain,
-            budget=self.budget,
-            neighbours=Neighbours.parse(self.neighbours),
-            schedule=self._schedule,
-            constraint=constraint,
-            penalty=penalty,
-            fit_intercept=bool(self.fit_intercept),
-            mechanism=self.mechanism,
-            window=whole(self.window),
-            half_life=self.half_life,
-            ledger=self._ledger(),
-            dataset=self.dataset,
-            key=self._key(),
-        )
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        return None, NoPenalty()
 
     def _settings(self) -> dict[str, Any]:
         return {"solver": self.solver}
