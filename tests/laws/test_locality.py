@@ -15,7 +15,7 @@ import hullabaloo
 from hullabaloo.data import Table
 from hullabaloo.data.labels import label_of
 from hullabaloo.data.numbers import number_of
-from hullabaloo.data.readers.opening import opening as readers
+from hullabaloo.data.readers import opening as readers
 from hullabaloo.data.records import table_of
 from hullabaloo.data.sources import StreamSource
 from hullabaloo.streaming.single import _Row

@@ -17,7 +17,7 @@ import hullabaloo.data.readers.frames
 import hullabaloo.data.readers.sparse
 from hullabaloo.curator import Curator, StreamCurator
 from hullabaloo.data import Encoding, open_table
-from hullabaloo.data.readers.opening import opening as readers
+from hullabaloo.data.readers import opening as readers
 from hullabaloo.data.table import Table
 from hullabaloo.model_selection import parts
 

@@ -43,7 +43,7 @@ def still() -> Iterator[None]:
     """Without what differs from run to run whatever the records: the time, and the names of streams and saves."""
     names = count()
     with (
-        patch("hullabaloo.release.datetime", _Noon),
+        patch("hullabaloo.release.release.datetime", _Noon),
         patch("hullabaloo.ledger.schema.datetime", _Noon),
         patch("hullabaloo.ledger.chain.fresh_salt", lambda: "5" * 64),
         patch("hullabaloo.durable.journal._fresh", lambda: f"{next(names):032x}"),

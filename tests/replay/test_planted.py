@@ -21,7 +21,8 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.release import fit as hinge
 from hullabaloo.release.terms import Terms
-from hullabaloo.solvers.gradient.gradient import GradientSolver, gradient
+from hullabaloo.solvers.gradient import gradient
+from hullabaloo.solvers.gradient.gradient import GradientSolver
 from tests.replay import cases
 from tests.replay.compare import Show, told_apart
 from tests.replay.lines import SOURCE

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hullabaloo.solvers.moments.moments import moments
+from hullabaloo.solvers.moments import moments
 from tests.replay import cases
 from tests.replay.compare import Show, told_apart
 
