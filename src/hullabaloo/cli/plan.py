@@ -65,7 +65,7 @@ def plan(
 ) -> None:
     """Compare every solver for a problem, from public facts: reads no table and spends nothing."""
     from hullabaloo.geometry import penalty_from_text, set_from_text
-    from hullabaloo.planning.prospectus import HEAD
+    from hullabaloo.planning.table import HEAD
     from hullabaloo.release.planner import plan as compare
 
     build.output(picture, overwrite)
@@ -96,9 +96,7 @@ def plan(
     )
     if picture is not None:
         found.plot().savefig(picture)
-    lines = [
-        (f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.prospects
-    ]
+    lines = [(f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.rows]
     Voice("plan", as_json).result(
         {"plan": found.to_dict(), "picture": None if picture is None else str(picture)},
         found.title,
