@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference.frames import dataframe
+from hullabaloo.inference.refit import kept_columns, released_moments
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.frames import dataframe
-from hullabaloo.linear_model.refit import kept_columns, released_moments
 from hullabaloo.solvers import explained
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table
 
@@ -87,7 +87,7 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
             raise InvalidParameter(
                 f"The model {name!r} is not fitted, so it has no R². Fit it first, with solver='moments'."
             )
-        moments, release, facts = released_moments(model), model.release_, model.encoding_.facts
+        moments, release, facts = released_moments(model._fitted()), model.release_, model.encoding_.facts
         keep = kept_columns(model.encoding_, (release.plan.get("refit") or {}).get("features"))
         part = moments.subset(keep)
         for k, target in enumerate(facts.targets):

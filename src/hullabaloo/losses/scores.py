@@ -37,15 +37,11 @@ class Outcome(Score):
     """The target itself, 0 and 1 its declared bounds."""
 
     target: int
+    bounds = 0.0, 1.0
 
     def of(self, seen: Seen) -> Array:
         """o."""
         return seen.truth[:, self.target]
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Plain."""
-        return 0.0, 1.0
 
 
 def _errors(seen: Seen, target: int, reach: float) -> Array:
@@ -191,16 +187,12 @@ class LogLoss(Score):
 class Correct(Score):
     """Whether the class decided for is the record's."""
 
-    two_valued: ClassVar[bool] = True
+    bounds = 0.0, 1.0
+    two_valued = True
 
     def of(self, seen: Seen) -> Array:
         """1 or 0."""
         return np.asarray(seen.guess == seen.actual, dtype=np.float64)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """A share."""
-        return 0.0, 1.0
 
 
 @final

@@ -60,6 +60,8 @@ class Moments(Tally):
     """
 
     score: Score
+    radius = 0.5
+    diameter = 1.0
 
     @property
     def name(self) -> str:
@@ -70,11 +72,6 @@ class Moments(Tally):
     def length(self) -> int:
         """2, or 1 for scores of two values."""
         return 1 if self.score.two_valued else 2
-
-    @property
-    def radius(self) -> float:
-        """½."""
-        return 0.5
 
     def of(self, seen: Seen) -> Array:
         """(n, 2) or (n, 1)."""
@@ -98,21 +95,9 @@ class Mixed(Tally):
 
     error: SquaredError
     outcome: Outcome
-
-    @property
-    def name(self) -> str:
-        """Mixed moments."""
-        return "MixedMoments"
-
-    @property
-    def length(self) -> int:
-        """4."""
-        return 4
-
-    @property
-    def radius(self) -> float:
-        """κ√13/4."""
-        return MIXED * math.sqrt(13.0) / 4.0
+    name = "MixedMoments"
+    length = 4
+    radius = MIXED * math.sqrt(13.0) / 4.0
 
     def of(self, seen: Seen) -> Array:
         """(n, 4)."""
@@ -138,11 +123,8 @@ class Bins(Tally):
     reading: Reading
     bins: int
     target: int = 0
-
-    @property
-    def name(self) -> str:
-        """Calibration."""
-        return "Calibration"
+    name = "Calibration"
+    counts = True
 
     @property
     def length(self) -> int:

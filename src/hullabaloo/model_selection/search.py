@@ -1,7 +1,7 @@
 """`PrivateSearchCV`: the best of many settings, whose cost is counted."""
 
 import math
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -81,34 +81,18 @@ class PrivateSearchCV(Estimator):
     `parts.held_out` (a run is μ-GDP), `searching.priced` and `TunedBound` (the best of K runs); everything else is post-processing.
     """
 
-    def __init__(
-        self,
-        estimator: PrivateLinearModel | None = None,
-        candidates: Any = None,
-        *,
-        budget: Budget | None = None,
-        expected_candidates: float | str = "auto",
-        shape: str | float = "geometric",
-        metric: str | None = None,
-        holdout: float = 0.25,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        state: str | Path | None = None,
-        key_file: str | Path | None = None,
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.candidates = candidates
-        self.budget = budget
-        self.expected_candidates = expected_candidates
-        self.shape = shape
-        self.metric = metric
-        self.holdout = holdout
-        self.ledger = ledger
-        self.dataset = dataset
-        self.state = state
-        self.key_file = key_file
-        self.test_key = test_key
+    estimator: PrivateLinearModel | None = field(default=None, kw_only=False)
+    candidates: Any = field(default=None, kw_only=False)
+    budget: Budget | None = None
+    expected_candidates: float | str = "auto"
+    shape: str | float = "geometric"
+    metric: str | None = None
+    holdout: float = 0.25
+    ledger: Ledger | str | None = None
+    dataset: str | None = None
+    state: str | Path | None = None
+    key_file: str | Path | None = None
+    test_key: TestKey | bytes | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Search: plan every candidate, charge once, then run.

@@ -8,8 +8,8 @@ from hullabaloo.report.declared import spans
 from hullabaloo.report.guarantee import finite
 
 if TYPE_CHECKING:
+    from hullabaloo.inference.summary import Summary
     from hullabaloo.linear_model.base import PrivateLinearModel
-    from hullabaloo.linear_model.summary import Summary
 
 INTERCEPT = "(intercept)"
 WITHHELD = (

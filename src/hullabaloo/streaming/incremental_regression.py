@@ -1,17 +1,13 @@
 """Private incremental linear regression: least squares that is current while records arrive."""
 
-from pathlib import Path
 from typing import Any, ClassVar, final
 
 from hullabaloo.curation.moments_process import MomentsProcess, open_moments
-from hullabaloo.data import Domain, Encoding
-from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require
-from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.price import Price
+from hullabaloo.data import Encoding
+from hullabaloo.geometry import Projectable, require
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import one_of
+from hullabaloo.release.price import Price
 from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
 from hullabaloo.streaming.price import price_of
@@ -46,49 +42,9 @@ class IncrementalRegression(StreamRegressor):
     """
 
     key_label: ClassVar[str] = "IncrementalRegression"
+    solver: str = "moments"
 
     SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        horizon: int | None = None,
-        every: int | tuple[int, ...] | str = "auto",
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        solver: str = "moments",
-        fit_intercept: bool = True,
-        neighbours: str | Neighbours = "replace-one",
-        mechanism: str = "auto",
-        window: int | None = None,
-        half_life: float | None = None,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        state: str | Path | None = None,
-        key_file: str | Path | None = None,
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            horizon=horizon,
-            every=every,
-            constraint=constraint,
-            penalty=penalty,
-            fit_intercept=fit_intercept,
-            neighbours=neighbours,
-            mechanism=mechanism,
-            window=window,
-            half_life=half_life,
-            ledger=ledger,
-            dataset=dataset,
-            state=state,
-            key_file=key_file,
-            test_key=test_key,
-        )
-        self.solver = solver
 
     def price(
         self, position: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None

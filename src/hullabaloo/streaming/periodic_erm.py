@@ -17,8 +17,8 @@ from hullabaloo.data.records import table_of
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
+from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours

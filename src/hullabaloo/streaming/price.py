@@ -6,10 +6,10 @@ from dataclasses import replace
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.price import Price, price
 from hullabaloo.privacy import Budget, Neighbours, epsilon_of
 from hullabaloo.release import large_delta
 from hullabaloo.release.fit import prepare
+from hullabaloo.release.price import Price, price
 
 
 def price_of(task: StreamTask, process: MomentsProcess, encoding: Encoding, position: int | None) -> Price:

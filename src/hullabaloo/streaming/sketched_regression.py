@@ -10,11 +10,8 @@ from hullabaloo.curation.process import Process
 from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
-from hullabaloo.ledger import Ledger
+from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.streaming.regressor import StreamRegressor
 from hullabaloo.streaming.sketch_size import MOST, paper_size, relative_width, resolved_size
 from hullabaloo.streaming.sketched_solve import solve_sketched
@@ -57,53 +54,10 @@ class SketchedRegression(StreamRegressor):
     """
 
     key_label: ClassVar[str] = "SketchedRegression"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Any = None,
-        horizon: int | None = None,
-        every: int | tuple[int, ...] | str = "auto",
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        sketch_size: int | str = "auto",
-        seed: int = 0,
-        max_nonzeros: int | None = None,
-        inside: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        neighbours: str | Neighbours = "replace-one",
-        mechanism: str = "auto",
-        window: int | None = None,
-        half_life: float | None = None,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        state: Any = None,
-        key_file: Any = None,
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            horizon=horizon,
-            every=every,
-            constraint=constraint,
-            penalty=penalty,
-            fit_intercept=fit_intercept,
-            neighbours=neighbours,
-            mechanism=mechanism,
-            window=window,
-            half_life=half_life,
-            ledger=ledger,
-            dataset=dataset,
-            state=state,
-            key_file=key_file,
-            test_key=test_key,
-        )
-        self.sketch_size = sketch_size
-        self.seed = seed
-        self.max_nonzeros = max_nonzeros
-        self.inside = inside
+    sketch_size: int | str = "auto"
+    seed: int = 0
+    max_nonzeros: int | None = None
+    inside: ConvexSet | None = None
 
     def _open(self, encoding: Encoding) -> Process:
         constraint, penalty = chosen(self, encoding)
