@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
@@ -106,15 +107,7 @@ class StreamPlan(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, tuple):
-                return [plain(one) for one in value]
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
-        ways = [{name: plain(getattr(way, name)) for name in Way.__slots__} for way in self.ways]
-        facts = {name: plain(getattr(self, name)) for name in ("title", "chosen", "why", "positions", "releases")}
-        return {**facts, "ways": ways}
+        return {**arguments(self), "ways": [arguments(way) for way in self.ways]}
 
 
 def plan(
