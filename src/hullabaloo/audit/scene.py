@@ -12,12 +12,13 @@ from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.laws import PerturbedLaw
 from hullabaloo.audit.transcript import Stage
+from hullabaloo.curation.answered import answer
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours, compose
-from hullabaloo.release.fit import Prepared, Task, answer, prepare
+from hullabaloo.release.planned import PlannedFit, Task, prepare
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver
 
@@ -43,13 +44,13 @@ class Scene:
 
     name: str
     canary: Canary
-    prepared: Prepared
+    prepared: PlannedFit
     stage: Stage
 
     def released(self, truth: int, key: TestKey | None) -> Array:
         """The coefficients that one fit of table number `truth` releases, as one vector."""
         keyed = replace(self.prepared, task=replace(self.prepared.task, key=key))
-        return np.ravel(answer(keyed, self.stage.tables[truth], None).theta)
+        return np.ravel(answer(keyed, self.stage.tables[truth]).theta)
 
     def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
         """What the answers of one fit of table number `truth` tell."""
@@ -70,7 +71,7 @@ class Scene:
     @property
     def unit(self) -> str:
         """The unit of privacy."""
-        return self.prepared.task.terms.unit
+        return self.prepared.task.request.unit
 
     @property
     def records(self) -> int:
@@ -131,7 +132,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Scene:
     options = {"fit_intercept": bool(model.fit_intercept), "scale": scale, "exposure": exposure}
     encoding = domain.encoding_for(**tables[0], **options)
     task = replace(model._task(encoding), solver=solver)
-    prepared = prepare(task, encoding, len(tables[0]["table"]) if task.terms.count_is_public else None)
+    prepared = prepare(task, encoding, len(tables[0]["table"]) if task.request.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
     return Scene(type(model).__name__, canary, prepared, Stage(prepared.plan.quotes, (first, second)))
 
@@ -143,7 +144,7 @@ def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
         return named
     model = _apart(estimator, estimator.domain)
     task, encoding = _public(model, width)
-    count = (records or model.domain.records or USUAL) if task.terms.count_is_public else None
+    count = (records or model.domain.records or USUAL) if task.request.count_is_public else None
     chosen = prepare(task, encoding, count).solver
     return chosen.solver if isinstance(chosen, SeparateTargetsSolver) else chosen
 
