@@ -18,7 +18,7 @@ from hullabaloo.audit import AuditReport
 from hullabaloo.audit.canary import pairs
 from hullabaloo.audit.heard import Heard, exponential, flipped
 from hullabaloo.audit.laws import misfit
-from hullabaloo.audit.probes import Probe
+from hullabaloo.audit.probes import probe
 from hullabaloo.audit.scene import staged
 from hullabaloo.curator import Curator
 from hullabaloo.curator import second_moments as room
@@ -192,7 +192,7 @@ def bounds_of_a_column(relation: Neighbours) -> list[Heard]:
     )
     high, low = (Rows(np.vstack([[[x]], SPREAD]), np.zeros((9, 1))) for x in (1.0, -1.0))
     tables = high, Rows(SPREAD, np.zeros((8, 1))) if relation is Neighbours.ADD_OR_REMOVE else low
-    asked = Probe(query, lambda curator: curator.answer("quantiles"), tables)
+    asked = probe(query, lambda curator: curator.answer("quantiles"), tables)
     return [asked.log(0, KEY.derive(i))[0] for i in range(150)]
 
 
