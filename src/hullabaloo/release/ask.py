@@ -84,7 +84,7 @@ def quoted(terms: Terms, encoding: Encoding, buy: Buy, records: int) -> tuple[Qu
     if not quotes or not all(menu.owns(quote) for quote in quotes):
         raise InvalidParameter(
             "A question was planned with a query that was not made by the menu it was given, so its price cannot be relied on. "
-            "Nothing was charged or read. Make every query by the menu's own methods."
+            "Nothing was charged or read. Make every query by menu.price(...)."
         )
     if terms.budget.is_private and not terms.budget.admits(_event(quotes)):
         raise BudgetError(

@@ -292,7 +292,7 @@ def _check_plan(plan: Plan, menu: PricedQueries) -> None:
         return
     raise InvalidParameter(
         f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "
-        "on. Nothing was charged or read. Return a Plan whose quotes come from menu.gradient(...), menu.step(...) and the like."
+        "on. Nothing was charged or read. Return a Plan whose quotes come from menu.price(...)."
     )
 
 
