@@ -142,7 +142,7 @@ def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int
     if not queries or not all(menu.owns(query) for query in queries):
         raise InvalidParameter(
             "A question was planned with a query that was not made by the menu it was given, so its price cannot be relied on. "
-            "Nothing was charged or read. Make every query by the menu's own methods."
+            "Nothing was charged or read. Make every query by menu.price(...)."
         )
     if request.budget.is_private and not request.budget.admits(composed(queries)):
         raise BudgetError(
@@ -160,7 +160,7 @@ def buy_plan(request: ReleaseRequest, menu: PricedQueries, plan: Plan, calibrati
     if not (type(plan) is Plan and type(plan.quotes) is tuple and all(menu.owns(quote) for quote in plan.quotes)):
         raise InvalidParameter(
             f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "
-            "on. Nothing was charged or read. Return a Plan whose quotes come from menu.gradient(...), menu.step(...) and the like."
+            "on. Nothing was charged or read. Return a Plan whose quotes come from menu.price(...)."
         )
     claimed = request.budget if calibration is Calibration.PAPER and request.budget.is_private else None
     queries: Any = plan.quotes  # the menu made them
