@@ -53,7 +53,7 @@ def plan(
     Model options:
         loss LOSS: squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.
     """
-    from hullabaloo.planning.prospectus import HEAD
+    from hullabaloo.planning.table import HEAD
     from hullabaloo.release.planner import plan as compare
 
     build.output(picture, overwrite)
@@ -86,9 +86,7 @@ def plan(
     )
     if picture is not None:
         found.plot().savefig(picture)
-    lines = [
-        (f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.prospects
-    ]
+    lines = [(f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.rows]
     Output("plan", json_).result(
         {"plan": found.to_dict(), "picture": None if picture is None else str(picture)},
         found.title,
