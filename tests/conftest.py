@@ -12,6 +12,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests import sampling
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("HULLABALOO_DATA", ROOT.parent / "shared" / "data"))
 
@@ -21,6 +23,10 @@ SECONDS, SLOW_SECONDS = 120, 1800
 
 class TookTooLong(BaseException):
     """A test hangs. No `except Exception` on its way swallows it."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    sampling.FAST = config.getoption("markexpr") == "not slow"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,6 @@
 """Laws of every exported loss of one prediction: finite differences, convexity, constants never exceeded."""
 
+import itertools
 import json
 import pickle
 
@@ -12,8 +13,8 @@ from hullabaloo.losses import ClippedLoss, KernelCode, Loss, Pinball, Poisson, V
 from tests.laws import loss_zoo, zoo
 
 every = pytest.mark.parametrize("loss", loss_zoo.scalar_losses(), ids=zoo.short)
-clips = pytest.mark.parametrize("clip", [0.05, 0.5, 3.0, np.inf])
-bounds = pytest.mark.parametrize(("prediction", "target"), [(0.0, 0.0), (1.0, 1.0), (3.0, 0.5), (0.1, 20.0)])
+CLIPS = [0.05, 0.5, 3.0, np.inf]
+BOUNDS = [(0.0, 0.0), (1.0, 1.0), (3.0, 0.5), (0.1, 20.0)]
 
 
 def grid(loss, prediction, target):
@@ -49,33 +50,31 @@ def test_derivatives_agree_with_finite_differences(loss):
 
 
 @every
-@bounds
-@clips
-def test_declared_constants_are_never_exceeded(loss, prediction, target, clip):
-    z, y = grid(loss, prediction, target)
-    constants = loss.constants(prediction, target, clip)
-    assert clip < np.inf or constants == loss.constants(prediction, target)
-    raw = np.abs(loss.derivative(z, y))
-    slope, bend = np.minimum(raw, clip), np.where(raw < clip, loss.second_derivative(z, y), 0.0)
-    assert slope.max() <= constants.lipschitz * (1.0 + 1e-12)
-    assert bend.max() <= constants.smoothness * (1.0 + 1e-12)
-    assert bend.min() >= constants.strong_convexity * (1.0 - 1e-12)
-    rises = np.diff(np.clip(loss.derivative(z, y), -clip, clip), axis=0) / np.maximum(np.diff(z, axis=0), 1e-300)
-    assert rises.max() <= constants.smoothness * (1.0 + 1e-9)
-    if prediction > 0.0:
-        assert slope.max() >= 0.99 * constants.lipschitz
+def test_declared_constants_are_never_exceeded(loss):
+    for (prediction, target), clip in itertools.product(BOUNDS, CLIPS):
+        z, y = grid(loss, prediction, target)
+        constants = loss.constants(prediction, target, clip)
+        assert clip < np.inf or constants == loss.constants(prediction, target)
+        raw = np.abs(loss.derivative(z, y))
+        slope, bend = np.minimum(raw, clip), np.where(raw < clip, loss.second_derivative(z, y), 0.0)
+        assert slope.max() <= constants.lipschitz * (1.0 + 1e-12)
+        assert bend.max() <= constants.smoothness * (1.0 + 1e-12)
+        assert bend.min() >= constants.strong_convexity * (1.0 - 1e-12)
+        rises = np.diff(np.clip(loss.derivative(z, y), -clip, clip), axis=0) / np.maximum(np.diff(z, axis=0), 1e-300)
+        assert rises.max() <= constants.smoothness * (1.0 + 1e-9)
+        if prediction > 0.0:
+            assert slope.max() >= 0.99 * constants.lipschitz
 
 
 @every
-@clips
-@pytest.mark.parametrize(("prediction", "target"), [(6.0, 1.0), (1.0, 5.0)])
-def test_declared_smoothness_is_reached(loss, prediction, target, clip):
-    constants = loss.constants(prediction, target, clip)
-    y = np.linspace(loss_zoo.lowest_target(loss, target), target, 41)
-    z, y = np.meshgrid(np.linspace(-prediction, prediction, 2001), y, indexing="ij")
-    bend = np.where(np.abs(loss.derivative(z, y)) < clip, loss.second_derivative(z, y), 0.0)
-    assert constants.smoothness * (1.0 + 1e-12) >= bend.max()
-    assert bend.max() >= 0.9 * constants.smoothness or constants.smoothness == np.inf
+def test_declared_smoothness_is_reached(loss):
+    for (prediction, target), clip in itertools.product([(6.0, 1.0), (1.0, 5.0)], CLIPS):
+        constants = loss.constants(prediction, target, clip)
+        y = np.linspace(loss_zoo.lowest_target(loss, target), target, 41)
+        z, y = np.meshgrid(np.linspace(-prediction, prediction, 2001), y, indexing="ij")
+        bend = np.where(np.abs(loss.derivative(z, y)) < clip, loss.second_derivative(z, y), 0.0)
+        assert constants.smoothness * (1.0 + 1e-12) >= bend.max()
+        assert bend.max() >= 0.9 * constants.smoothness or constants.smoothness == np.inf
 
 
 @every
@@ -99,31 +98,30 @@ def test_loss_is_convex_in_the_prediction(loss):
 
 
 @every
-@pytest.mark.parametrize("size", [40.0, 1e3, 1e6, 1e150])
-def test_extreme_predictions_are_computed_without_a_warning(loss, size):
-    z, y = np.meshgrid([-size, size], [loss_zoo.lowest_target(loss, 1.0), 0.0, 0.25, 1.0], indexing="ij")
-    found = np.stack([loss.value(z, y), loss.derivative(z, y), loss.second_derivative(z, y)])
-    assert not np.isnan(found).any()
-    unbounded = isinstance(loss, Poisson) or (loss.name == "squared" and size > 1e153)
-    assert unbounded or np.isfinite(found).all()
-    if np.isfinite(found).all() and 1e3 <= size <= 1e6:
-        inner = loss.value(np.sign(z) * (size - 1.0), y)
-        assert np.abs(found[0] - inner) == pytest.approx(np.abs(found[1]), rel=1e-2, abs=1e-9)
+def test_extreme_predictions_are_computed_without_a_warning(loss):
+    for size in (40.0, 1e3, 1e6, 1e150):
+        z, y = np.meshgrid([-size, size], [loss_zoo.lowest_target(loss, 1.0), 0.0, 0.25, 1.0], indexing="ij")
+        found = np.stack([loss.value(z, y), loss.derivative(z, y), loss.second_derivative(z, y)])
+        assert not np.isnan(found).any()
+        unbounded = isinstance(loss, Poisson) or (loss.name == "squared" and size > 1e153)
+        assert unbounded or np.isfinite(found).all()
+        if np.isfinite(found).all() and 1e3 <= size <= 1e6:
+            inner = loss.value(np.sign(z) * (size - 1.0), y)
+            assert np.abs(found[0] - inner) == pytest.approx(np.abs(found[1]), rel=1e-2, abs=1e-9)
 
 
 @every
-@pytest.mark.parametrize("clip", [0.01, 0.3, 1.5, 100.0])
-def test_the_unclipped_range_is_where_the_derivative_is_small(loss, clip):
+def test_the_unclipped_range_is_where_the_derivative_is_small(loss):
     y = np.linspace(loss_zoo.lowest_target(loss, 1.0), 1.0, 21)
-    lower, upper = loss.unclipped_range(clip, y)
-    assert lower.shape == upper.shape == y.shape
-    assert (lower <= upper).all()
-    z = np.linspace(-6.0, 6.0, 1201)[:, None]
+    z, slack = np.linspace(-6.0, 6.0, 1201)[:, None], 1e-9
     slope = np.broadcast_to(loss.derivative(z, y), (1201, 21))
-    slack = 1e-9
-    assert (np.abs(slope)[(z >= lower + slack) & (z <= upper - slack)] <= clip * (1.0 + 1e-9)).all()
-    assert (slope[z > upper + slack] >= clip * (1.0 - 1e-9)).all()
-    assert (slope[z < lower - slack] <= -clip * (1.0 - 1e-9)).all()
+    for clip in (0.01, 0.3, 1.5, 100.0):
+        lower, upper = loss.unclipped_range(clip, y)
+        assert lower.shape == upper.shape == y.shape
+        assert (lower <= upper).all()
+        assert (np.abs(slope)[(z >= lower + slack) & (z <= upper - slack)] <= clip * (1.0 + 1e-9)).all()
+        assert (slope[z > upper + slack] >= clip * (1.0 - 1e-9)).all()
+        assert (slope[z < lower - slack] <= -clip * (1.0 - 1e-9)).all()
 
 
 @every

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.geometry.width import simulated_width
 from tests.laws import zoo
+from tests.sampling import sampled
 
 DIMENSIONS = (1, 2, 50)
 INTERVALS = {1: (-1.0, 3.0), 3: (0.5, 0.75)}  # by the number of intercepts
@@ -46,11 +46,12 @@ def maps() -> list[tuple[str, ConvexSet, MirrorMap, int]]:
     return found
 
 
-def named(value: Any) -> str:
-    return zoo.short(value)
+def of_kind(case):
+    kind, body, mirror, _ = case
+    return (kind, type(mirror), *([] if body is None else zoo.kind((body,))))
 
 
-every = pytest.mark.parametrize(("kind", "body", "mirror", "p"), maps(), ids=named)
+every = sampled("kind, body, mirror, p", maps(), of_kind, ids=zoo.short)
 
 
 def states(mirror: MirrorMap, p: int, seed: int = 0) -> list[np.ndarray]:

@@ -10,8 +10,9 @@ from hullabaloo import geometry
 from hullabaloo.geometry import HasElasticForm, NuclearPenalty, Penalty, penalty_from_dict
 from hullabaloo.geometry.checks import euclidean_norm
 from tests.laws import zoo
+from tests.sampling import sampled
 
-every = pytest.mark.parametrize(("penalty", "p"), zoo.penalties(1, 2, 7, 1000), ids=zoo.short)
+every = sampled("penalty, p", zoo.penalties(1, 2, 7, 1000), zoo.kind, ids=zoo.short)
 
 
 def moderate(p, seed):

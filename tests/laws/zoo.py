@@ -157,6 +157,12 @@ def penalties(*dimensions: int) -> list[tuple[Penalty, int]]:
     return found
 
 
+def kind(case: tuple[Any, ...]) -> tuple[type, ...]:
+    """What a sample is a sample of: its class, and that of the set function, set or penalty that it is made of."""
+    parts = [case[0], *(getattr(case[0], name, None) for name in ("function", "body", "penalty"))]
+    return tuple(type(one) for one in parts if one is not None)
+
+
 def points(p: int, seed: int = 0) -> list[np.ndarray]:
     """Ordinary and degenerate vectors: zero, ties, signs, one coordinate, huge, tiny, mixed scales."""
     rng = np.random.default_rng(seed)

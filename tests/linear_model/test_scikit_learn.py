@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.utils.estimator_checks import (
-    check_regressors_train,
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import check_regressors_train, estimator_checks_generator
 
 import hullabaloo as hb
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
-from tests.linear_model.examples import CLASSIFIERS
+from tests.linear_model.examples import CLASSIFIERS, LEAST_SQUARES
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
 
@@ -30,12 +27,18 @@ LABELS = [hb.Domain(**PREPARED, classes=classes) for classes in ([0, 1], [0, 1, 
 SEPARATING = [name for name in CLASSIFIERS if name != "StructuredSparseClassifier"]  # whose default is a ball
 
 
-def estimators(budget: hb.Budget) -> list[BaseEstimator]:
-    """Each estimator on prepared matrices: the checks make up tables of any width. Classifiers of two and of four classes."""
+def estimators(budget: hb.Budget, *, named: bool = False) -> list[BaseEstimator]:
+    """Each estimator on prepared matrices: the checks make up tables of any width. Classifiers of two and of four classes.
+
+    Where solvers are named, no planner looks for one at every fit of a check.
+    """
     made = []
     for name in ESTIMATORS:
         domains = LABELS if name in CLASSIFIERS else [COUNTS if name == "PoissonRegressor" else NUMBERS]
         more = {"penalty": hb.SquaredL2Penalty(0.001)} if name in SEPARATING else {}  # fifteen records are separable
+        if named:
+            more["solver"] = "moments" if name in LEAST_SQUARES else "gradient"
+            more |= {"multi_class": "one-vs-rest"} if name == "LogisticRegression" else {}
         made += [getattr(hb, name)(budget=budget, domain=domain, test_key=KEY, **more) for domain in domains]
     return made
 
@@ -79,40 +82,52 @@ def expected(estimator: Any) -> dict[str, str]:
     return checks
 
 
-@parametrize_with_checks(estimators(hb.Budget(math.inf)), expected_failed_checks=expected, xfail_strict=True)
-def test_without_noise(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
 # Two tables of different public sizes get different noise, and what a model of ten records predicts under noise is chance.
 NOT_UNDER_NOISE = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
     "check_classifiers_one_label",
 }
-
-QUICK = ("LinearRegression", "LogisticRegression")
-"""One regression and one classifier are checked under noise every time, the others in the long tests."""
+PRIVATE = hb.Budget(1.0, 1e-6)
 
 
-def checks_under_noise() -> list[Any]:
-    """A case for each estimator and check at epsilon 1, those of `NOT_UNDER_NOISE` apart."""
+def checks(made: list[BaseEstimator]) -> list[Any]:
+    """A case for each estimator and check; under noise, those of `NOT_UNDER_NOISE` apart."""
     cases = []
-    for estimator in estimators(hb.Budget(1.0, 1e-6)):
+    for estimator in made:
         failing = expected(estimator)
-        found = estimator_checks_generator(estimator)
-        for number, (asked, check) in enumerate(found):
-            name = check.func.__name__ if isinstance(check, partial) else check.__name__
-            if name in NOT_UNDER_NOISE:
+        for number, (asked, check) in enumerate(estimator_checks_generator(estimator)):
+            name = name_of(check)
+            if estimator.budget.is_private and name in NOT_UNDER_NOISE:
                 continue
             marks = [pytest.mark.xfail(reason=failing[name], strict=True)] if name in failing else []
-            marks += [] if type(estimator).__name__ in QUICK else [pytest.mark.slow]
             cases.append(pytest.param(asked, check, marks=marks, id=f"{type(estimator).__name__}-{number}-{name}"))
     return cases
 
 
-@pytest.mark.parametrize(("estimator", "check"), checks_under_noise())
+def name_of(check: Any) -> str:
+    return str(check.func.__name__ if isinstance(check, partial) else check.__name__)
+
+
+def of_check(case: Any) -> tuple[str, bool]:
+    """Each check is made of a regression and of a classifier every time, of the others in the long tests."""
+    estimator, check = case.values
+    return name_of(check), type(estimator).__name__ in CLASSIFIERS
+
+
+@sampled("estimator, check", checks(estimators(hb.Budget(math.inf))), of_check, keep=2)
+def test_without_noise(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@sampled("estimator, check", checks(estimators(PRIVATE, named=True)), of_check)
 def test_with_noise_under_a_test_key(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("estimator", "check"), checks(estimators(PRIVATE)))
+def test_with_noise_and_a_planner(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ class Score(ABC):
     A mean s̄ stands for `least + (largest − least) s̄` in the user's units.
     """
 
+    two_valued: ClassVar[bool] = False
+    """Whether it is always 0 or 1, so that its mean tells its variance."""
+
     @abstractmethod
     def of(self, seen: Seen) -> Array:
         """(n,) numbers in [0, 1], each a function of its record alone, bit for bit; PRIVATE."""
@@ -26,11 +29,6 @@ class Score(ABC):
     @abstractmethod
     def bounds(self) -> tuple[float, float]:
         """(least, largest): what 0 and 1 stand for in the user's units."""
-
-    @property
-    def two_valued(self) -> bool:
-        """Whether it is always 0 or 1, so that its mean tells its variance."""
-        return False
 
 
 @final

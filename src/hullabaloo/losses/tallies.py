@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -20,10 +20,13 @@ class Tally(ABC):
     Both are proved in the class. c is of order 1: so tallies share the noise as equals, which makes `Σ (noise/range)²` least.
     """
 
+    counts: ClassVar[bool] = False
+    """Whether it tells the number of records itself."""
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """For plans and cards."""
+        return type(self).__name__
 
     @property
     @abstractmethod
@@ -36,14 +39,9 @@ class Tally(ABC):
         """Bound of ‖c‖₂."""
 
     @property
-    @abstractmethod
     def diameter(self) -> float:
         """Bound of ‖c − c'‖₂."""
-
-    @property
-    def counts(self) -> bool:
-        """Whether it tells the number of records itself."""
-        return False
+        return 2.0 * self.radius
 
     @abstractmethod
     def of(self, seen: Seen) -> Array:
@@ -101,11 +99,6 @@ class Mixed(Tally):
     length = 4
     radius = MIXED * math.sqrt(13.0) / 4.0
 
-    @property
-    def diameter(self) -> float:
-        """κ√13/2."""
-        return 2.0 * self.radius
-
     def of(self, seen: Seen) -> Array:
         """(n, 4)."""
         v, y = 2.0 * self.error.of(seen) - 1.0, 2.0 * self.outcome.of(seen) - 1.0
@@ -124,6 +117,8 @@ class Bins(Tally):
     **Guarantee.** *Radius*: `‖c‖² ≤ ¼ + ¼ + 1/(4m²)`. *Diameter*: in different bins `‖c − c'‖² = ‖c‖² + ‖c'‖² ≤ 1 + 1/(2m²)`, in
     the same one `(o − o')² + (f − f')² ≤ 1 + 1/m²`. (Count and outcome are the two counts of a bin, turned by 45 degrees.)
     """
+
+    counts: ClassVar[bool] = True
 
     reading: Reading
     bins: int

@@ -103,7 +103,7 @@ class Sketch:
 
     def rows(self, rows: Rows, about: RowFacts) -> Rows:
         """The sketched rows, dense (n, size + intercept), with targets, weights and offsets; PRIVATE."""
-        from hullabaloo.streaming.sketch_kernels import sketch_dense, sketch_sparse
+        from hullabaloo.curation.sketch_kernels import sketch_dense, sketch_sparse
 
         X, count = rows.X, rows.Y.shape[0]
         out = np.empty((count, self.size + about.intercept))

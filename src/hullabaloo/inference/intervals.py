@@ -4,23 +4,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.bootstrap import bootstrapped
-from hullabaloo.linear_model.from_moments import asked_ridge, debiased, outside
-from hullabaloo.linear_model.from_score import stepped
+from hullabaloo.inference.bootstrap import bootstrapped
+from hullabaloo.inference.debiased import Intervals
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
+from hullabaloo.inference.from_score import stepped
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.release.parameters import one_of
-from hullabaloo.solvers.debiased import Intervals
 from hullabaloo.solvers.moments.with_moments import scores_in
-
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
 
@@ -64,10 +62,10 @@ class Inference:
     reason: str = ""
 
 
-def inference(model: "PrivateLinearModel", method: str) -> Inference:
+def inference(model: FittedModel, method: str) -> Inference:
     """Everything that the release tells, by the method that was asked for; a function of the release alone."""
     asked = one_of("method", method, METHODS)
-    if model.release_.plan.get("starts from the model before"):
+    if model.release.plan.get("starts from the model before"):
         return Inference(
             (),
             reason="This model corrects an earlier one, and its release is about what that one left: no intervals are told.",
@@ -81,10 +79,10 @@ def inference(model: "PrivateLinearModel", method: str) -> Inference:
         return Inference(known, "bootstrap", f"{_about(model)}, by a parametric bootstrap of the whole fit")
     if reason:
         return Inference((), reason=reason)
-    release, loss = model.release_, model._loss(model.encoding_)
+    release, loss = model.release, model.loss
     assert release.moments is not None
     found = []
-    for target in range(len(model.encoding_.facts.targets)):
+    for target in range(len(model.encoding.facts.targets)):
         if isinstance(loss, Squared | SquaredTargets):
             estimator, variance = debiased(model, release.moments, target)
         else:
@@ -96,12 +94,12 @@ def inference(model: "PrivateLinearModel", method: str) -> Inference:
     return Inference(tuple(found), "debiased", _about(model))
 
 
-def tell(model: "PrivateLinearModel", told: Told, functions: Array, confidence: float, own: float = 0.0) -> Intervals:
+def tell(model: FittedModel, told: Told, functions: Array, confidence: float, own: float = 0.0) -> Intervals:
     """Intervals of the functions (m, p) of one target's unit coefficients; NaN where they ask for columns left out.
 
     With `own`, a variance, of the functions' values plus a normal residual of that variance.
     """
-    release = model.release_
+    release = model.release
     count = release.statement.records if release.moments is None else release.moments.records
     freedom = count - told.basis.shape[1]
     if freedom < 1.0:
@@ -131,8 +129,8 @@ def _nothing(count: int) -> Intervals:
     return Intervals(*empty)
 
 
-def _about(model: "PrivateLinearModel") -> str:
-    loss = model._loss(model.encoding_)
+def _about(model: FittedModel) -> str:
+    loss = model.loss
     squared = isinstance(loss, Squared | SquaredTargets)
     if asked_ridge(model).any():
         return "the optimum of the quadratic penalty that was asked for, over the population"
@@ -143,25 +141,25 @@ def _about(model: "PrivateLinearModel") -> str:
     )
 
 
-def _reason(model: "PrivateLinearModel") -> str:
+def _reason(model: FittedModel) -> str:
     """Why the release tells no intervals, and what to do; "" where it tells them."""
-    release, loss = model.release_, model._loss(model.encoding_)
+    release, loss = model.release, model.loss
     squared, smooth = isinstance(loss, Squared | SquaredTargets), isinstance(loss, SMOOTH)
     if not squared and not smooth:
         return f"Intervals of coefficients of the {loss.name} loss are not told: nothing that is released holds their sampling errors."
-    if release.moments is None or release.moments.gram.shape[0] != model.encoding_.facts.width:
+    if release.moments is None or release.moments.gram.shape[0] != model.encoding.facts.width:
         cheap = "fit with solver='moments', or " if squared else ""
         return (
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
             f"without another charge; {cheap}with solver=hb.WithMoments({_inner(model)!r}), to have them."
         )
-    if smooth and model.encoding_.offset is not None:
+    if smooth and model.encoding.offset is not None:
         return "Intervals are not told where exposures are known: how they are spread over the records is not released."
     if smooth and scores_in(release.trace) is None:
         return "This release holds no gradient at its coefficients, so what the solver left of them cannot be told."
     return ""
 
 
-def _inner(model: "PrivateLinearModel") -> str:
-    name = str(model.release_.plan.get("solver", "auto"))
+def _inner(model: FittedModel) -> str:
+    name = str(model.release.plan.get("solver", "auto"))
     return "auto" if name in ("moments", "continual_moments") else name

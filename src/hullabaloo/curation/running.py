@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.curation.kept import Best, Kept
+from hullabaloo.curation.loaded import load_all
+from hullabaloo.curation.parts import held_out, part
+from hullabaloo.curation.scoring import Lottery, score_of
+from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.errors import StateError
-from hullabaloo.model_selection.hinge import Lottery, lottery, score_of
-from hullabaloo.model_selection.kept import Best, Kept
-from hullabaloo.model_selection.loaded import load_all
-from hullabaloo.model_selection.parts import held_out, part
-from hullabaloo.model_selection.searching import SearchPlan
 from hullabaloo.release.fit import answer
 
 Parts = dict[Any, tuple[Rows, Rows]]
@@ -49,7 +49,7 @@ def search(plan: SearchPlan, source: Any, target: Any, weight: Any, kept: Kept) 
         if kept.best is None:
             raise StateError(FAILED)
         return kept.best
-    parts, lots = _read(plan, source, target, weight, lottery(kept.key))
+    parts, lots = _read(plan, source, target, weight, Lottery(kept.key))
     with _quiet():
         load_all(plan, {reads: train for reads, (train, _) in parts.items()})
     try:
@@ -83,7 +83,7 @@ def _best(plan: SearchPlan, parts: Parts, lots: Lottery) -> Best:
         one = plan.contenders[number]
         train, rest = parts[one.reads]
         release = answer(one.fit, train, None, lots.noise("fit", run))
-        score = score_of(one.yardstick, one.quote, release.theta, rest, lots.noise("score", run))
+        score = score_of(one.read, one.quote, release.theta, rest, lots.noise("score", run))
         if math.isnan(score):  # the order of outputs is total, whatever a metric makes of its noise
             score = -math.inf
         if best is None or score > best.score:  # of equal ones the first: as good as one at random, runs being alike

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 from uuid import uuid4
 
+from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.durable.journal import outdated, require_own
 from hullabaloo.durable.sealed import State
 from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge
-from hullabaloo.model_selection.searching import SearchPlan
 from hullabaloo.noise import Key, ReleaseKey
 from hullabaloo.release import Release
 

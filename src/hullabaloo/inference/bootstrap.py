@@ -9,27 +9,23 @@ synthetic table. All of it is post-processing, a deterministic function of the r
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, ndtri
-from sklearn.base import clone
 
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import HullabalooError
-from hullabaloo.linear_model.from_moments import asked_ridge
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.inference.debiased import Intervals
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.from_moments import asked_ridge
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.synthetic import SyntheticTable, normals
 from hullabaloo.privacy import Budget
 from hullabaloo.release.fit import Prepared, prepare, rehearsal
 from hullabaloo.solvers import Solver
-from hullabaloo.solvers.debiased import Intervals
 from hullabaloo.solvers.public_numbers import uniforms
-
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
 
@@ -69,13 +65,13 @@ class Bootstrapped:
         return Intervals(estimate, np.sqrt(sampling), np.sqrt(privacy), estimate - half, estimate + half)
 
 
-def bootstrapped(model: "PrivateLinearModel") -> list[Bootstrapped] | str:
+def bootstrapped(model: FittedModel) -> list[Bootstrapped] | str:
     """The bootstrap of a model of one target, or in a sentence why there is none."""
-    encoding = model.encoding_
-    loss = model._loss(encoding)
+    encoding = model.encoding
+    loss = model.loss
     if len(encoding.facts.targets) != 1 or not isinstance(loss, Logistic | Poisson | Squared | Huber):
         return f"A bootstrap is made of models of one target by the squared, logistic, Huber or Poisson loss, not of {loss.name!r} with {len(encoding.facts.targets)}."
-    if encoding.offset is not None or chosen(model, encoding)[0] is not None:
+    if encoding.offset is not None or model.constraint is not None:
         return (
             "A bootstrap is made neither where exposures are known, whose spread over the records is not released, nor of coefficients "
             "held by a set, on whose boundary they are not normal."
@@ -96,27 +92,23 @@ def bootstrapped(model: "PrivateLinearModel") -> list[Bootstrapped] | str:
     return UNSETTLED if found is None else [found]
 
 
-def _planned(model: "PrivateLinearModel") -> Prepared | str:
+def _planned(model: FittedModel) -> Prepared | str:
     """The plan of the release, made again from public facts."""
-    release, encoding = model.release_, model.encoding_
+    release, encoding = model.release, model.encoding
     statement = release.statement
-    solver: Any = model.solver if isinstance(model.solver, Solver) else str(release.plan["solver"])
-    budgets = [model.budget]
-    if statement.mu is not None:
-        budgets.append(Budget.gdp(statement.mu))
-    for budget in budgets:
-        twin = clone(model).set_params(ledger=None, dataset=None, test_key=None, budget=budget, solver=solver)
-        try:
-            prepared = prepare(twin._task(encoding), encoding, statement.records if _counted(model) else None)
-        except HullabalooError as error:
-            return str(error)
-        if _alike(prepared.plan.to_dict()["queries"], release.plan["queries"]):
-            return prepared
+    try:
+        task = model.task() if model.task is not None else None
+        assert task is not None
+        solver: Any = task.solver if isinstance(task.solver, Solver) else str(release.plan["solver"])
+        budgets = [task.budget, *([] if statement.mu is None else [Budget.gdp(statement.mu)])]
+        for budget in budgets:
+            records = statement.records if encoding.domain.records is None else None
+            prepared = prepare(replace(task, budget=budget, solver=solver), encoding, records)
+            if _alike(prepared.plan.to_dict()["queries"], release.plan["queries"]):
+                return prepared
+    except HullabalooError as error:
+        return str(error)
     return "it was made by another version of the library or for another ledger"
-
-
-def _counted(model: "PrivateLinearModel") -> bool:
-    return model.encoding_.domain.records is None
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -128,11 +120,11 @@ def _noise(query: Any) -> Any:
     return value if value is None else float(f"{value:.5g}")
 
 
-def _rows(model: "PrivateLinearModel") -> tuple[Array, Array] | None:
+def _rows(model: FittedModel) -> tuple[Array, Array] | None:
     """Mean and covariance of the encoded columns but the constant."""
-    release, intercept = model.release_, model.encoding_.facts.intercept
+    release, intercept = model.release, model.encoding.facts.intercept
     moments = release.moments
-    if moments is not None and moments.gram.shape[0] == model.encoding_.facts.width:
+    if moments is not None and moments.gram.shape[0] == model.encoding.facts.width:
         if not intercept:
             return np.zeros(moments.gram.shape[0]), moments.gram
         last = 1.0 if moments.counted else max(float(moments.gram[-1, -1]), 0.2)
@@ -144,20 +136,20 @@ def _rows(model: "PrivateLinearModel") -> tuple[Array, Array] | None:
     return None
 
 
-def _drowned(model: "PrivateLinearModel") -> bool:
+def _drowned(model: FittedModel) -> bool:
     """Whether noise may have made all of the released second moments in some direction: twice the norm of a symmetric matrix of noise."""
-    moments = model.release_.moments
+    moments = model.release.moments
     if moments is None or not moments.gram_noise > 0.0:
         return False
     edge = math.sqrt(2.0 * len(moments.gram)) * moments.gram_noise
     return float(np.linalg.eigvalsh(moments.gram)[0]) < 2.0 * edge
 
 
-def _residual(model: "PrivateLinearModel", loss: AnyLoss) -> float | None:
+def _residual(model: FittedModel, loss: AnyLoss) -> float | None:
     """Variance of the target around its prediction, where the loss does not imply it."""
     if isinstance(loss, Logistic | Poisson):
         return float("nan")
-    moments, theta = model.release_.moments, np.ascontiguousarray(model.release_.theta[:, 0])
+    moments, theta = model.release.moments, np.ascontiguousarray(model.release.theta[:, 0])
     if moments is None:
         return None
     value = moments.square[0, 0] - 2.0 * theta @ moments.cross[:, 0] + theta @ moments.gram @ theta
@@ -167,9 +159,7 @@ def _residual(model: "PrivateLinearModel", loss: AnyLoss) -> float | None:
 class _Scene:
     """Synthetic rows, and what the plan makes of tables on them."""
 
-    def __init__(
-        self, model: "PrivateLinearModel", prepared: Prepared, mean: Array, covariance: Array, variance: float
-    ) -> None:
+    def __init__(self, model: FittedModel, prepared: Prepared, mean: Array, covariance: Array, variance: float) -> None:
         self.model, self.variance, self.loss = model, variance, prepared.problem.loss
         assert isinstance(self.loss, Loss)
         records = prepared.problem.records
@@ -216,7 +206,7 @@ class _Scene:
 
     def found(self) -> Bootstrapped | None:
         """θ° by rounds of indirect inference, then its errors; None where the rounds end far from what was released."""
-        released, few = np.ascontiguousarray(self.model.release_.theta[:, 0]), range(1, TRIED + 1)
+        released, few = np.ascontiguousarray(self.model.release.theta[:, 0]), range(1, TRIED + 1)
         theta, response = released.copy(), np.eye(released.size)
         for turn in range(ROUNDS):
             answers, optimum = self.answers(theta, few)

@@ -1,4 +1,4 @@
-"""What commands do with what was paid for: keep it whatever happens, and say what it guarantees and what is left."""
+"""What commands do with what was charged: keep the release whatever happens, and say what it guarantees and what is left."""
 
 import tempfile
 from collections.abc import Callable
@@ -13,6 +13,8 @@ from hullabaloo.cli.boundary import NotSaved
 if TYPE_CHECKING:
     from hullabaloo.ledger import Ledger
     from hullabaloo.release import PrivacyStatement
+
+ORDER = "Charging, reading, drawing noise"
 
 
 def save(place: Path, write: Callable[[Path], Any], what: str, again: str) -> None:

@@ -2,23 +2,20 @@
 
 With `g̃` the noisy mean gradient at the released θ̂, the coefficients θ* at which the population's gradient vanishes satisfy
 `g̃ = −H̄(θ* − θ̂) + noise`, H̄ the mean curvature on the way. H̄ is that of normal records with the released second moments
-(`solvers/normal_rows.py`), so it carries their noise times the mean of φ'': these are the noisy equations of `solvers/debiased.py` for
+(`inference/normal_rows.py`), so it carries their noise times the mean of φ'': these are the noisy equations of `inference/debiased.py` for
 `θ* − θ̂`, and their intervals, by the curvature where the step ends, are honest for whatever was released as θ̂.
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.linear_model.from_moments import asked_ridge, subspace
+from hullabaloo.inference.debiased import Debiased, Equations
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.from_moments import asked_ridge, subspace
+from hullabaloo.inference.normal_rows import NormalRows, likelihood
 from hullabaloo.privacy.answers import NoisyMoments
-from hullabaloo.solvers.debiased import Debiased, Equations
-from hullabaloo.solvers.normal_rows import NormalRows, likelihood
-
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
 
@@ -28,10 +25,10 @@ FARTHEST = 2.0
 _PLACES, _SHARES = (0.112701665379258, 0.5, 0.887298334620742), (5 / 18, 8 / 18, 5 / 18)
 
 
-def stepped(model: "PrivateLinearModel", moments: NoisyMoments, scores: Array, noise: float, target: int) -> Debiased:
+def stepped(model: FittedModel, moments: NoisyMoments, scores: Array, noise: float, target: int) -> Debiased:
     """The debiased estimate of one target's coefficients, under a loss that `likelihood` knows."""
-    encoding, start = model.encoding_, np.ascontiguousarray(model.release_.theta[:, target])
-    loss, intercept = model._loss(encoding), encoding.facts.intercept
+    encoding, start = model.encoding, np.ascontiguousarray(model.release.theta[:, target])
+    loss, intercept = model.loss, encoding.facts.intercept
     gram, exact = moments.gram.copy(order="C"), intercept and moments.counted
     if exact:
         gram[-1, -1] = 1.0

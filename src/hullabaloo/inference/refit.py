@@ -1,40 +1,31 @@
 """Further models from one release of noisy moments: post-processing, so they cost nothing more."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from hullabaloo.data import Encoding
 from hullabaloo.data.reference import columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
-from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
-from hullabaloo.release.fit import check_dimension
+from hullabaloo.release import Release
+from hullabaloo.release.fit import check_dimension, check_matrix
 from hullabaloo.solvers import Problem, solve_moments
 
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
-M = TypeVar("M", bound="PrivateLinearModel")
-
-
-def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None, penalty: Penalty | None) -> M:
-    """A sibling of `model` on some of its columns, or under another constraint or penalty."""
-    moments, release, encoding = released_moments(model), model.release_, model.encoding_
-    sibling: M = clone(model)
-    if constraint is not None or penalty is not None:
-        sibling.set_params(constraint=constraint, penalty=penalty)
-    chosen_set, chosen_penalty = chosen(sibling, encoding)
+def refit(model: FittedModel, features: list[str] | None = None) -> Release:
+    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty."""
+    moments, release, encoding = released_moments(model), model.release, model.encoding
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     names = [facts.columns[place] for place in keep]
-    check_dimension(chosen_set, chosen_penalty, names[:-1] if facts.intercept else names)
+    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets))
+    check_dimension(model.constraint, model.penalty, names[:-1] if facts.intercept else names)
     problem = Problem(
-        loss=model._loss(encoding),
+        loss=model.loss,
         dimension=len(keep),
         intercept=facts.intercept,
         norm_l1=facts.norm_l1,
@@ -43,39 +34,34 @@ def refit(model: M, *, features: list[str] | None, constraint: ConvexSet | None,
         targets=len(facts.targets),
         records=release.statement.records,
         neighbours=release.statement.neighbours,
-        constraint=chosen_set,
-        penalty=chosen_penalty,
+        constraint=model.constraint,
+        penalty=model.penalty,
     )
     solution = solve_moments(moments.subset(keep), problem)
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
-    sibling._adopt(
-        replace(
-            release,
-            theta=theta,
-            plan={**release.plan, "refit": {"features": features}},
-            privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
-            sampling_covariance=_spread(solution.sampling_covariance, keep, facts.width),
-            trace=solution.trace,
-        ),
-        encoding,
-        hasattr(model, "feature_names_in_"),
+    return replace(
+        release,
+        theta=theta,
+        plan={**release.plan, "refit": {"features": features}},
+        privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
+        sampling_covariance=_spread(solution.sampling_covariance, keep, facts.width),
+        trace=solution.trace,
     )
-    return sibling
 
 
-def released_moments(model: "PrivateLinearModel") -> NoisyMoments:
+def released_moments(model: FittedModel) -> NoisyMoments:
     """The moments of a fitted model's release, or a refusal that says what to do."""
-    moments: NoisyMoments | None = model.release_.moments
-    if not isinstance(model._loss(model.encoding_), Squared):
+    moments: NoisyMoments | None = model.release.moments
+    if not isinstance(model.loss, Squared):
         raise NotReleased(
-            f"A {type(model).__name__} cannot be computed from second moments, which is all that further models at no cost are "
+            f"A {model.name} cannot be computed from second moments, which is all that further models at no cost are "
             "computed from: its loss is not the squared one. Fit it again, within the budget; LinearRegression, Ridge, Lasso, "
             "ElasticNet, GroupLasso and StructuredSparseRegression with solver='moments' can be refitted."
         )
     if moments is None:
         raise NotReleased(
-            f"This {type(model).__name__} was fitted by the solver {model.release_.plan['solver']!r}, whose release does "
+            f"This {model.name} was fitted by the solver {model.release.plan['solver']!r}, whose release does "
             "not contain the noisy moments that other models are computed from. Fit with solver='moments'; one such "
             "release serves any number of models."
         )

@@ -3,25 +3,49 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curation.process import Process
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Event
+from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.fit import Task, answer
-from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.refits import Refits, corrects
+from hullabaloo.release.fit import Prepared, Task, answer
 
 Array = npt.NDArray[Any]
 
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""
+CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
+"""Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Refits:
+    """The fits of a stream: at release k on all records so far, at its share of μ².
+
+    **Guarantee.** Every fit is a plan for the budget `μ √share`; a record takes part in those from its position on, so the first record in
+    all of them, and no record in more. Adaptive composition of all plans' events (Dong, Roth, Su 2022) covers every record: earlier
+    models, from which a fit starts, are released numbers.
+
+    Attributes:
+        schedule: the releases' positions.
+        fits: the prepared fits, their price and noise included.
+        event: what all cost together.
+    """
+
+    schedule: Schedule
+    fits: tuple[Prepared, ...]
+    event: Event
 
 
 @final
@@ -190,3 +214,15 @@ def _read(arrays: Mapping[str, Array]) -> Any:
         return csr_array(arrays["cells"])
     rows, columns = map(int, arrays["shape"])  # as older versions wrote it
     return csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(rows, columns))
+
+
+def corrects(fit: Prepared) -> bool:
+    """Whether a fit can start from the model before it: it then learns what is to be added to that model.
+
+    The predictions of the earlier model are known offsets of the records. Where a set or penalty speaks of the coefficients themselves,
+    or the solver asks for moments or minimisers, a fit starts afresh.
+    """
+    problem = fit.problem
+    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty) and problem.targets == 1
+    smooth = isinstance(problem.loss, Loss) and problem.loss.kernel_code != KernelCode.POISSON
+    return free and smooth and fit.plan.solver in CORRECTS and fit.allowance.is_private

@@ -1,6 +1,5 @@
 """What a fit would cost and what it can be expected to gain, from public facts, before any data is read."""
 
-import html
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +8,12 @@ import numpy as np
 
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError
-from hullabaloo.linear_model.gain import about, prospect, rival
 from hullabaloo.losses import Squared, SquaredTargets
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
 from hullabaloo.release.fit import Prepared, replanned
+from hullabaloo.release.gain import about, prospect, rival
+from hullabaloo.tables import Printed
 
 # The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
 WIDEST = 2_048
@@ -24,7 +24,7 @@ FARTHEST = 2.0**20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Price:
+class Price(Printed):
     """Spend and expected gain of one fit.
 
     Attributes:
@@ -79,12 +79,6 @@ class Price:
                 *(f"note:  {note}" for note in self.notes),
             ]
         )
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""

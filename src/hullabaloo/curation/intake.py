@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, final
 
+from hullabaloo.curation.process import Process
 from hullabaloo.data import Encoding
 from hullabaloo.data.readers.dense import cell_of
 from hullabaloo.data.records import table_of
@@ -20,7 +21,6 @@ from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
 from hullabaloo.release import Release
 from hullabaloo.release.parameters import found
-from hullabaloo.streaming.process import Process
 
 BUFFER = 1024
 """Records that may wait before they are taken together."""

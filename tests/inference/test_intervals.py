@@ -11,9 +11,9 @@ from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter, NotReleased
-from hullabaloo.linear_model import bootstrap
-from hullabaloo.linear_model.intervals import inference
-from hullabaloo.linear_model.summary import rows_of
+from hullabaloo.inference import bootstrap
+from hullabaloo.inference.intervals import inference
+from hullabaloo.inference.summary import rows_of
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -40,7 +40,7 @@ def labels(X: np.ndarray, seed: int = 1) -> np.ndarray:
 
 
 def ends(model: Any, method: str = "auto") -> np.ndarray:
-    return np.array([(row.low, row.high) for row in rows_of(model, inference(model, method), 0.95)])
+    return np.array([(row.low, row.high) for row in rows_of(model._fitted(), inference(model._fitted(), method), 0.95)])
 
 
 def linear(epsilon: float, n: int, seed: int = 0, key: TestKey = KEY, **more: Any) -> Any:
@@ -188,7 +188,7 @@ def test_other_smooth_losses_have_intervals(kind: str) -> None:
         solver=hb.WithMoments("output_perturbation"),
         test_key=KEY,
     ).fit(X, y)
-    for row, true in zip(rows_of(model, inference(model, "auto"), 0.95), TRUTH, strict=True):
+    for row, true in zip(rows_of(model._fitted(), inference(model._fitted(), "auto"), 0.95), TRUTH, strict=True):
         assert abs(row.estimate - true) < 6.0 * math.hypot(row.sampling_error, row.privacy_error)
     low, high = model.predict_interval(X[:9]).T
     assert np.all(low < high)
@@ -203,11 +203,11 @@ def test_a_bootstrap_is_a_function_of_the_release(tmp_path: Path, monkeypatch: p
         budget=hb.Budget(2.0, 1e-6), domain=domain(2, classes=[0, 1]), solver="preconditioned_gradient", test_key=KEY
     ).fit(X, labels(X))
     assert "does not contain second moments" in model.summary().note
-    known = inference(model, "bootstrap")
-    rows = rows_of(model, known, 0.95)
+    known = inference(model._fitted(), "bootstrap")
+    rows = rows_of(model._fitted(), known, 0.95)
     model.save(tmp_path / "model.json")
     back = hb.load(tmp_path / "model.json")
-    assert rows_of(back, inference(back, "bootstrap"), 0.95) == rows
+    assert rows_of(back._fitted(), inference(back._fitted(), "bootstrap"), 0.95) == rows
     assert "bootstrap" in known.about
     for row, true in zip(rows, [*SLOPES[:2], 0.3], strict=True):
         assert abs(row.estimate - true) < 6.0 * math.hypot(row.sampling_error, row.privacy_error)

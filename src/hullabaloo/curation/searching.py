@@ -5,17 +5,14 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
-from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import BudgetError, CalibrationError, HullabalooError, InvalidParameter
-from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.model_selection.hinge import score_noise, score_quote
-from hullabaloo.model_selection.parts import sizes
-from hullabaloo.model_selection.scoring import Yardstick
+from hullabaloo.curation.scoring import Read
+from hullabaloo.data import Encoding
+from hullabaloo.errors import BudgetError
 from hullabaloo.privacy import TAIL_MASS, Event, NotPrivateEvent, Repeats, TunedEvent
-from hullabaloo.release.fit import Prepared, prepare
+from hullabaloo.release.fit import Prepared
 from hullabaloo.release.terms import Terms
 
 FORMAT = 3
@@ -25,12 +22,25 @@ FORMAT = 3
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender:
-    """One candidate, planned: its fit on the training part, and its score on the rest."""
+    """One candidate, planned: its fit on the training part, and its score on the rest.
+
+    Attributes:
+        params: its setting.
+        fit: planned.
+        quote: what its score costs.
+        read: from a noisy answer to the score; larger is better.
+        metric: the score's name.
+        higher_is_better: whether more of the metric itself is.
+        error: expected privacy error of its score.
+    """
 
     params: Mapping[str, Any]
     fit: Prepared
-    yardstick: Yardstick
     quote: Any
+    read: Read
+    metric: str
+    higher_is_better: bool
+    error: float
 
     @property
     def encoding(self) -> Encoding:
@@ -49,11 +59,6 @@ class Contender:
         asked = sum(quote.count for quote in self.fit.plan.quotes)
         targets = len(self.encoding.facts.targets)
         return 8 * targets * (longest + self.encoding.facts.width) + asked
-
-    @property
-    def error(self) -> float:
-        """Expected privacy error of its score."""
-        return self.yardstick.error(score_noise(self.quote))
 
 
 @final
@@ -99,7 +104,7 @@ class SearchPlan:
             "holdout": self.holdout,
             "test_key": self.terms.key is not None,
             "candidates": names,
-            "metric": self.contenders[0].yardstick.name,
+            "metric": self.contenders[0].metric,
             "plans": [[quote.to_dict() for quote in (*one.fit.plan.quotes, one.quote)] for one in self.contenders],
         }
 
@@ -124,52 +129,6 @@ class SearchPlan:
         """For a ledger's readers."""
         solvers = sorted({one.fit.plan.solver for one in self.contenders})
         return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
-
-
-GAUSSIAN = " Every run of a search has a budget in Gaussian differential privacy, however that of the whole is stated: take this candidate out."
-
-
-def contend(
-    models: Sequence[PrivateLinearModel],
-    encodings: Sequence[Encoding],
-    candidates: Sequence[Mapping[str, Any]],
-    terms: Terms,
-    metric: str | None,
-    holdout: float,
-    rows: int | None,
-) -> tuple[Contender, ...]:
-    """Plan every candidate, so that each refusal comes before the charge; reads and draws nothing.
-
-    Raises:
-        HullabalooError: what a candidate's own fit would raise, with the candidate's number before it.
-    """
-    records = terms.records(rows)
-    trained, held = sizes(records, holdout)
-    if not (trained and held):
-        raise InvalidParameter(
-            f"holdout={holdout!r} of {records} record{'s' * (records > 1)} leaves {trained} to train on and {held} to compare by. "
-            "Both parts need records: pass more, or another share."
-        )
-    found = []
-    for number, (model, encoding, params) in enumerate(zip(models, encodings, candidates, strict=True), start=1):
-        try:
-            task = replace(model._task(encoding), key=terms.key)
-            if not terms.count_is_public:
-                task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
-            fit = prepare(task, encoding, trained if terms.count_is_public else None)
-            yardstick = Yardstick.of(encoding, task.loss, metric)
-            mu = fit.allowance.mu
-            quote = score_quote(encoding, yardstick, mu=mu, neighbours=terms.neighbours, records=held)
-        except HullabalooError as error:
-            more = GAUSSIAN if isinstance(error, CalibrationError) else ""
-            raise type(error)(f"Candidate {number} of {len(models)}, {dict(params)!r}: {error}{more}") from error
-        found.append(Contender(params, fit, yardstick, quote))
-    if len({one.yardstick.name for one in found}) > 1:
-        raise InvalidParameter(
-            f"The candidates are measured by {sorted({one.yardstick.name for one in found})}, which cannot be compared. Name one metric for "
-            "all of them: metric='accuracy', for example."
-        )
-    return tuple(found)
 
 
 def priced(terms: Terms, contenders: Sequence[Contender], repeats: Repeats, mu: float) -> Event:

@@ -1,21 +1,18 @@
 """A fitted model as a table: coefficients, standard errors split into sampling and privacy noise, intervals."""
 
-import html
 import math
-import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Encoding
-from hullabaloo.linear_model.frames import dataframe
-from hullabaloo.linear_model.intervals import Inference, check_confidence, inference, tell
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.frames import dataframe
+from hullabaloo.inference.intervals import Inference, check_confidence, inference, tell
 from hullabaloo.losses import Squared
-
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
 Array = npt.NDArray[np.float64]
 
@@ -42,10 +39,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Summary:
+class Summary(Printed):
     """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
 
-    Intervals are those of debiased estimates (`solvers/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small,
+    Intervals are those of debiased estimates (`inference/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small,
     wider and not symmetric where it is not, not available where it may have made all. The note says what they are about.
     They are post-processing of the release and cost nothing.
     """
@@ -97,43 +94,26 @@ class Summary:
 
     def __str__(self) -> str:
         head, body = self._cells()
-        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-
-        def fill(line: list[str]) -> str:
-            cells = [
-                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-            ]
-            return "  ".join(cells).rstrip()
-
-        rest = [textwrap.fill(text, 100, break_on_hyphens=False) for text in (self.note, self.statement)]
-        return "\n".join([fill(head), "  ".join("-" * w for w in widths), *map(fill, body), "", *rest])
-
-    def __repr__(self) -> str:
-        return str(self)
+        table = text_table([head, *body], right=True, ruled=True)
+        return "\n".join([*table, "", *wrapped((self.note, self.statement))])
 
     def _repr_html_(self) -> str:
-        head, body = self._cells()
-        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
-        return (
-            f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
-            f"<p>{html.escape(self.note)}</p><p>{html.escape(self.statement)}</p>"
-        )
+        return html_table(*self._cells()) + html_paragraphs((self.note, self.statement))
 
 
-def summarise(model: "PrivateLinearModel", confidence: float, method: str = "auto") -> Summary:
+def summarise(model: FittedModel, confidence: float, method: str = "auto") -> Summary:
     """Build the table from the release alone."""
     level = check_confidence(confidence)
     known = inference(model, method)
     rows = rows_of(model, known, level)
-    note = " ".join(part for part in (model._meaning(), _zeros(model), _words(model, known, rows)) if part)
-    return Summary(tuple(rows), level, str(model.release_.statement), note)
+    note = " ".join(part for part in (model.meaning, _zeros(model), _words(model, known, rows)) if part)
+    return Summary(tuple(rows), level, str(model.release.statement), note)
 
 
-def rows_of(model: "PrivateLinearModel", known: Inference, confidence: float) -> list[Row]:
+def rows_of(model: FittedModel, known: Inference, confidence: float) -> list[Row]:
     """The table's rows."""
-    encoding = model.encoding_
-    coefficients, intercepts = encoding.coefficients_to_user(model.release_.theta)
+    encoding = model.encoding
+    coefficients, intercepts = encoding.coefficients_to_user(model.release.theta)
     names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
     rows = []
     for k, target in enumerate(encoding.facts.targets):
@@ -143,9 +123,9 @@ def rows_of(model: "PrivateLinearModel", known: Inference, confidence: float) ->
     return rows
 
 
-def _numbers(model: "PrivateLinearModel", known: Inference, k: int, values: Array, confidence: float) -> Array:
+def _numbers(model: FittedModel, known: Inference, k: int, values: Array, confidence: float) -> Array:
     """Coefficient, estimate, errors and ends of target k's coefficients in the user's units, (6, q)."""
-    encoding, covariance = model.encoding_, model.release_.privacy_covariance
+    encoding, covariance = model.encoding, model.release.privacy_covariance
     if not known.told:
         nothing = np.full(values.size, np.nan)
         return np.stack(
@@ -169,17 +149,17 @@ def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Arr
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
 
 
-def _zeros(model: "PrivateLinearModel") -> str:
-    if any(query["name"] == "select" for query in model.release_.plan["queries"]):
+def _zeros(model: FittedModel) -> str:
+    if any(query["name"] == "select" for query in model.release.plan["queries"]):
         return "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
     return ""
 
 
-def _words(model: "PrivateLinearModel", known: Inference, rows: list[Row]) -> str:
+def _words(model: FittedModel, known: Inference, rows: list[Row]) -> str:
     """What the intervals are about, and what is not known."""
     if not known.told:
         return known.reason
-    noisy = model.release_.moments is None or model.release_.moments.sigma > 0.0
+    noisy = model.release.moments is None or model.release.moments.sigma > 0.0
     found = [f"Intervals are for {known.about}"]
     if noisy and known.method == "debiased":
         found.append(
@@ -191,7 +171,7 @@ def _words(model: "PrivateLinearModel", known: Inference, rows: list[Row]) -> st
         words += (
             " Where noise leaves an interval without an end it is not available: fewer columns, model.refit(features=[…]), or a ridge, "
             "model.refit(penalty=hb.SquaredL2Penalty(…)), ask less of the same release, at no further cost."
-            if isinstance(model._loss(model.encoding_), Squared) and known.method == "debiased"
+            if isinstance(model.loss, Squared) and known.method == "debiased"
             else " Where noise leaves an interval without an end it is not available."
         )
     return words

@@ -8,20 +8,16 @@ Sampling errors are those of errors alike for all records (homoskedastic): fourt
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import HasElasticForm
-from hullabaloo.linear_model.refit import kept_columns
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.inference.debiased import Debiased, Equations
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.refit import kept_columns
 from hullabaloo.privacy.answers import NoisyMoments
-from hullabaloo.solvers.debiased import Debiased, Equations
-
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
 
@@ -31,9 +27,9 @@ LEAST_COUNT = 0.2
 """Fewer than this share of the declared records are not reckoned with."""
 
 
-def debiased(model: "PrivateLinearModel", moments: NoisyMoments, target: int) -> tuple[Debiased, float]:
+def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[Debiased, float]:
     """The unshrunk estimate of one target's coefficients, and the residual variance with its own noise's deviation added."""
-    encoding, n = model.encoding_, moments.records
+    encoding, n = model.encoding, moments.records
     ridge = asked_ridge(model)
     gram, exact = moments.gram.copy(order="C"), encoding.facts.intercept and moments.counted
     if exact:
@@ -65,11 +61,11 @@ def debiased(model: "PrivateLinearModel", moments: NoisyMoments, target: int) ->
     return found, (variance + doubt) / share
 
 
-def asked_ridge(model: "PrivateLinearModel") -> Array:
+def asked_ridge(model: FittedModel) -> Array:
     """Weights of the quadratic penalty that the model was asked for, (p,); zeros where it was none or has corners."""
-    encoding: Encoding = model.encoding_
+    encoding: Encoding = model.encoding
     facts = encoding.facts
-    _, penalty = chosen(model, encoding)
+    penalty = model.penalty
     none, slopes = np.zeros(facts.width), facts.width - facts.intercept
     if not isinstance(penalty, HasElasticForm):
         return none
@@ -77,17 +73,17 @@ def asked_ridge(model: "PrivateLinearModel") -> Array:
     return none if kinks.any() else np.append(squares, np.zeros(int(facts.intercept)))
 
 
-def subspace(model: "PrivateLinearModel", gram: Array, noise: float) -> Array:
+def subspace(model: FittedModel, gram: Array, noise: float) -> Array:
     """Orthonormal columns (p, r): the coefficients that the question is about.
 
     Left out are columns that a refit left out, indicators of missing values too rare to be told from none, and the directions in which
     encoded columns always add up to the same (all levels of a category, and the constant): there the coefficients of least norm
     are meant, as everywhere else in the library. Without noise directions without variance are left out likewise.
     """
-    encoding: Encoding = model.encoding_
+    encoding: Encoding = model.encoding
     width = encoding.facts.width
     kept = np.zeros(width, dtype=bool)
-    kept[kept_columns(encoding, model.release_.plan.get("refit", {}).get("features"))] = True
+    kept[kept_columns(encoding, model.release.plan.get("refit", {}).get("features"))] = True
     if noise == 0.0:
         places = np.flatnonzero(kept)
         values, vectors = np.linalg.eigh(gram[np.ix_(places, places)])

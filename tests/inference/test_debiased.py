@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from hullabaloo.inference.debiased import Debiased, Equations
+from hullabaloo.inference.normal_rows import NormalRows, likelihood
 from hullabaloo.losses import Huber, Logistic, Poisson
-from hullabaloo.solvers.debiased import Debiased, Equations
-from hullabaloo.solvers.normal_rows import NormalRows, likelihood
 
 
 def noise(rng: np.random.Generator, p: int, s: float) -> np.ndarray:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.curation.scoring import score_of
+from hullabaloo.curation.searching import Contender, SearchPlan
 from hullabaloo.data import Rows
-from hullabaloo.model_selection.hinge import score_of
-from hullabaloo.model_selection.searching import Contender, SearchPlan
 from hullabaloo.noise import TestKey
 from hullabaloo.release.fit import answer
 
@@ -33,7 +33,7 @@ def load_all(plan: SearchPlan, tables: Mapping[Any, Rows]) -> None:
         rows = _nothing(tables[one.reads], one.encoding.facts.intercept)
         with suppress(Exception):  # whether a candidate is any good is for its own runs to tell
             release = answer(one.fit, rows, None, _PUBLIC)
-            score_of(one.yardstick, one.quote, release.theta, rows, _PUBLIC)
+            score_of(one.read, one.quote, release.theta, rows, _PUBLIC)
 
 
 def _kind(one: Contender) -> tuple[Any, ...]:

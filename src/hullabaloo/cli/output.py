@@ -7,17 +7,42 @@ standard error stays empty. Progress has no length that depends on records: a sp
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import category
 
+from rich import box
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from hullabaloo.cli.printing import PlainConsole
-
 PLAIN_WIDTH = 120  # where the output is not a terminal
+
+
+class PlainConsole(Console):
+    """A console that writes characters that are no printable ones as their escapes; markup in texts is not interpreted."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(highlight=False, markup=False, **settings)
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich renders it, escape sequences and other controls inside of texts made visible."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
+
+def visible(text: str) -> str:
+    """The text with an escape in place of every character that is neither printable nor a blank or a line break.
+
+    >>> visible("age\\x1b[2J")
+    'age\\\\x1b[2J'
+    """
+    return "".join(
+        one if one == "\n" or one.isprintable() or category(one) == "Zs" else ascii(one)[1:-1] for one in text
+    )
 
 
 class Verbatim(str):
@@ -27,8 +52,8 @@ class Verbatim(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """The voice of one command; `as_json` chooses the listener."""
+class Output:
+    """What one command says; `as_json` chooses the listener."""
 
     command: str
     as_json: bool
@@ -38,14 +63,9 @@ class Voice:
         if self.as_json:
             print(json.dumps({"ok": ok, "command": self.command, **plain(data)}, allow_nan=False, ensure_ascii=False))
             return
-        console = self.console
+        console = PlainConsole(width=None if sys.stdout.isatty() else PLAIN_WIDTH)  # wide, so that tables are not cut
         for one in shown:
             console.print(Text(one) if isinstance(one, str) else one, soft_wrap=isinstance(one, Verbatim))
-
-    @property
-    def console(self) -> PlainConsole:
-        """Standard output for people; wide where it is no terminal, so that tables are not cut."""
-        return PlainConsole(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -63,11 +83,9 @@ class Voice:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
         console = PlainConsole(stderr=True)
-        if self.as_json or not console.is_terminal:
-            yield lambda: None
-            return
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
+        off = self.as_json or not console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=off) as bar:
             task = bar.add_task(what, total=total)
             yield lambda: bar.advance(task)
 
@@ -80,25 +98,18 @@ def plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, str | int) or value is None:
         return value
-    items = value.tolist() if hasattr(value, "tolist") else value
-    return (
-        [plain(one) for one in items]
-        if isinstance(items, Sequence)
-        else plain(items)
-        if items is not value
-        else str(value)
-    )
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return [plain(one) for one in value] if isinstance(value, Sequence) else str(value)
 
 
-def table(head: Sequence[str], body: Sequence[Sequence[Any]], *, title: str | None = None, left: int = 1) -> Table:
+def table(head: Sequence[str], body: Sequence[Sequence[Any]], *, left: int = 1) -> Table:
     """A table whose first `left` columns are text and the others numbers."""
-    from rich import box
-
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(head):
         made.add_column(name, justify="left" if i < left else "right", overflow="fold")
     for line in body:
-        made.add_row(*[one if isinstance(one, Text) else Text(str(one)) for one in line])
+        made.add_row(*map(_cell, line))
     return made
 
 
@@ -108,5 +119,9 @@ def facts(pairs: Sequence[tuple[str, Any]]) -> Table:
     grid.add_column(style="bold")
     grid.add_column(overflow="fold")
     for name, value in pairs:
-        grid.add_row(name, value if isinstance(value, Text) else Text(str(value)))
+        grid.add_row(name, _cell(value))
     return grid
+
+
+def _cell(value: Any) -> Text:
+    return value if isinstance(value, Text) else Text(str(value))

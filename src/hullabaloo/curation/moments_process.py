@@ -10,27 +10,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from hullabaloo.curation.process import Process
 from hullabaloo.curator import StreamCurator, StreamSumQuery
 from hullabaloo.curator.stream_sum import plan_stream
-from hullabaloo.data import Domain, Encoding, Rows
+from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.source import RowFacts
 from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.ledger import Ledger
-from hullabaloo.losses import Squared
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Event, Neighbours
+from hullabaloo.losses import AnyLoss, Squared
+from hullabaloo.privacy import Event
 from hullabaloo.privacy.allowance import DRAWS
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.fit import Task, allowance, check, problem_of
-from hullabaloo.solvers import Problem, Solution
+from hullabaloo.release.parameters import whole
+from hullabaloo.solvers import Problem, Solution, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, solve_moments
-from hullabaloo.streaming.parameters import whole
-from hullabaloo.streaming.process import Process
 
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""
@@ -38,31 +36,26 @@ FORMAT = 1
 Solve = Callable[[NoisyMoments, Problem], Solution]
 
 
-@dataclass(frozen=True, slots=True)
-class StreamTask:
-    """The public arguments of one stream.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTask(Task):
+    """The public arguments of one stream: those of a fit by least squares, and when it releases.
 
     Attributes:
-        what: the estimator, for ledgers.
+        schedule: when.
+        mechanism: the name of the strategy, or "auto".
         window: the number of latest records that a model is about, rounded to whole steps; None for all.
         half_life: after how many records a record counts half, from step to step; None for never.
-        mechanism: the name of the strategy, or "auto".
     """
 
-    what: str
-    domain: Domain
-    budget: Budget
-    neighbours: Neighbours
     schedule: Schedule
-    constraint: ConvexSet | None = None
-    penalty: Penalty = field(default_factory=NoPenalty)
-    fit_intercept: bool = True
     mechanism: str = "auto"
     window: int | None = None
     half_life: float | None = None
-    ledger: Ledger | None = None
-    dataset: str | None = None
-    key: TestKey | None = None
+    loss: AnyLoss = field(default_factory=Squared)
+    constraint: ConvexSet | None = None
+    penalty: Penalty = field(default_factory=NoPenalty)
+    fit_intercept: bool = True
+    solver: str | Solver = "moments"
 
     @property
     def records(self) -> int:
@@ -110,27 +103,6 @@ class StreamTask:
             )
         return self.schedule.every
 
-    def as_fit(self) -> Task:
-        """The same arguments as those of a fit, for what both check."""
-        return Task(
-            what=self.what,
-            loss=Squared(),
-            domain=self.domain,
-            budget=self.budget,
-            neighbours=self.neighbours,
-            constraint=self.constraint,
-            penalty=self.penalty,
-            fit_intercept=self.fit_intercept,
-            solver="moments",
-            ledger=self.ledger,
-            dataset=self.dataset,
-            key=self.key,
-        )
-
-    def encoding_for(self, table: Any, target: Any = None, weight: Any = None) -> Encoding:
-        """The public encoding of a table, from its declared schema alone."""
-        return self.as_fit().encoding_for(table, target, weight)
-
 
 def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
     """The problem that a stream's models solve; raises for all that can be known to be wrong beforehand."""
@@ -142,9 +114,8 @@ def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
         )
     if task.window is not None and task.half_life is not None:
         raise InvalidParameter("A window and a half-life were asked together. Forget in one way: pass one of the two.")
-    fit = task.as_fit()
-    check(fit, encoding)
-    return problem_of(fit, encoding, task.records)
+    check(task, encoding)
+    return problem_of(task, encoding, task.records)
 
 
 def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
@@ -152,7 +123,7 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
     about = (facts, task.neighbours, task.records, task.schedule)
     query = plan_stream(*about, task.mechanism, task.decay, task.window_steps, target_scale=TARGET_SCALE)
     samples = max(DRAWS, query.length)
-    query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task.as_fit()).filter))
+    query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task).filter))
     if task.budget.is_private and not task.budget.admits(query.event):
         raise BudgetError(
             f"The noise of mechanism {task.mechanism!r} costs more than the budget {task.budget.describe()} allows. Nothing was charged "
