@@ -60,8 +60,7 @@ def objective_deltas(
         plain = np.array([gdp_delta(s, float(e)) for e in at])
         sides = np.where(math.log1p(curvature) * (1.0 + 2.0**-50) <= at, 1.0, 2.0)
         delta = plain + np.maximum(plain, sides * _whole_integral(s, at, curvature))
-    out: Array = np.minimum(1.0, delta * _ROUNDING + math.ulp(0.0))
-    return out
+    return np.minimum(1.0, delta * _ROUNDING + math.ulp(0.0))
 
 
 def _shift_profile(s: float, epsilon: float) -> float:
@@ -108,8 +107,7 @@ def peak(m: "Array", epsilon: "Array", curvature: float) -> "Array":
         slack = np.where(uphill > 0.0, uphill * (end - z), -uphill * z)
         x = np.maximum(x - 2.0**-50 * (epsilon + end + square) / m, 0.0)
         height = np.exp(np.minimum(slack, 1.0) - x * x / 2.0) * (1.0 + curvature) * (-np.expm1(-z) / curvature)
-    given: Array = _PEAK * np.where((square >= 2.0 * epsilon) | ~(height < 1.0) | ~(slack < 1.0), 1.0, height)
-    return given
+    return _PEAK * np.where((square >= 2.0 * epsilon) | ~(height < 1.0) | ~(slack < 1.0), 1.0, height)
 
 
 @lru_cache(maxsize=4)
@@ -168,5 +166,4 @@ def _near_integral(s: float, epsilon: "Array", curvature: float) -> "Array":
 
     g = s * (1.0 - np.linspace(1.0, 0.0, 33) ** 2)
     value = peak(np.hypot(s, g[1:])[None, :], epsilon[:, None], curvature)
-    total: Array = value @ np.diff(g)
-    return total
+    return value @ np.diff(g)
