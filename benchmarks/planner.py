@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
@@ -25,6 +25,7 @@ from hullabaloo.planning.forecasts import objective
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release.fit import rehearsal
 from hullabaloo.solvers import Problem
 
@@ -113,7 +114,7 @@ def measure(case: Case) -> dict[str, Any]:
     """One problem: what was said, and what came."""
     rng = np.random.default_rng(1_000 + case.number)
     problem, facts, table = pose(case, rng)
-    menu = CuratorMenu(facts, case.relation, case.records)
+    menu = PricedQueries(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
     found = forecasts(problem, menu, allowance, rehearsal(facts))
     favoured = weights(problem, menu, allowance)

@@ -24,10 +24,10 @@ def asked(n: int) -> Problem:
 
 
 def test_a_resized_query_has_the_noise_of_the_mean() -> None:
-    full = menu(DATA, asked(80_000)).moments(mu=0.3, target_scale=1.0)
+    full = menu(DATA, asked(80_000)).price("moments", mu=0.3, target_scale=1.0)
     small = full.resized(800)
     assert small.sigma / 800 == pytest.approx(full.sigma / 80_000, rel=1e-6)
-    free = menu(DATA, asked(80_000)).moments(mu=math.inf, target_scale=1.0).resized(800)
+    free = menu(DATA, asked(80_000)).price("moments", mu=math.inf, target_scale=1.0).resized(800)
     assert free.sigma == 0.0
 
 

@@ -175,13 +175,13 @@ def test_new_records_cost_no_more() -> None:
     rng, n, ridge, clip = np.random.default_rng(4), 40, 0.2, 0.5
     data = table(4_000, 4)
     asked = problem(data, records=n, penalty=SubmodularPenalty(Intervals(4), 0.005))
-    query = menu(data, asked).minimizer(
-        Squared(), clip=clip, ridge=ridge, feasible=None, penalty=asked.penalty, mu=math.inf
+    query = menu(data, asked).price(
+        "minimizer", loss=Squared(), clip=clip, ridge=ridge, feasible=None, penalty=asked.penalty, mu=math.inf
     )
     apart = []
     for _ in range(60):
         chosen = rng.integers(0, 4_000, n)
-        theta = Curator(Rows(data.X[chosen], data.Y[chosen]), [query]).minimizer()
+        theta = Curator(Rows(data.X[chosen], data.Y[chosen]), [query]).answer("minimizer")
         z = huber(data.X @ theta - data.Y[:, 0], clip)
         apart.append(float(z.mean() - z[chosen].mean()))
     assert np.mean(apart) + 5.0 * np.std(apart) / math.sqrt(60) <= generalisation(ridge, n, lipschitz=clip, norm=1.0)

@@ -154,7 +154,7 @@ def weights(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, 
 def _noise(problem: Problem, menu: Menu, allowance: Allowance) -> float:
     """s√p."""
     assert isinstance(problem.loss, Loss)
-    sigma = menu.step(problem.loss, mu=allowance.mu, count=1).sigma
+    sigma: float = menu.price("step", loss=problem.loss, mu=allowance.mu, count=1).sigma
     return sigma / problem.records * math.sqrt(problem.dimension)
 
 

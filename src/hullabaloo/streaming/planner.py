@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
@@ -106,15 +107,7 @@ class StreamPlan(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, tuple):
-                return [plain(one) for one in value]
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
-        ways = [{name: plain(getattr(way, name)) for name in Way.__slots__} for way in self.ways]
-        facts = {name: plain(getattr(self, name)) for name in ("title", "chosen", "why", "positions", "releases")}
-        return {**facts, "ways": ways}
+        return {**arguments(self), "ways": [arguments(way) for way in self.ways]}
 
 
 def plan(
@@ -261,7 +254,9 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
 
 def _as_one(menu: Menu, noise: float) -> Allowance:
     """What one release of moments with that noise would cost."""
-    return Allowance.gdp(math.inf if noise == 0.0 else menu.moments(mu=1.0, target_scale=TARGET_SCALE).sigma / noise)
+    return Allowance.gdp(
+        math.inf if noise == 0.0 else menu.price("moments", mu=1.0, target_scale=TARGET_SCALE).sigma / noise
+    )
 
 
 def _state(query: Any) -> float:

@@ -3,7 +3,7 @@
 from tests.planted.bug import Bug
 from tests.planted.bugs.rims_readers import READERS
 
-_STRANGE = "        if type(quote) not in QUERIES or not isinstance(quote, Query):"
+_STRANGE = "        if not isinstance(query, Query) or QUERIES.get(type(query).name) is not type(query):"
 
 _REMEMBERED = (
     Bug(
@@ -38,9 +38,9 @@ _REMEMBERED = (
     Bug(
         "subclasses of queries are sold",
         "A subclass of a query that calls itself not private is on the menu, and states any price.",
-        "curator.menu",
+        "queries",
         old=_STRANGE,
-        new="        if not isinstance(quote, QUERIES) or not isinstance(quote, Query):",
+        new="        if not isinstance(query, tuple(QUERIES.values())):",
         caught_by=("tests/laws/test_foreign_solver.py::test_no_query_of_a_class_of_ones_own_is_sold[gradient]",),
     ),
     Bug(
@@ -272,8 +272,8 @@ _CODE = (
     Bug(
         "a vertex asks nobody",
         "The query for a vertex does not look whose code its set is, which is then called with exact gradients.",
-        "curator.vertex",
-        old="        super(VertexQuery, self).__post_init__()  # slots dataclasses break the short form\n",
+        "selection.vertex",
+        old="        super().__post_init__()\n",
         new="",
         caught_by=("tests/curator/test_own_shapes.py::test_a_vertex_is_chosen_in_a_set_of_the_library_alone",),
     ),

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.evidence import Doubled, Evidence, Stepped
-from hullabaloo.curator.newton import newton, with_momentum
-from hullabaloo.curator.objective import Objective, euclidean
+from hullabaloo.erm.evidence import Doubled, Evidence, Stepped
+from hullabaloo.erm.newton import newton, with_momentum
+from hullabaloo.erm.objective import Objective, euclidean
 from hullabaloo.errors import HullabalooError
 
 Array = npt.NDArray[np.float64]

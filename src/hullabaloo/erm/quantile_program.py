@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.minimisation import Family
-from hullabaloo.curator.newton import newton, with_momentum
-from hullabaloo.curator.objective import ScalarObjective
-from hullabaloo.curator.shape import elastic_weights, shape_of
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import Family
+from hullabaloo.erm.newton import newton, with_momentum
+from hullabaloo.erm.objective import ScalarObjective
+from hullabaloo.erm.shape import elastic_weights, shape_of
 from hullabaloo.geometry import Box, L1Ball, Simplex, WithIntercept
 from hullabaloo.losses import Huber
 

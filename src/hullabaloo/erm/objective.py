@@ -8,10 +8,10 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.doubled import dense_doubled, sparse_doubled
-from hullabaloo.curator.shape import Shape
-from hullabaloo.curator.smooth_kernels import along, slopes
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
+from hullabaloo.erm.shape import Shape
+from hullabaloo.erm.smooth_kernels import along, slopes
 from hullabaloo.losses import Loss, clipped_at
 
 Array = npt.NDArray[np.float64]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.objective import Objective, ScalarObjective
-from hullabaloo.curator.optimise import Reach
 from hullabaloo.curator.query import UNIT_ROUNDOFF
-from hullabaloo.curator.shape import elastic_weights, shape_of
-from hullabaloo.curator.vector_objective import VectorObjective
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.erm.objective import Objective, ScalarObjective
+from hullabaloo.erm.optimise import Reach
+from hullabaloo.erm.shape import elastic_weights, shape_of
+from hullabaloo.erm.vector_objective import VectorObjective
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import (
     ConvexSet,

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.newton import conjugate_gradients, model_minimiser, solve
-from hullabaloo.curator.objective import Objective, doubled_sum, euclidean
+from hullabaloo.erm.newton import conjugate_gradients, model_minimiser, solve
+from hullabaloo.erm.objective import Objective, doubled_sum, euclidean
 
 Array = npt.NDArray[np.float64]
 

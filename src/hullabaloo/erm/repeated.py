@@ -18,15 +18,15 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.evidence import Doubled
-from hullabaloo.curator.minimisation import Family
-from hullabaloo.curator.newton import newton
-from hullabaloo.curator.objective import Objective, doubled_sum, euclidean
-from hullabaloo.curator.optimise import minimise
-from hullabaloo.curator.optimum import optimum, settled
 from hullabaloo.curator.query import UNIT_ROUNDOFF
-from hullabaloo.curator.shape import elastic_weights, shape_of
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.evidence import Doubled
+from hullabaloo.erm.minimisation import Family
+from hullabaloo.erm.newton import newton
+from hullabaloo.erm.objective import Objective, doubled_sum, euclidean
+from hullabaloo.erm.optimise import minimise
+from hullabaloo.erm.optimum import optimum, settled
+from hullabaloo.erm.shape import elastic_weights, shape_of
 from hullabaloo.errors import HullabalooError
 from hullabaloo.losses import Huber, Pinball, Squared
 from hullabaloo.quadratic.linear_system import Cholesky, Spectrum, factorise

@@ -1,7 +1,7 @@
 """Kernels of the inner minimisation, in plain doubles: derivatives of all records from their predictions."""
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.kernels import HUBER, LOGISTIC, POISSON, SMOOTHED_HINGE, SQUARED, clipped
+from hullabaloo.losses.kernels import HUBER, LOGISTIC, POISSON, SMOOTHED_HINGE, SQUARED, clipped
 
 
 @njit(cache=True, nogil=True, inline="always")

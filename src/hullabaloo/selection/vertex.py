@@ -2,17 +2,16 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.choice import Choice
+from hullabaloo.curator.query import Array
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, Simplex, require
 from hullabaloo.geometry.intercept import WithIntercept
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.selection.choice import Choice
 
 _SCANNED = 10_000_000
 """Numbers in all vertices up to which each vertex is bounded by itself."""
@@ -22,7 +21,7 @@ SHARE = 0.4
 """Part of the score's sensitivity that the choice of the intercept's end may take."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VertexQuery(Choice):
     """The number of a vertex s of C, chosen with probability ∝ `exp(−ε₀ ⟨s, g⟩/(2Δ))`, `g = Σ_i w_i clip(φ'_i, ±c) x_i`.
 
@@ -53,7 +52,7 @@ class VertexQuery(Choice):
     )
 
     def __post_init__(self) -> None:
-        super(VertexQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         body = self.body
         if body is not None:
             require(body, [HasVertices], "A private choice of a vertex")
@@ -63,33 +62,33 @@ class VertexQuery(Choice):
                 "score has a bounded sensitivity. Bound the intercept."
             )
 
-    @property
+    @cached_property
     def beside(self) -> bool:
         """Whether the last column is an intercept in an interval of its own."""
         return isinstance(self.constraint, WithIntercept) and self.facts.intercept
 
-    @property
+    @cached_property
     def body(self) -> ConvexSet | None:
         """The set of the slopes; None where the intercept is alone."""
         if isinstance(self.constraint, WithIntercept) and self.beside:
             return self.constraint.body if self.facts.width > 1 else None
         return self.constraint
 
-    @property
+    @cached_property
     def half(self) -> float:
         """Half the length of the intercept's interval; 0 without one."""
         if isinstance(self.constraint, WithIntercept) and self.beside:
             return 0.5 * (self.constraint.upper - self.constraint.lower) * _UP
         return 0.0
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """κ: the intercept's part of the sensitivity is at most `SHARE`."""
         if self.half == 0.0 or self.body is None:
             return 1.0
         return min(1.0, SHARE / (1.0 - SHARE) * self._slopes / self.half)
 
-    @property
+    @cached_property
     def _slopes(self) -> float:
         """H of the slopes: Hölder's bound for the worst vertex."""
         facts, body = self.facts, self.body
@@ -100,21 +99,25 @@ class VertexQuery(Choice):
         l2 = math.sqrt(max(facts.norm_l2**2 * _UP - 1.0, 0.0)) * _UP
         return _holder(body, facts.width - 1, max(facts.norm_l1 * _UP - 1.0, 0.0) * _UP, l2, facts.norm_linf)
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """H of the slopes, and κ times half the intercept's interval."""
         return self._slopes + self.weight * self.half
 
-    @property
+    @cached_property
     def length(self) -> float:
         """The largest l1 norm of a candidate's coefficients."""
         slopes = self.facts.width - self.beside
         return (0.0 if self.body is None else self.body.max_norm(1.0, slopes)) + self.weight * self.half
 
-    @property
+    @cached_property
     def terms(self) -> int:
         """One product for signed coordinates, p for vertices of a general kind, and two more for an intercept."""
         return (1 if isinstance(self.body, L1Ball | Simplex) else self.facts.width) + 2 * self.beside
+
+    def question(self, theta: Any) -> tuple[Array, None, None]:
+        """θ."""
+        return (*self.gradient.question(theta), None, None)
 
     def scores(self, g: Array) -> Array:
         """Minus the slope of the sum along every candidate."""
@@ -130,7 +133,7 @@ class VertexQuery(Choice):
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its set."""
-        described = {**super(VertexQuery, self).to_dict(), "constraint": self.constraint.to_dict()}
+        described = {**super().to_dict(), "constraint": self.constraint.to_dict()}
         return {**described, "intercept_weight": self.weight} if self.beside else described
 
 

@@ -7,23 +7,21 @@ function of it. Only the index leaves.
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.gradient import GradientQuery, exact_gradient
-from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Query
+from hullabaloo.curator.gradient import GradientQuery
+from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import Key, cells, exponential_mechanism, permute_and_flip
-from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.privacy import Event, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice(Query):
     """The index of a candidate with a high score, scores being functions of `Σ_i w_i clip(φ'_i, ±c) x_i`.
 
@@ -41,7 +39,7 @@ class Choice(Query):
     once: bool = False
 
     def __post_init__(self) -> None:
-        super(Choice, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if isinstance(self.loss, VectorLoss):
             raise InvalidParameter(
                 f"A selection by the gradient of {self.loss.name!r} was asked, but selections score the gradient of one "
@@ -58,7 +56,7 @@ class Choice(Query):
         """Whether ε₀ is finite."""
         return not math.isinf(self.epsilon)
 
-    @property
+    @cached_property
     def gradient(self) -> GradientQuery:
         """The sum that is scored, exact on its lattice; no noise is added to it."""
         mu = math.inf if math.isinf(self.epsilon) else 1.0  # ∞ means: not rounded either
@@ -83,15 +81,15 @@ class Choice(Query):
     def scores(self, g: Array) -> Array:
         """The score of every candidate, the higher the better, from the exact sum."""
 
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """Largest change of one candidate's exact score by one record, in the relation in force."""
         rounded = 1.0 + (self.facts.width + 16) * UNIT_ROUNDOFF
         moved = self.facts.max_weight * self.clip * self.reach * rounded
         moved += self.length * 2.0 ** (self.gradient.exponent - 1)
-        return moved * (2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0)
+        return moved * self.copies
 
-    @property
+    @cached_property
     def sensitivity(self) -> float:
         """Largest change of one candidate's computed score between neighbours.
 
@@ -103,19 +101,43 @@ class Choice(Query):
         exact = self.facts.records_per_unit * self.record_sensitivity
         return exact + 2.0 * (self.terms + 8) * UNIT_ROUNDOFF * self.length * self.gradient.bound
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """Public bound to which scores are clipped."""
         share = self.facts.max_weight * self.clip * self.reach
         return max(CAPACITY * self.records * self.facts.records_per_unit * share, self.sensitivity)
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """What one selection costs; refused, when it is quoted, where no lattice holds such scores."""
         if math.isinf(self.epsilon):
             return NotPrivateEvent()
         cells(self.sensitivity, self.bound)
         return PermuteAndFlipEvent(self.epsilon) if self.once else SelectionEvent(self.epsilon)
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:
+        """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals."""
+        theta, excluded, within = question
+        scores = self.exact_scores(rows, theta, within)
+        if math.isinf(self.epsilon):
+            return int(np.argmax(scores if excluded is None else np.where(excluded, -math.inf, scores)))
+        select = permute_and_flip if self.once else exponential_mechanism
+        return select(scores, self.sensitivity, self.epsilon, bound=self.bound, key=key, excluded=excluded)
+
+    def exact_scores(self, rows: Rows, theta: Array, within: tuple[Array, Array] | None = None) -> Array:
+        """The score of every candidate at θ, within the public bound of a private choice; PRIVATE.
+
+        With intervals `[l_j, u_j]` for means, what is scored is how far `−g_j` lies outside of `n[l_j, u_j]` in place of g_j: the distance to an
+        interval is 1-Lipschitz, so the sensitivity is the same. Ends beyond the sum's bound are cut to it, by which their addition rounds
+        within what `Choice.sensitivity` counts for conversions.
+        """
+        g = self.gradient.exact(rows, theta)
+        if within is not None:
+            most = self.gradient.bound
+            lower, upper = (np.clip(self.records * end, -most, most) for end in within)
+            g = np.maximum(np.maximum(g + lower, -g - upper), 0.0)
+        scores = self.scores(g)
+        return scores if math.isinf(self.epsilon) else np.clip(scores, -self.bound, self.bound)
 
     def resized(self, records: int) -> Self:
         """`ε₀` grows as the table shrinks: the temperature `2Δ/(ε₀ n)` of mean scores stays."""
@@ -131,35 +153,3 @@ class Choice(Query):
             "clip": self.clip,
             "event": self.event.to_dict(),
         }
-
-
-def choose(
-    rows: Rows,
-    query: Choice,
-    theta: Array,
-    excluded: npt.NDArray[np.bool_] | None,
-    key: Key | None,
-    within: tuple[Array, Array] | None = None,
-) -> int:
-    """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals."""
-    scores = exact_scores(rows, query, theta, within)
-    if math.isinf(query.epsilon):
-        return int(np.argmax(scores if excluded is None else np.where(excluded, -math.inf, scores)))
-    select = permute_and_flip if query.once else exponential_mechanism
-    return select(scores, query.sensitivity, query.epsilon, bound=query.bound, key=key, excluded=excluded)
-
-
-def exact_scores(rows: Rows, query: Choice, theta: Array, within: tuple[Array, Array] | None = None) -> Array:
-    """The score of every candidate at θ, within the public bound of a private choice; PRIVATE.
-
-    With intervals `[l_j, u_j]` for means, what is scored is how far `−g_j` lies outside of `n[l_j, u_j]` in place of g_j: the distance to an
-    interval is 1-Lipschitz, so the sensitivity is the same. Ends beyond the sum's bound are cut to it, by which their addition rounds
-    within what `Choice.sensitivity` counts for conversions.
-    """
-    g = exact_gradient(rows, query.gradient, theta)
-    if within is not None:
-        most = query.gradient.bound
-        lower, upper = (np.clip(query.records * end, -most, most) for end in within)
-        g = np.maximum(np.maximum(g + lower, -g - upper), 0.0)
-    scores = query.scores(g)
-    return scores if math.isinf(query.epsilon) else np.clip(scores, -query.bound, query.bound)

@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.minimisation import Family
-from hullabaloo.curator.newton import newton, with_momentum
-from hullabaloo.curator.objective import Objective, euclidean
-from hullabaloo.curator.quantile_program import quantile_optimum
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import Family
+from hullabaloo.erm.newton import newton, with_momentum
+from hullabaloo.erm.objective import Objective, euclidean
+from hullabaloo.erm.quantile_program import quantile_optimum
 from hullabaloo.losses import Pinball
 
 Array = npt.NDArray[np.float64]

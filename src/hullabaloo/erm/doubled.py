@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.kernels import HUBER, LOGISTIC, POISSON, SMOOTHED_HINGE, SQUARED
+from hullabaloo.losses.kernels import HUBER, LOGISTIC, POISSON, SMOOTHED_HINGE, SQUARED
 
 _SPLITTER = 134217729.0  # 2^27 + 1
 _LOG2_HIGH, _LOG2_MIDDLE, _LOG2_LOW = 0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34

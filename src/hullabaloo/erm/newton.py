@@ -5,8 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.objective import Local, Objective, euclidean
-from hullabaloo.curator.shape import Kinks, multiplied
+from hullabaloo.erm.objective import Local, Objective, euclidean
+from hullabaloo.erm.shape import Kinks, multiplied
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.quadratic.linear_system import factorise
 

@@ -1,19 +1,21 @@
 """The select query: a coordinate with a large partial derivative, chosen privately among those not yet taken."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.choice import Choice
-from hullabaloo.curator.given import numbers
+from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.query import Array
+from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.noise import Key
+from hullabaloo.selection.choice import Choice
 
-Array = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SelectQuery(Choice):
     """A coordinate j, chosen with probability ∝ `exp(ε₀ a_j |g_j|/(2Δ))`, `g = Σ_i w_i clip(φ'_i, ±c) x_i`.
 
@@ -35,9 +37,10 @@ class SelectQuery(Choice):
     key_label: ClassVar[str] = "select"
 
     def __post_init__(self) -> None:
-        super(SelectQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if self.scales is None:
             return
+        object.__setattr__(self, "scales", tuple(map(float, self.scales)))
         a = np.asarray(self.scales, dtype=np.float64)
         if a.shape != (self.facts.width,) or not (np.all(a > 0.0) and np.all(np.isfinite(a))):
             raise InvalidParameter(
@@ -45,25 +48,42 @@ class SelectQuery(Choice):
                 "given or some are not positive. A score without a scale has no bounded sensitivity; give one for each."
             )
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """The largest scale."""
         return 1.0 if self.scales is None else float(max(self.scales))
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """`max a · max|x_j|`."""
         return self.largest * self.facts.norm_linf
 
-    @property
+    @cached_property
     def length(self) -> float:
         """`max a`."""
         return self.largest
 
-    @property
+    @cached_property
     def terms(self) -> int:
         """One product."""
         return 1
+
+    def question(
+        self, theta: Any, excluded: Any = None, *, clip: Any = None, scales: Any = None, within: Any = None
+    ) -> tuple[Any, ...]:
+        """θ, which coordinates are left out, at which other clip and scales, and the intervals that −g_j is scored outside of."""
+        (point,) = self.gradient.question(theta)
+        mask, between = _mask(excluded, point.size), _intervals(within, point.size)
+        changed: dict[str, Any] = {
+            "clip": None if clip is None else number(clip),
+            "scales": None if scales is None else tuple(map(number, scales)),
+        }
+        changed = {name: value for name, value in changed.items() if value is not None}
+        return replace(self, **changed) if changed else self, point, mask, between
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
+        asked, *rest = question
+        return Choice.answered(asked, rows, tuple(rest), key, kept)
 
     def scores(self, g: Array) -> Array:
         """`a_j |g_j|`."""
@@ -73,10 +93,10 @@ class SelectQuery(Choice):
     def to_dict(self) -> dict[str, Any]:
         """The query with the range of its scales."""
         least = 1.0 if self.scales is None else float(min(self.scales))
-        return {**super(SelectQuery, self).to_dict(), "scales": [least, self.largest]}
+        return {**super().to_dict(), "scales": [least, self.largest]}
 
 
-def public_intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:
+def _intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:
     """The ends as plain arrays, checked before anything is spent."""
     if within is None:
         return None
@@ -89,7 +109,7 @@ def public_intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Ar
     return lower, upper
 
 
-def public_mask(excluded: npt.ArrayLike | None, width: int) -> npt.NDArray[np.bool_] | None:
+def _mask(excluded: npt.ArrayLike | None, width: int) -> npt.NDArray[np.bool_] | None:
     """The mask as an array of booleans, checked before anything is spent."""
     if excluded is None:
         return None

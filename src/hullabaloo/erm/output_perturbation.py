@@ -2,29 +2,28 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
-from hullabaloo.curator.objective import euclidean
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Query
-from hullabaloo.curator.repeated import Repeated
+from hullabaloo.curator.given import numbers
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
+from hullabaloo.erm.objective import euclidean
+from hullabaloo.erm.repeated import Repeated
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated
-from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.privacy import Event, GaussianEvent, NotPrivateEvent
 
 NEAR = 1e-4
 """Distance to the minimiser relative to L/λ, what one record can move it by."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MinimizerQuery(Query):
     """`argmin (1/n) Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + ψ(θ) + ⟨s, θ⟩` over C, with Gaussian noise; s is public.
 
@@ -62,7 +61,7 @@ class MinimizerQuery(Query):
     instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
-        super(MinimizerQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if not (self.mu > 0.0 and self.clip > 0.0 and self.ridge >= 0.0 and self.linear_bound >= 0.0):
             raise InvalidParameter(
                 f"A minimiser needs a positive mu and clip, and a ridge and a bound of the linear term from 0 on, but mu = "
@@ -93,13 +92,13 @@ class MinimizerQuery(Query):
         """`μ` grows as the table shrinks: the noise stays."""
         return replace(self, records=records, mu=self.mu * self.records / records)
 
-    @property
+    @cached_property
     def family(self) -> Family:
         """The objectives in the sum form, without s."""
         basics = (self.facts, self.neighbours, self.records, self.loss, self.clip, self.records * self.ridge)
         return Family(*basics, self.feasible, self.penalty)
 
-    @property
+    @cached_property
     def hidden(self) -> float:
         """What rounding can hide of the distance: nothing that counts in doubled precision, else projections and plain sums."""
         family = self.family
@@ -109,34 +108,33 @@ class MinimizerQuery(Query):
         terms = (4096.0 + family.most / 4096.0 + self.facts.width) * 8.0 * UNIT_ROUNDOFF
         return reach.limit + 2.0 * terms * reach.largest_gradient / family.ridge
 
-    @property
+    @cached_property
     def distance(self) -> float:
         """How near to the minimiser the inner optimiser must come."""
         family = self.family
         return max(NEAR * family.lipschitz / family.ridge, 2.0 * self.hidden)
 
-    @property
+    @cached_property
     def sensitivity(self) -> float:
         """l2 distance of the answers of two neighbours before noise."""
         family = self.family
-        copies = 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0
-        moved = copies * self.facts.records_per_unit * family.lipschitz / family.ridge
+        moved = self.copies * self.facts.records_per_unit * family.lipschitz / family.ridge
         return moved + 2.0 * (self.distance + 2.0**-52 * self.bound)
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """Public bound of a coordinate, to which it is clipped."""
         family = self.family
         return family.radius(self.records * self.linear_bound, family.most)
 
-    @property
+    @cached_property
     def sigma(self) -> float:
         """Noise of each coordinate; 0 when μ = ∞."""
         if math.isinf(self.mu):
             return 0.0
         return gaussian_scale(self.sensitivity, self.mu, self.family.coordinates, self.bound)
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """One Gaussian release."""
         if math.isinf(self.mu):
@@ -161,30 +159,28 @@ class MinimizerQuery(Query):
                 described |= self.family.limits
         return described
 
+    def question(self, linear: Any = None) -> tuple[Array]:
+        """s, as a vector."""
+        slope = np.zeros(self.family.coordinates) if linear is None else numbers(linear).ravel()
+        if not euclidean(slope) <= self.linear_bound * (1.0 + 1e-12):
+            raise InvalidParameter(
+                f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by "
+                f"{self.linear_bound:g}. Plan for the largest one."
+            )
+        return (slope,)
 
-def noisy_minimiser(query: MinimizerQuery, linear: Array | None, key: Key | None, kept: Repeated) -> Array:
-    """One answer, (p,) or (p, k); `kept` is the table, as `kept_work` of this query holds it."""
-    family = query.family
-    slope = np.zeros(family.coordinates) if linear is None else np.asarray(linear, dtype=np.float64).ravel()
-    if not euclidean(slope) <= query.linear_bound * (1.0 + 1e-12):
-        raise InvalidParameter(
-            f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by "
-            f"{query.linear_bound:g}. Plan for the largest one."
-        )
-    theta = kept.minimiser(slope * query.records)
-    if not math.isinf(query.mu):
-        theta = gaussian(theta, query.sigma, bound=query.bound, key=key)
-    return theta.reshape(query.facts.width, -1) if isinstance(query.loss, VectorLoss) else theta
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+        """One answer, (p,) or (p, k)."""
+        place = "minimisers", id(self), id(rows)
+        if place not in kept:
+            kept[place] = self.kept_work(rows)
+        theta: Array = kept[place].minimiser(question[0] * self.records)
+        if self.is_private:
+            theta = gaussian(theta, self.sigma, bound=self.bound, key=key)
+        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
 
-
-def kept_work(rows: Rows, query: MinimizerQuery) -> Repeated:
-    """What answers of one query about one table share; PRIVATE."""
-    exact = math.isinf(query.mu)
-    distance, slack = (0.0, 0.0) if exact else (query.distance, query.hidden)
-    largest = query.records * query.linear_bound * (1.0 + 1e-12)
-    return Repeated(rows, query.family, largest=largest, distance=distance, slack=slack)
-
-
-def exact_minimiser(rows: Rows, query: MinimizerQuery, slope: Array) -> Array:
-    """The minimiser for a linear term of the sum form, to the stated distance; PRIVATE."""
-    return kept_work(rows, query).minimiser(slope)
+    def kept_work(self, rows: Rows) -> Repeated:
+        """What answers of one query about one table share; PRIVATE."""
+        distance, slack = (self.distance, self.hidden) if self.is_private else (0.0, 0.0)
+        largest = self.records * self.linear_bound * (1.0 + 1e-12)
+        return Repeated(rows, self.family, largest=largest, distance=distance, slack=slack)

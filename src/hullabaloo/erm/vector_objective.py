@@ -6,9 +6,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.objective import Local, Objective
-from hullabaloo.curator.shape import Shape
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.objective import Local, Objective
+from hullabaloo.erm.shape import Shape
 from hullabaloo.losses import VectorLoss
 
 Array = npt.NDArray[np.float64]

@@ -2,22 +2,20 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.minimisation import OWN_SHAPES, Family, refuse_unfit
-from hullabaloo.curator.optimise import minimise
-from hullabaloo.curator.query import Query
+from hullabaloo.curator.query import Array, Query
 from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_unfit
+from hullabaloo.erm.optimise import minimise
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, VectorLoss
 from hullabaloo.noise import Key, gaussian, gaussian_scale, lattice
 from hullabaloo.privacy import Event, GaussianEvent, ObjectivePerturbationEvent, compose
-
-Array = npt.NDArray[np.float64]
 
 FAINT = 0.02
 """Noise added to the minimiser, relative to the least that the linear term can cause in any direction."""
@@ -27,7 +25,7 @@ _ROUNDING = 2.0**-78
 _COARSEST = 2.0**34
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PerturbedMinimizerQuery(Query):
     """`argmin Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + nψ(θ) + ⟨b, θ⟩` over C, `b ~ N(0, σ²I)`, plus faint noise.
 
@@ -68,7 +66,7 @@ class PerturbedMinimizerQuery(Query):
     instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
-        super(PerturbedMinimizerQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if isinstance(self.loss, VectorLoss):
             raise CapabilityError(
                 f"Objective perturbation was asked of the loss {self.loss.name!r} of several predictions at once, to which its "
@@ -104,23 +102,23 @@ class PerturbedMinimizerQuery(Query):
             curvature=self.curvature / share,
         )
 
-    @property
+    @cached_property
     def family(self) -> Family:
         """The objectives without b."""
         basics = (self.facts, self.neighbours, self.records, self.loss, self.clip, self.ridge)
         return Family(*basics, self.feasible, self.penalty)
 
-    @property
+    @cached_property
     def sigma(self) -> float:
         """σ, of every coordinate of b."""
         return self.noise_multiplier * self.family.lipschitz * (1.0 + 2.0**-50)
 
-    @property
+    @cached_property
     def largest_linear(self) -> float:
         """A bound of ‖b‖₂: the sampler cuts every coordinate."""
         return _CUT * self.sigma * math.sqrt(self.facts.width)
 
-    @property
+    @cached_property
     def distance(self) -> float:
         """How near to the minimiser for the drawn b the inner optimiser must come."""
         family = self.family
@@ -131,7 +129,7 @@ class PerturbedMinimizerQuery(Query):
         terms = family.most * family.lipschitz + self.largest_linear + reach.curvature * reach.radius
         return max(wanted, 2.0 * _ROUNDING * terms / self.ridge)
 
-    @property
+    @cached_property
     def approximation(self) -> float:
         """r: the distance, the lattice of b, and the rounding of θ̃ to doubles."""
         family, root = self.family, math.sqrt(self.facts.width)
@@ -139,26 +137,26 @@ class PerturbedMinimizerQuery(Query):
         pitch = lattice(self.sigma, self.sigma).pitch
         return (self.distance + 0.5 * pitch * root / self.ridge + 2.0**-52 * radius) * (1.0 + 1e-9)
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """Public bound of the released coordinates, to which they are clipped."""
         family = self.family
         return family.radius(self.largest_linear, family.most)
 
-    @property
+    @cached_property
     def output_sigma(self) -> float:
         """σ_out: at least `output_multiplier` times 2r with its own lattice, and what that lattice can hold."""
         p = self.facts.width
         scale = gaussian_scale(2.0 * self.approximation, 1.0 / self.output_multiplier, p, self._held)
         return max(scale, self.bound / _COARSEST)
 
-    @property
+    @cached_property
     def _held(self) -> float:
         """The bound that the lattice is made for: what lies beyond is clipped, and never is."""
         least = 2.0 * self.approximation * self.output_multiplier
         return min(self.bound, least * _COARSEST)
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """Objective perturbation, then one Gaussian release."""
         p = self.facts.width
@@ -186,18 +184,14 @@ class PerturbedMinimizerQuery(Query):
             "event": self.event.to_dict(),
         }
 
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+        """One answer, for the first target."""
+        linear, output = (None, None) if key is None else (key.derive("linear"), key.derive("output"))
+        drawn = gaussian(np.zeros(self.facts.width), self.sigma, bound=self.sigma, key=linear)
+        return gaussian(self.near(rows, drawn), self.output_sigma, bound=self.bound, key=output)
 
-def perturbed_minimiser(rows: Rows, query: PerturbedMinimizerQuery, key: Key | None) -> Array:
-    """One answer, for the first target."""
-    sigma = query.sigma
-    drawn = gaussian(np.zeros(query.facts.width), sigma, bound=sigma, key=None if key is None else key.derive("linear"))
-    near = approximate_minimiser(rows, query, drawn)
-    return gaussian(near, query.output_sigma, bound=query.bound, key=None if key is None else key.derive("output"))
-
-
-def approximate_minimiser(rows: Rows, query: PerturbedMinimizerQuery, linear: Array) -> Array:
-    """θ̃ for a given b; PRIVATE."""
-    family = query.family
-    public = family.reach(query.largest_linear, family.most)
-    own = family.reach(query.largest_linear, max(rows.Y.shape[0], 1))
-    return minimise(family.objective(rows, linear), own, query.distance, slack=public.limit)
+    def near(self, rows: Rows, linear: Array) -> Array:
+        """θ̃ for a given b; PRIVATE."""
+        public = self.family.reach(self.largest_linear, self.family.most)
+        own = self.family.reach(self.largest_linear, max(rows.Y.shape[0], 1))
+        return minimise(self.family.objective(rows, linear), own, self.distance, slack=public.limit)

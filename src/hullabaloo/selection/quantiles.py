@@ -2,27 +2,25 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.quantile_kernels import pair_scores
-from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Query
+from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.grid import Grid
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, exponential_mechanism
 from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, SelectionEvent
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.selection.quantile_kernels import pair_scores
 
 _PARTS = 1 << 20
 TILT, FLOOR = 2.0, 1e-4
 """A pair of width w (a part of the range) weighs `max(w, FLOOR)^-TILT` before values count: a public base measure."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QuantilesQuery(Query):
     r"""For one column after the other, a pair of candidates `lo < hi` that cuts about a share q of the values off below, and r above.
 
@@ -73,7 +71,7 @@ class QuantilesQuery(Query):
     key_label: ClassVar[str] = "quantiles"
 
     def __post_init__(self) -> None:
-        super(QuantilesQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if not self.epsilon > 0.0:
             raise InvalidParameter(
                 f"A choice needs a positive privacy price, but epsilon = {self.epsilon!r} was asked. Raise the budget."
@@ -94,7 +92,7 @@ class QuantilesQuery(Query):
                 f"{len(self.grids)} grids and {len(self.values)} places were given."
             )
 
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """Δ of one record, in the relation in force."""
         if self.neighbours is Neighbours.REPLACE_ONE:
@@ -102,22 +100,22 @@ class QuantilesQuery(Query):
         asked = [share for share in self.shares if share > 0.0]
         return max(sum(asked), *(1.0 - share for share in asked))
 
-    @property
+    @cached_property
     def sensitivity(self) -> float:
         """Largest change of one computed score between neighbours."""
         return self.facts.records_per_unit * self.record_sensitivity + 8.0 * UNIT_ROUNDOFF * self.bound
 
-    @property
+    @cached_property
     def tilt(self) -> float:
         """What a score loses for each e-fold of width; 0 where ε₀ = ∞."""
         return TILT * 2.0 * self.facts.records_per_unit * self.record_sensitivity / self.epsilon
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """Public bound to which scores are clipped."""
         return CAPACITY * self.records * self.facts.records_per_unit - self.tilt * math.log(FLOOR)
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """What the choice for one column costs."""
         return NotPrivateEvent() if math.isinf(self.epsilon) else SelectionEvent(self.epsilon)
@@ -152,6 +150,57 @@ class QuantilesQuery(Query):
             x = 2.0 * math.log((1.0 + x / 6.0) / chance)
         return x * self.sensitivity / self.epsilon
 
+    def times(self, question: tuple[Any, ...]) -> int:  # noqa: D102
+        return self.count
+
+    def answered(
+        self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]
+    ) -> list[tuple[float, float]]:
+        """Private bounds of every column, lo < hi, in the user's units."""
+        return [self.chosen(rows, k, None if key is None else key.derive(k)) for k in range(self.count)]
+
+    def chosen(self, rows: Rows, number: int, key: Key | None) -> tuple[float, float]:
+        """The private choice for column `number`, in the user's units; always lo < hi."""
+        scores = self.exact_scores(rows, number)
+        if math.isinf(self.epsilon):
+            found = int(np.argmax(scores))
+        else:
+            np.clip(scores, -self.bound, self.bound, out=scores)
+            found = exponential_mechanism(scores, self.sensitivity, self.epsilon, bound=self.bound, key=key)
+        points = self.grids[number].points
+        low, high = pair_at(self.shares, points.size, found)
+        return float(points[low]), float(points[high])
+
+    def exact_scores(self, rows: Rows, number: int) -> Array:
+        """The score of every pair of column `number`, in the order of `pair_at`. PRIVATE."""
+        below, upto = self.exact_ranks(rows, number)
+        (q, r), total = self.shares, float(upto[-1])
+        low, high = q * total, (1.0 - r) * total
+        a = _nearest(below[:-1] - low, below[1:] - low)  # t_0 … t_{G−2} as lower bounds
+        b = _nearest(below[:-1] - high, upto[1:] - high)  # t_1 … t_{G−1} as upper bounds
+        points = self.grids[number].points
+        points = (points - points[0]) / (points[-1] - points[0])
+        if q == 0.0 or r == 0.0:
+            error, width = (a, 1.0 - points[:-1]) if r == 0.0 else (b, points[1:])
+            one: Array = -np.abs(error) - self.tilt * np.log(np.maximum(width, FLOOR))
+            return one
+        scores = np.empty(a.size * (a.size + 1) // 2)
+        pair_scores(a, b, points, self.tilt, FLOOR, scores)
+        return scores
+
+    def exact_ranks(self, rows: Rows, number: int) -> tuple[Array, Array]:
+        """`#{x < t}` and `#{x ≤ t}` for every candidate t, missing values and records of weight 0 left out. PRIVATE."""
+        value, missing, points = self.values[number], self.missing[number], self.grids[number].scaled
+        x = rows.X[:, value]
+        kept = np.ones(x.shape[0], dtype=np.bool_) if missing == -1 else rows.X[:, missing] == 0.0
+        if rows.weight is not None:
+            kept &= rows.weight > 0.0
+        x = x[kept]
+        places = np.minimum(np.searchsorted(points, x), points.size - 1)
+        upto = np.cumsum(np.bincount(places, minlength=points.size))
+        ties = np.bincount(places[points[places] == x], minlength=points.size)
+        return (upto - ties).astype(np.float64), upto.astype(np.float64)
+
     def resized(self, records: int) -> Self:
         """`ε₀` grows as the table shrinks: the error in rank, as a share of the records, stays."""
         return replace(self, records=records, epsilon=self.epsilon * self.records / records)
@@ -169,52 +218,6 @@ class QuantilesQuery(Query):
             "candidates": [grid.size for grid in self.grids],
             "event": self.event.to_dict(),
         }
-
-
-def choose_bounds(rows: Rows, query: QuantilesQuery, number: int, key: Key | None) -> tuple[float, float]:
-    """The private choice for column `number`, in the user's units; always lo < hi."""
-    scores = exact_scores(rows, query, number)
-    if math.isinf(query.epsilon):
-        found = int(np.argmax(scores))
-    else:
-        bound = query.bound
-        np.clip(scores, -bound, bound, out=scores)
-        found = exponential_mechanism(scores, query.sensitivity, query.epsilon, bound=bound, key=key)
-    points = query.grids[number].points
-    low, high = pair_at(query.shares, points.size, found)
-    return float(points[low]), float(points[high])
-
-
-def exact_scores(rows: Rows, query: QuantilesQuery, number: int) -> Array:
-    """The score of every pair of column `number`, in the order of `pair_at`. PRIVATE."""
-    below, upto = exact_ranks(rows, query, number)
-    (q, r), total = query.shares, float(upto[-1])
-    low, high = q * total, (1.0 - r) * total
-    a = _nearest(below[:-1] - low, below[1:] - low)  # t_0 … t_{G−2} as lower bounds
-    b = _nearest(below[:-1] - high, upto[1:] - high)  # t_1 … t_{G−1} as upper bounds
-    points = query.grids[number].points
-    points = (points - points[0]) / (points[-1] - points[0])
-    if q == 0.0 or r == 0.0:
-        error, width = (a, 1.0 - points[:-1]) if r == 0.0 else (b, points[1:])
-        one: Array = -np.abs(error) - query.tilt * np.log(np.maximum(width, FLOOR))
-        return one
-    scores = np.empty(a.size * (a.size + 1) // 2)
-    pair_scores(a, b, points, query.tilt, FLOOR, scores)
-    return scores
-
-
-def exact_ranks(rows: Rows, query: QuantilesQuery, number: int) -> tuple[Array, Array]:
-    """`#{x < t}` and `#{x ≤ t}` for every candidate t, missing values and records of weight 0 left out. PRIVATE."""
-    value, missing, points = query.values[number], query.missing[number], query.grids[number].scaled
-    x = rows.X[:, value]
-    kept = np.ones(x.shape[0], dtype=np.bool_) if missing == -1 else rows.X[:, missing] == 0.0
-    if rows.weight is not None:
-        kept &= rows.weight > 0.0
-    x = x[kept]
-    places = np.minimum(np.searchsorted(points, x), points.size - 1)
-    upto = np.cumsum(np.bincount(places, minlength=points.size))
-    ties = np.bincount(places[points[places] == x], minlength=points.size)
-    return (upto - ties).astype(np.float64), upto.astype(np.float64)
 
 
 def pair_at(shares: tuple[float, float], size: int, number: int) -> tuple[int, int]:
