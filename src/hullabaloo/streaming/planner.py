@@ -14,7 +14,7 @@ from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.planning.choose import exact
-from hullabaloo.planning.outlook import WIDEST_REHEARSAL, Outlook, can_rehearse, propose, rehearsed
+from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.fit import Prepared, Task, pose, rehearsal
@@ -254,7 +254,9 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
 
 def _as_one(menu: Menu, noise: float) -> Allowance:
     """What one release of moments with that noise would cost."""
-    return Allowance.gdp(math.inf if noise == 0.0 else menu.moments(mu=1.0, target_scale=TARGET_SCALE).sigma / noise)
+    return Allowance.gdp(
+        math.inf if noise == 0.0 else menu.price("moments", mu=1.0, target_scale=TARGET_SCALE).sigma / noise
+    )
 
 
 def _state(query: Any) -> float:
@@ -281,7 +283,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     return _of(AGAIN, found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}")
 
 
-def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Outlook, float]:
+def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Forecast, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
     problem, menu = _posed(fit.task, encoding, fit.problem.records)
     weight = favours(problem, menu, fit.allowance) if fit.allowance.is_private else {}
@@ -318,7 +320,7 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
         )
         sums, noise = MomentsSolver(), query.sigma * query.error(schedule.completed(position))
         plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
-        found.append((Outlook(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
+        found.append((Forecast(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
     return _of(SKETCH, found, _state(query), 1.0, f"{query.moments.facts.width} coordinates of {encoding.facts.width}")
 
 
@@ -329,7 +331,7 @@ def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu
     return posed.problem, posed.menu
 
 
-def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowance, solver: Solver) -> Outlook:
+def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowance, solver: Solver) -> Forecast:
     found = propose(problem, menu, allowance, {solver.name: solver})
     refusal = found[0].refusal
     if refusal is not None:
@@ -339,8 +341,8 @@ def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowanc
     return found[0]
 
 
-def _of(name: str, found: list[tuple[Outlook, float]], memory: float, passes: float, reason: str) -> Way:
-    """A line from the outlooks at each look, and how many times better than rehearsed solvers can be expected to do there."""
+def _of(name: str, found: list[tuple[Forecast, float]], memory: float, passes: float, reason: str) -> Way:
+    """A line from the forecasts at each look, and how many times better than rehearsed solvers can be expected to do there."""
     scores = [_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
     return Way(name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason)
