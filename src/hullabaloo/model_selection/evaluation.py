@@ -15,8 +15,8 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, LargestError, choose
 from hullabaloo.model_selection.evaluated import Evaluation
 from hullabaloo.model_selection.metrics import Heard
-from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.model_selection.released import Released, released
+from hullabaloo.model_selection.scoring import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import check_types

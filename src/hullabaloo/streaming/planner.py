@@ -22,7 +22,7 @@ from hullabaloo.release.planned import PlannedFit, Task, plan_context
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
-from hullabaloo.streaming.plan_arguments import check_types, declared_for
+from hullabaloo.streaming.parameters import check_plan, declared_for
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.tables import Printed, text_table
 
@@ -158,7 +158,7 @@ def plan(
             f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
             "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
-    check_types(fit_intercept=fit_intercept, budget=budget, domain=domain, loss=loss, set=set, penalty=penalty)
+    check_plan(fit_intercept=fit_intercept, budget=budget, domain=domain, loss=loss, set=set, penalty=penalty)
     if set is not None and penalty is not None:
         raise InvalidParameter(
             "A plan got both a set and a penalty, which describe the same trade-off; pass at most one."
