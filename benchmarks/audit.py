@@ -24,11 +24,11 @@ from hullabaloo.audit.probes import Probe, worst
 from hullabaloo.audit.scene import hardest, staged
 from hullabaloo.audit.stream_subject import of_stream
 from hullabaloo.audit.subject import Subject
+from hullabaloo.curation.scoring import score_quote
 from hullabaloo.curator import CuratorMenu
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.losses import Squared
-from hullabaloo.model_selection.hinge import score_quote
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.privacy import Event, Neighbours, gdp_mu
 
@@ -132,7 +132,8 @@ def periodic(neighbours: str, solver: str) -> Subject:
 def score(neighbours: str) -> Subject:
     encoding = declared(target=(-1, 1)).encoding(None, None, fit_intercept=False)
     about: dict[str, Any] = {"mu": gdp_mu(1.0, 1e-5), "neighbours": Neighbours.parse(neighbours), "records": 2}
-    return replace(worst(score_quote(encoding, Yardstick.of(encoding, Squared()), **about)), budget=BUDGET)
+    chosen = Yardstick.of(encoding, Squared()).chosen
+    return replace(worst(score_quote(encoding, chosen.reading, chosen.tallies, **about)), budget=BUDGET)
 
 
 def quantiles(neighbours: str) -> Subject:

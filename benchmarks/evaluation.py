@@ -17,12 +17,12 @@ import hullabaloo as hb
 from benchmarks import small
 from benchmarks.share_tables import TABLES
 from benchmarks.timing import alternate
+from hullabaloo.curation.scoring import score_noise
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Rows
 from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.catalogue import choose
-from hullabaloo.model_selection.heard import Heard
-from hullabaloo.model_selection.hinge import score_noise
+from hullabaloo.model_selection.metrics import Heard
 from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours

@@ -21,14 +21,14 @@ from benchmarks import small
 from benchmarks.share_kept import baselines, loss
 from benchmarks.stream_tables import STREAMS, Stream, scores, stream
 from hullabaloo import Budget
+from hullabaloo.curation.moments_process import StreamTask, open_moments
+from hullabaloo.curation.prefixes import PrefixProcess
+from hullabaloo.curation.process import Process
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.streaming import plan
-from hullabaloo.streaming.hinge import StreamTask, open_moments
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.refits import Refits
+from hullabaloo.streaming.refits import planned
 
 EPSILONS = (0.1, 1.0, 3.0)
 BLOCKS, DRAWS, LEAST = 5, 14, 0.05
@@ -151,12 +151,12 @@ def _processes(data: Stream, cuts: list[int], epsilon: float, method: str, draws
     domain = data.encoding.domain
     if method == "again":
         task = data.estimator(budget=budget, domain=domain, neighbours="add-or-remove")._task(data.encoding)
-        refits = Refits.planned(task, data.encoding, schedule)
+        refits = planned(task, data.encoding, schedule)
         solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
         return [PrefixProcess(task, refits) for _ in range(draws)], f"again: {solvers}"
     if data.score == "log-loss":
         return [], ""
-    of = StreamTask("a stream", domain, budget, Neighbours.ADD_OR_REMOVE, schedule)
+    of = StreamTask("a stream", domain, budget, Neighbours.ADD_OR_REMOVE, schedule=schedule)
     return [open_moments(of, data.encoding) for _ in range(draws)], "sums"
 
 

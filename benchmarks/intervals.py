@@ -19,8 +19,8 @@ import numpy as np
 
 import hullabaloo as hb
 from benchmarks import small
-from hullabaloo.linear_model.intervals import inference
-from hullabaloo.linear_model.summary import rows_of
+from hullabaloo.inference.intervals import inference
+from hullabaloo.inference.summary import rows_of
 from hullabaloo.noise import TestKey
 
 EPSILONS = (0.5, 1.0, 3.0)
@@ -216,7 +216,7 @@ def measure(setting: Setting, epsilon: float, repetitions: int, seed: int) -> di
         fitted = setting.model(budget, key.derive(1_000 * seed + draw)).fit(X, y)
         model = fitted.model_at() if hasattr(fitted, "model_at") else fitted
         begun = time.perf_counter()
-        rows = rows_of(model, inference(model, setting.method), 0.95)
+        rows = rows_of(model._fitted(), inference(model._fitted(), setting.method), 0.95)
         seconds += time.perf_counter() - begun
         low, high = np.array([(row.low, row.high) for row in rows]).T
         ended = ~np.isnan(low)
@@ -278,7 +278,10 @@ def fingerprint() -> dict[str, Any]:
         "score": (small.fitted(hb.WithMoments("objective_perturbation"), classes=True), "auto"),
     }
     found: dict[str, Any] = {
-        name: [(row.coefficient, row.low, row.high) for row in rows_of(model, inference(model, method), 0.95)]
+        name: [
+            (row.coefficient, row.low, row.high)
+            for row in rows_of(model._fitted(), inference(model._fitted(), method), 0.95)
+        ]
         for name, (model, method) in models.items()
     }
     return {

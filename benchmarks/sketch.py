@@ -18,12 +18,12 @@ from scipy import sparse
 import hullabaloo as hb
 from benchmarks import small
 from benchmarks.share_tables import DATA
+from hullabaloo.curation.sketch import Sketch
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem
 from hullabaloo.streaming.lift import minimise_sketched
-from hullabaloo.streaming.sketch import Sketch
 from hullabaloo.streaming.sketch_size import FAILURE, paper_size, row_width
 from hullabaloo.streaming.sketched_solve import solve_sketched
 

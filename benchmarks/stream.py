@@ -13,10 +13,10 @@ import numpy as np
 from river import linear_model, preprocessing
 
 import hullabaloo as hb
+from hullabaloo.curation.moments_process import StreamTask, open_moments
 from hullabaloo.data.source import Rows
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.streaming.hinge import StreamTask, open_moments
 
 SPEED = True
 HORIZON, BATCH, SECONDS = 100_000_000, 1000, 2.0
@@ -41,7 +41,7 @@ def _stream(p: int, every: int) -> tuple[Any, Rows]:
     """An open process and one batch of records."""
     names = [f"x{j}" for j in range(p)]
     domain = hb.Domain(features=dict.fromkeys(names, (-1, 1)), target=(-1, 1), indicators=False)
-    task = StreamTask("stream", domain, hb.Budget(1.0, 1e-9), Neighbours.REPLACE_ONE, Schedule(HORIZON, every))
+    task = StreamTask("stream", domain, hb.Budget(1.0, 1e-9), Neighbours.REPLACE_ONE, schedule=Schedule(HORIZON, every))
     rng, encoding = np.random.default_rng(0), domain.encoding()
     X = rng.uniform(-1.0, 1.0, (BATCH, p))
     return open_moments(task, encoding), encoding.encode(X, X.mean(axis=1))

@@ -12,16 +12,16 @@ import numpy as np
 
 import hullabaloo as hb
 from benchmarks import small
+from hullabaloo.curation.moments_process import StreamTask, open_moments
+from hullabaloo.curation.prefixes import PrefixProcess
+from hullabaloo.curation.process import Process
 from hullabaloo.geometry import ConvexSet, NoPenalty
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.release.fit import allowance
 from hullabaloo.streaming.bounds import Shape, incremental, refitted, sketched
-from hullabaloo.streaming.hinge import StreamTask, open_moments
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.refits import Refits, divided
+from hullabaloo.streaming.refits import divided, planned
 
 T, P, EVERY, FITS = 1 << 17, 10, 1 << 10, 16
 LOOKS = tuple(1 << e for e in range(11, 18))
@@ -68,7 +68,7 @@ def _few(draws: int) -> list[dict[str, Any]]:
             domain,
             BUDGET,
             Neighbours.REPLACE_ONE,
-            Schedule(T, EVERY),
+            schedule=Schedule(T, EVERY),
             constraint=body,
             fit_intercept=False,
             mechanism=mechanism,
@@ -77,7 +77,7 @@ def _few(draws: int) -> list[dict[str, Any]]:
 
     model = hb.LinearRegression(budget=BUDGET, domain=domain, constraint=body, fit_intercept=False)
     fit_task, schedule = model._task(encoding), Schedule(T, T // FITS)
-    refits = Refits.planned(fit_task, encoding, schedule)
+    refits = planned(fit_task, encoding, schedule)
     mu = allowance(fit_task).mu
     shape = Shape(2.0, 2.0, P, 4.0, math.sqrt(P), 4.0)
     shares = divided(tuple(map(schedule.position, range(1, FITS + 1))))

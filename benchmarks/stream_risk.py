@@ -23,13 +23,13 @@ import numpy as np
 from benchmarks import small
 from benchmarks.stream_tables import Stream, stream
 from hullabaloo import Budget, LinearRegression
+from hullabaloo.curation.moments_process import StreamTask, open_moments
+from hullabaloo.curation.prefixes import PrefixProcess
+from hullabaloo.curation.process import Process
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.streaming.bounds import spectral
-from hullabaloo.streaming.hinge import StreamTask, open_moments
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.refits import Refits
+from hullabaloo.streaming.refits import planned
 
 TABLES = ("flights", "bike", "appliances", "electricity", "hockey")
 LONGEST, LOOKS, TARGET = 20_000, 20, 1.25
@@ -104,7 +104,7 @@ def _sums(data: Stream, mechanism: str) -> Callable[[], Process]:
         data.encoding.domain,
         Budget(1.0, 1.0 / data.n**2),
         Neighbours.REPLACE_ONE,
-        Schedule.of(data.n, "auto"),
+        schedule=Schedule.of(data.n, "auto"),
         mechanism=mechanism,
     )
     return lambda: open_moments(task, data.encoding)
@@ -114,9 +114,7 @@ def _again(data: Stream) -> Callable[[], Process]:
     """As many fits as there are looks."""
     model = LinearRegression(budget=Budget(1.0, 1.0 / data.n**2), domain=data.encoding.domain)
     task = model._task(data.encoding)
-    refits = Refits.planned(
-        task, data.encoding, Schedule(data.n, tuple(data.n * k // LOOKS for k in range(1, LOOKS + 1)))
-    )
+    refits = planned(task, data.encoding, Schedule(data.n, tuple(data.n * k // LOOKS for k in range(1, LOOKS + 1))))
     return lambda: PrefixProcess(task, refits)
 
 

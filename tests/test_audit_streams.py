@@ -17,12 +17,12 @@ import pytest
 from scipy.special import betaincinv, chdtri, ndtri
 
 import hullabaloo as hb
+from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.curator.stream_sum import StreamSumQuery
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual import mechanism as room
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.streaming.hinge import MomentsProcess, StreamTask, open_moments
 
 KEY = TestKey(bytes(range(32)))
 MU, ALARM, T = 3.0, 4e-8, 12
@@ -55,7 +55,7 @@ class Case:
 
     def open(self, key: TestKey | None) -> MomentsProcess:
         task = StreamTask(
-            "audit", DOMAIN, hb.Budget.gdp(MU), self.neighbours, Schedule(T, self.every),
+            "audit", DOMAIN, hb.Budget.gdp(MU), self.neighbours, schedule=Schedule(T, self.every),
             fit_intercept=False, mechanism=self.mechanism, key=key,
         )  # fmt: skip
         return open_moments(task, ENCODING)

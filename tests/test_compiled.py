@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -290,8 +291,9 @@ def test_what_code_is_compiled_for_is_part_of_its_name(what: str, kept: Any, mon
     assert name() != before
 
 
-@pytest.mark.parametrize("damage", ["torn", "emptied", "changed", "of another signature"])
+@pytest.mark.parametrize("damage", ["torn", "emptied", "changed", "of another signature", "of a module that is gone"])
 def test_what_is_damaged_is_compiled_again(damage: str, kept: Any, tmp_path: Path) -> None:
+    """A module that was renamed with its kernels unchanged stopped every kernel that calls them, until the cache was deleted."""
     assert not found(kept())
     (file,) = tmp_path.rglob("*.nbc")
     whole = file.read_bytes()
@@ -299,6 +301,9 @@ def test_what_is_damaged_is_compiled_again(damage: str, kept: Any, tmp_path: Pat
         assert not found(kept(), 3)
         (other,) = set(tmp_path.rglob("*.nbc")) - {file}
         whole = other.read_bytes()
+    if damage == "of a module that is gone":
+        body = b"chullabaloo.gone\nkernel\n."
+        whole = sha256(body).digest() + body
     file.write_bytes(
         {"torn": whole[:-9], "emptied": b"", "changed": whole[:-1] + bytes([whole[-1] ^ 1])}.get(damage, whole)
     )

@@ -37,7 +37,7 @@ class Mine(L1Ball):  # type: ignore[misc]  # a subclass of what is final
 class Pretender:
     """Says that it is the library's."""
 
-    __module__ = "hullabaloo.geometry.l1_ball"
+    __module__ = "hullabaloo.geometry.norm_balls"
     __qualname__ = "L1Ball"
 
 
@@ -269,10 +269,10 @@ def test_a_subclass_or_a_holder_of_somebodys_own_code_is_a_stranger() -> None:
 
 def test_fields_of_all_kinds_are_seen() -> None:
     """A slot of a private name, which Python stores under another; an item of the library's own tuple."""
-    from hullabaloo.cli.options import Spend
+    from hullabaloo.cli.options import BudgetOptions
     from hullabaloo.curator import Curator
     from hullabaloo.data import Rows
 
     rows = Rows(np.zeros((1, 1)), np.zeros((1, 1)))
     assert foreign(Curator(rows, [])) == "Counter"  # the standard library's
-    assert foreign(Spend(*[own] * len(Spend._fields))) == "own"
+    assert foreign(BudgetOptions(*[own] * len(BudgetOptions._fields))) == "own"

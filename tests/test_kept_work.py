@@ -9,7 +9,7 @@ from hullabaloo.curator import Curator, MinimizerQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Loss, Squared
-from hullabaloo.losses.huber import Huber
+from hullabaloo.losses.residuals import Huber
 from hullabaloo.privacy import Neighbours
 
 N, P, SLOPE = 300, 3, np.array([0.005, -0.01, 0.002])

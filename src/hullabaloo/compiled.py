@@ -85,7 +85,7 @@ class Kept:
         """What was kept for the signature; None where nothing was."""
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
-        with suppress(OSError):
+        with suppress(OSError, ImportError, AttributeError):  # what was kept may name a module or kernel that is gone
             data = b"" if path is None else path.read_bytes()
             check, body = data[:32], data[32:]
             if check == hashlib.sha256(body).digest():

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numba.core.registry import CPUDispatcher
 
 import hullabaloo
+from hullabaloo.curation.sketch import Sketch
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.source import Rows
@@ -23,7 +24,6 @@ from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import SquaredError
 from hullabaloo.losses.tallies import Moments
 from hullabaloo.privacy import Neighbours
-from hullabaloo.streaming.sketch import Sketch
 
 N, P = 60, 6
 PLACES = [-(2**63), -(2**31), -P - 1, -1, *range(P), P, P + 1, 2**31 - 1, 2**31, 2**40, 2**63 - 1]

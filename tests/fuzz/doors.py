@@ -15,8 +15,12 @@ from hullabaloo.data import Domain
 from hullabaloo.data.labels import label_of
 from hullabaloo.data.numbers import number_of
 from hullabaloo.geometry import ConvexSet, Penalty, SetFunction, penalty_from_text, set_from_text
-from hullabaloo.geometry.serialise import penalty_from_dict, set_from_dict
-from hullabaloo.geometry.submodular.serialise import set_function_from_dict, set_function_from_text
+from hullabaloo.geometry.serialise import (
+    penalty_from_dict,
+    set_from_dict,
+    set_function_from_dict,
+    set_function_from_text,
+)
 from hullabaloo.ledger.address import parse
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.losses.serialise import loss_from_dict

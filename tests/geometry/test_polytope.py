@@ -7,7 +7,7 @@ import pytest
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, L1Ball, Polytope, Simplex, measured_width
-from hullabaloo.geometry.hull import nearest_in_hull
+from hullabaloo.geometry.polytope import nearest_in_hull
 
 
 def cross(p, radius):

@@ -131,7 +131,7 @@ def _streams(told: dict[str, Any]) -> None:
 
 
 def _searches(told: dict[str, Any]) -> None:
-    from hullabaloo.model_selection import running
+    from hullabaloo.curation import running
 
     real = running.answer
 

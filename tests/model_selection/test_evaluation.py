@@ -22,14 +22,14 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import Normalizer
 
 import hullabaloo as hb
+from hullabaloo.curation.scoring import score_noise, score_of, score_quote
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.data import Rows
 from hullabaloo.errors import BudgetExhausted, DomainError, InvalidParameter, NotPrivateWarning, SchemaError
 from hullabaloo.model_selection import Evaluation, Measured, price_evaluation
 from hullabaloo.model_selection.catalogue import choose
 from hullabaloo.model_selection.fraction import quotient
-from hullabaloo.model_selection.heard import Heard
-from hullabaloo.model_selection.hinge import score_noise, score_of, score_quote
+from hullabaloo.model_selection.metrics import Heard
 from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.noise import TestKey
@@ -481,11 +481,25 @@ def test_a_score_for_a_search_is_the_metric_with_larger_better() -> None:
     rows = encoding.encode(X, y)
     for metric, sign in (("squared_error", -1.0), ("r2", 1.0), (None, -1.0)):
         stick = Yardstick.of(encoding, loss, metric)
-        free = score_quote(encoding, stick, mu=math.inf, neighbours=Neighbours.REPLACE_ONE, records=2000)
+        free = score_quote(
+            encoding,
+            stick.chosen.reading,
+            stick.chosen.tallies,
+            mu=math.inf,
+            neighbours=Neighbours.REPLACE_ONE,
+            records=2000,
+        )
         plain = without_noise(model, X, y, [metric or "squared_error"])
-        assert score_of(stick, free, theta, rows) == pytest.approx(sign * next(iter(plain.values())))
-        quote = score_quote(encoding, stick, mu=0.5, neighbours=Neighbours.REPLACE_ONE, records=2000)
-        noisy = score_of(stick, quote, theta, rows, KEY)
+        assert score_of(stick.oriented, free, theta, rows) == pytest.approx(sign * next(iter(plain.values())))
+        quote = score_quote(
+            encoding,
+            stick.chosen.reading,
+            stick.chosen.tallies,
+            mu=0.5,
+            neighbours=Neighbours.REPLACE_ONE,
+            records=2000,
+        )
+        noisy = score_of(stick.oriented, quote, theta, rows, KEY)
         error = stick.error(score_noise(quote))
         assert 0.0 < abs(noisy - sign * next(iter(plain.values()))) < 10.0 * error
     with pytest.raises(InvalidParameter, match="calibration is a table"):

@@ -6,8 +6,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import hullabaloo as hb
+from hullabaloo.curation.parts import held_out, part, sizes
 from hullabaloo.data import Rows, open_table
-from hullabaloo.model_selection.parts import held_out, part, sizes
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.terms import Terms
 

@@ -295,7 +295,7 @@ def test_scikit_learn_can_clone_set_and_show_it(tmp_path):
 
 
 def test_a_score_that_is_no_number_is_the_worst(monkeypatch):
-    from hullabaloo.model_selection import running
+    from hullabaloo.curation import running
 
     given = iter([math.nan, -0.5, math.nan])
     monkeypatch.setattr(running, "score_of", lambda *_: next(given))

@@ -15,14 +15,14 @@ import pytest
 import scipy.sparse as sp
 
 import hullabaloo as hb
+from hullabaloo.curation import running
+from hullabaloo.curation.kept import Kept
 from hullabaloo.curator import Curator, CuratorMenu
 from hullabaloo.curator.lottery import Lottery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.losses import Logistic
-from hullabaloo.model_selection import running
-from hullabaloo.model_selection.kept import Kept
 from hullabaloo.noise import ReleaseKey, TestKey, keys
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Neighbours, Repeats

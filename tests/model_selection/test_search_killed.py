@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curation import running
 from hullabaloo.curator.lottery import Lottery
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import (
@@ -28,7 +29,6 @@ from hullabaloo.errors import (
     StreamMoved,
     UnknownStream,
 )
-from hullabaloo.model_selection import running
 from hullabaloo.noise import TestKey
 from hullabaloo.streaming import new_key_file
 

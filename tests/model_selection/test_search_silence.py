@@ -25,13 +25,13 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curation import loaded, running
+from hullabaloo.curation.kept import Kept
 from hullabaloo.curator.lottery import Lottery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.linear_model import ESTIMATORS
-from hullabaloo.model_selection import loaded, running
 from hullabaloo.model_selection.candidates import own_code
-from hullabaloo.model_selection.kept import Kept
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.streaming import new_key_file
 

@@ -210,14 +210,14 @@ USES: dict[str, str] = {
     "compiled.py": "checksums of kept kernels, and names of unfinished files: no secret",
     "data/saving.py": "names of unfinished files: no secret",
     "ledger/chain.py": "salts of rows and a database's id; SHA-256 of rows with their salts",
-    "model_selection/kept.py": "names of saves: no secret",
-    "model_selection/parts.py": "coins and orders of records, under a secret derived for parts",
-    "model_selection/searching.py": "a fingerprint of public configuration",
+    "curation/kept.py": "names of saves: no secret",
+    "curation/parts.py": "coins and orders of records, under a secret derived for parts",
+    "curation/searching.py": "a fingerprint of public configuration",
     "noise/keys.py": "noise keys: 32 bytes read, AES-256 counter mode; BLAKE2b and SHA-256 derive",
     "noise/public.py": "public draws from a named seed: no secret",
-    "streaming/hinge.py": "a fingerprint of public configuration",
+    "curation/moments_process.py": "a fingerprint of public configuration",
     "durable/journal.py": "names of saves: no secret",
-    "streaming/prefixes.py": "a fingerprint of public configuration",
+    "curation/prefixes.py": "a fingerprint of public configuration",
     "durable/private_files.py": "a key file: 32 fresh bytes",
     "durable/sealed.py": "HKDF of key and fresh salt, AES-256-GCM, and a checksum",
     "data/sources/prefix.py": "a key of 32 fresh bytes, HMAC-SHA256 of the bytes of a source",
@@ -241,7 +241,7 @@ def test_nobody_else_draws_hashes_or_encrypts() -> None:
 
 
 def test_coins_of_parts_depend_on_the_whole_secret() -> None:
-    from hullabaloo.model_selection import parts
+    from hullabaloo.curation import parts
 
     first = parts._order(50, bytes(32)).tolist()
     for byte in range(32):

@@ -25,7 +25,7 @@ from hullabaloo.privacy import (
 )
 from hullabaloo.privacy.filters import NOTHING
 from hullabaloo.privacy.gaussian_dp import gdp_delta
-from hullabaloo.privacy.tuned_bound import tuned_bound
+from hullabaloo.privacy.tuned_events import tuned_bound
 
 SHAPES = ["geometric", 0.5, "logarithmic", "poisson"]
 POINTS = np.linspace(-8.5, 8.5, 3_001)

@@ -15,11 +15,11 @@ import hullabaloo.data.readers.csvfile
 import hullabaloo.data.readers.dense
 import hullabaloo.data.readers.frames
 import hullabaloo.data.readers.sparse
+from hullabaloo.curation import parts
 from hullabaloo.curator import Curator, StreamCurator
 from hullabaloo.data import Encoding, open_table
 from hullabaloo.data.readers import opening as readers
 from hullabaloo.data.table import Table
-from hullabaloo.model_selection import parts
 
 SOURCE = str(Path(hullabaloo.__file__).parent)
 UNCOUNTED = (SOURCE + "/privacy/", SOURCE + "/compiled.py")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hullabaloo.curation.intake import Intake
+from hullabaloo.curation.moments_process import MomentsProcess
 from hullabaloo.durable import sealed
 from hullabaloo.durable.journal import Journal
 from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.ledger import Ledger
-from hullabaloo.streaming.hinge import MomentsProcess
-from hullabaloo.streaming.intake import Intake
 from tests.replay.durable import of_state
 from tests.replay.test_streams import told_of_a_stream
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.report.mechanism import QUERIES
+from hullabaloo.report.words import book
 from tests.linear_model.examples import FEATURES, domain_for, table
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -57,7 +57,7 @@ def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
     assert "unlimited" not in document["methods"]
     assert document["coefficients"]["rows"][0]["measures"] == measures
     for query in document["mechanism"]["queries"]:
-        assert query["asks"] == QUERIES[query["name"]]
+        assert query["asks"] == book()["queries"][query["name"]]
         assert query["how"] or query["noise_std"] > 0.0
     html = card.to_html()
     assert all(query["how"] in html for query in document["mechanism"]["queries"])
@@ -70,7 +70,7 @@ def test_every_query_that_can_be_asked_has_words() -> None:
 
     kinds = [kind for kind in vars(curator).values() if isinstance(kind, type) and issubclass(kind, Query)]
     names = {kind.name for kind in kinds if isinstance(getattr(kind, "name", None), str)}
-    assert names <= set(QUERIES)
+    assert names <= set(book()["queries"])
     assert len(names) >= 8
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 import hullabaloo as hb
+from hullabaloo.curation.moments_process import StreamTask, open_moments
+from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
@@ -22,9 +24,7 @@ from hullabaloo.streaming.bounds import (
     spectral,
     strongly_convex,
 )
-from hullabaloo.streaming.hinge import StreamTask, open_moments
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.refits import Refits, divided
+from hullabaloo.streaming.refits import divided, planned
 
 KEY = TestKey(bytes(range(32)))
 T, P = 2_000, 4
@@ -109,7 +109,7 @@ def test_fits_on_prefixes_stay_below_theorem_3_1() -> None:
             budget=hb.Budget.gdp(1.0), domain=DOMAIN, constraint=body, solver="mirror_descent", fit_intercept=False
         ).set_params(test_key=KEY.derive(draw))
         task = model._task(ENCODING)
-        process = PrefixProcess(task, Refits.planned(task, ENCODING, schedule))
+        process = PrefixProcess(task, planned(task, ENCODING, schedule))
         taken = 0
         for at, found in excess.items():
             process.take(ENCODING.encode(X[taken:at], y[taken:at]))
@@ -150,7 +150,7 @@ def test_running_sums_stay_below_theorem_4_2() -> None:
             DOMAIN,
             hb.Budget.gdp(4.0),
             Neighbours.REPLACE_ONE,
-            Schedule(T, 100),
+            schedule=Schedule(T, 100),
             constraint=body,
             fit_intercept=False,
             key=KEY.derive(draw),

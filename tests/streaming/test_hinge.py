@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter
@@ -20,7 +21,6 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.schedule import FOREVER, Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.solvers import Problem, Solution
-from hullabaloo.streaming.hinge import MomentsProcess, StreamTask, open_moments
 
 KEY = TestKey(bytes(range(32)))
 DOMAIN = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1), indicators=False)

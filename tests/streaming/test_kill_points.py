@@ -27,8 +27,8 @@ QUICK, MANY = 12, 700
 HOME = Path(hb.__file__).parent
 DURABLE = tuple(
     str(HOME / name)
-    for name in ("durable", "streaming/intake", "data/sources",
-                 "data/saving", "data/documents", "ledger", "linear_model/saved", "model_selection/kept")
+    for name in ("durable", "curation/intake", "data/sources",
+                 "data/saving", "data/documents", "ledger", "linear_model/saved", "curation/kept")
 )  # fmt: skip
 """Where what lasts is made: every line there is a point."""
 SIZES = [QUICK, pytest.param(MANY, marks=pytest.mark.slow)]

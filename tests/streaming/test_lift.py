@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from hullabaloo.curation.sketch import Sketch
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
     Box,
@@ -19,7 +20,6 @@ from hullabaloo.geometry import (
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.streaming import lift as module
 from hullabaloo.streaming.lift import is_least, lift, minimise_sketched
-from hullabaloo.streaming.sketch import Sketch
 
 P, M = 30, 9
 PHI = Sketch(P, M, 3).matrix

@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import hullabaloo as hb
+from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, corrects
 from hullabaloo.curator import CuratorMenu
 from hullabaloo.curator.gradient import exact_gradient
 from hullabaloo.curator.lens import Lens
@@ -25,8 +26,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.fit import allowance
 from hullabaloo.streaming import PeriodicERM
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.refits import CORRECTS, Refits, corrects, divided, spacing
+from hullabaloo.streaming.refits import divided, planned, spacing
 from tests.curator.neighbours import facts, pairs
 
 KEY = TestKey(bytes(range(32)))
@@ -81,7 +81,7 @@ def test_all_fits_together_cost_the_budget_and_next_to_nothing_is_left(neighbour
         for every in (100, (50, 60, 600)):
             model = linear(budget=budget, neighbours=neighbours, solver="gradient", test_key=None)
             task, encoding = model._task(NUMBERS.encoding()), NUMBERS.encoding()
-            refits = Refits.planned(task, encoding, Schedule(N, every))
+            refits = planned(task, encoding, Schedule(N, every))
             assert budget.admits(refits.event)
             cost = refits.event.gdp_mu()
             assert cost is not None
@@ -143,7 +143,7 @@ def test_a_snapshot_goes_on_bit_for_bit(sparse: bool) -> None:
     model = linear(domain=domain, solver="gradient")
     encoding = domain.encoding(n_features=2)
     task = model._task(encoding)
-    refits = Refits.planned(task, encoding, Schedule(N, 200))
+    refits = planned(task, encoding, Schedule(N, 200))
     X, y = records()[["a", "b"]].to_numpy(), records()["y"].to_numpy()
     first, second = PrefixProcess(task, refits), PrefixProcess(task, refits)
     rows = [encoding.encode(csr_array(X[a:b]) if sparse else X[a:b], y[a:b]) for a, b in ((0, 250), (250, 600))]
@@ -170,7 +170,7 @@ def test_other_shares_of_the_budget_are_another_stream(monkeypatch: pytest.Monke
     task = linear(solver="gradient")._task(encoding)
 
     def fingerprint() -> str:
-        return PrefixProcess(task, Refits.planned(task, encoding, Schedule(N, 200))).fingerprint
+        return PrefixProcess(task, planned(task, encoding, Schedule(N, 200))).fingerprint
 
     before = fingerprint()
     monkeypatch.setattr(
@@ -210,7 +210,7 @@ def test_a_fit_starts_from_the_model_before_it_where_it_can() -> None:
     encoding, schedule = NUMBERS.encoding(), Schedule(N, 200)
 
     def starts(**changes: Any) -> bool:
-        return all(map(corrects, Refits.planned(linear(**changes)._task(encoding), encoding, schedule).fits))
+        return all(map(corrects, planned(linear(**changes)._task(encoding), encoding, schedule).fits))
 
     assert starts(solver="gradient")
     assert not starts(solver="moments")
@@ -235,7 +235,7 @@ def test_starting_from_the_model_before_it_is_no_worse_on_average() -> None:
     for draw in range(40):
         model = linear(solver="gradient", budget=hb.Budget.gdp(0.3), test_key=KEY.derive(draw))
         task = model._task(encoding)
-        refits = Refits.planned(task, encoding, schedule)
+        refits = planned(task, encoding, schedule)
         process = PrefixProcess(task, refits)
         process.take(rows)
         last = process.released()
@@ -307,11 +307,11 @@ def test_left_to_the_rule_a_fit_follows_every_tau_records() -> None:
 def test_the_papers_composition_costs_less_than_the_budget() -> None:
     encoding, schedule = NUMBERS.encoding(), Schedule(N, 100)
     task = linear(calibration="paper", solver="gradient")._task(encoding)
-    refits = Refits.planned(task, encoding, schedule)
+    refits = planned(task, encoding, schedule)
     part = refits.fits[0].allowance.budget
     assert part.epsilon == pytest.approx(1.0 / (2.0 * math.sqrt(12.0 * math.log(2e6))))
     assert part.delta == pytest.approx(1e-6 / 12.0)
-    exactly = Refits.planned(linear(solver="gradient")._task(encoding), encoding, schedule).event.gdp_mu()
+    exactly = planned(linear(solver="gradient")._task(encoding), encoding, schedule).event.gdp_mu()
     printed = refits.event.gdp_mu()
     assert exactly is not None
     assert printed is not None

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curation.moments_process import StreamTask, open_moments
+from hullabaloo.curation.prefixes import PrefixProcess
+from hullabaloo.curation.process import Process
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.streaming.hinge import StreamTask, open_moments
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.refits import Refits
+from hullabaloo.streaming.refits import planned as fits_planned
 
 KEY = TestKey(bytes(range(32)))
 DOMAIN = hb.Domain(row_norm=1.0, target=(-1, 1))
@@ -39,13 +39,13 @@ def measured(way: str, every: int) -> float:
     rows, schedule = ENCODING.encode(X, y), Schedule(T, every)
     left = []
     task = hb.LinearRegression(budget=BUDGET, domain=DOMAIN)._task(ENCODING)
-    refits = Refits.planned(task, ENCODING, schedule) if way == "PeriodicERM" else None
+    refits = fits_planned(task, ENCODING, schedule) if way == "PeriodicERM" else None
     for draw in range(2):
         process: Process
         if refits is not None:
             process = PrefixProcess(task, refits)
         else:
-            of = StreamTask("a stream", DOMAIN, BUDGET, Neighbours.REPLACE_ONE, schedule, key=KEY.derive(draw))
+            of = StreamTask("a stream", DOMAIN, BUDGET, Neighbours.REPLACE_ONE, schedule=schedule, key=KEY.derive(draw))
             process = open_moments(of, ENCODING)
         for start in range(0, T, 2_000):
             stop = start + 2_000

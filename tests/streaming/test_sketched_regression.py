@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 import hullabaloo as hb
+from hullabaloo.curation.sketch import Sketch
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
@@ -17,7 +18,6 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers import Problem
 from hullabaloo.streaming import IncrementalRegression, SketchedRegression, StreamModel
-from hullabaloo.streaming.sketch import Sketch
 from hullabaloo.streaming.sketched_solve import solve_sketched
 
 DOMAIN = hb.Domain(row_norm=("l2", 1.0), target=(-1, 1))

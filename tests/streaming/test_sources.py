@@ -540,3 +540,12 @@ def test_a_first_line_that_may_be_a_record_is_not_quoted(tmp_path: Path, line: s
         source.empty()
     assert "41" not in str(told.value)
     assert ";" not in str(told.value), "nor what separates its cells"
+
+
+def test_a_source_that_changed_is_refused_and_one_that_is_lost_is_a_failure_of_the_machine() -> None:
+    """Both were failures of the machine: the command line ended with "Failed: " and code 4 over a file that somebody had rewritten."""
+    from hullabaloo.cli.boundary import ExitCode, described
+    from hullabaloo.data.sources import SourceLost
+
+    assert described(SourceChanged("It was rewritten."))[1] is ExitCode.REFUSED
+    assert described(SourceLost("It is gone."))[1] is ExitCode.MACHINE

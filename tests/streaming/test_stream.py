@@ -20,12 +20,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import hullabaloo as hb
+from hullabaloo.curation.intake import BUFFER
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.table import Table
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased, SchemaError
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.streaming.intake import BUFFER
 from tests.streaming.toy import DOMAIN, ToyProcess, ToyStream, records, toy
 
 

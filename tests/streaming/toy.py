@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 import hullabaloo as hb
+from hullabaloo.curation.process import Process
 from hullabaloo.data import Encoding
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.privacy import Event, GaussianEvent, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.regressor import StreamRegressor
 
 DOMAIN = hb.Domain(

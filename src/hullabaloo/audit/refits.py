@@ -12,6 +12,7 @@ from hullabaloo.audit.heard import Heard
 from hullabaloo.audit.quiet import Questions
 from hullabaloo.audit.streams import longest_rows
 from hullabaloo.audit.transcript import Listener, Stage
+from hullabaloo.curation.prefixes import PrefixProcess, Refits, corrects
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Event, Neighbours, compose
@@ -19,8 +20,6 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import Release
 from hullabaloo.release.fit import Prepared, Task
 from hullabaloo.solvers import Plan, Problem, Solution
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.refits import Refits, corrects
 
 Array = npt.NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from sklearn.base import clone
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.refits import RefitStage
 from hullabaloo.audit.streams import SumsStage
+from hullabaloo.curation.moments_process import MomentsProcess
+from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours
 from hullabaloo.streaming.base import PrivateStream
-from hullabaloo.streaming.hinge import MomentsProcess
-from hullabaloo.streaming.prefixes import PrefixProcess
 
 _APART = {"ledger": None, "dataset": None, "test_key": None}
 

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from hullabaloo.audit import heard
 from hullabaloo.audit.heard import Heard
+from hullabaloo.curation.moments_process import MomentsProcess
 from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.base import Strategy
 from hullabaloo.privacy import Event, Neighbours
 from hullabaloo.release import Release
-from hullabaloo.streaming.hinge import MomentsProcess
 
 Array = npt.NDArray[np.float64]
 

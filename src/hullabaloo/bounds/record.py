@@ -1,7 +1,5 @@
 """What private bounds are once they are bought: numbers, a domain made of them, and what they cost."""
 
-import html
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +10,12 @@ from hullabaloo.data.documents import Format
 from hullabaloo.data.toml_text import domain_text
 from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement
+from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
 
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class PrivateBounds:
+class PrivateBounds(Printed):
     """Private bounds of columns; made by `hb.private_bounds`. All of it is public: post-processing of one private release.
 
     Attributes:
@@ -133,24 +132,14 @@ class PrivateBounds:
 
     def __str__(self) -> str:
         head, body = self._cells()
-        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-        table = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in [head, *body]
-        ]
+        table = text_table([head, *body])
         table.insert(1, "-" * max(map(len, table)))
         texts = [*(f"{line}." for line in self.lines()), str(self.statement)]
-        return "\n".join([*table, "", *(textwrap.fill(text, 100, break_on_hyphens=False) for text in texts)])
-
-    def __repr__(self) -> str:
-        return str(self)
+        return "\n".join([*table, "", *wrapped(texts)])
 
     def _repr_html_(self) -> str:
-        head, body = self._cells()
-        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body)
-        notes = "".join(f"<p>{html.escape(line)}.</p>" for line in self.lines())
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>{notes}{self.statement._repr_html_()}"
+        notes = html_paragraphs(f"{line}." for line in self.lines())
+        return html_table(*self._cells()) + notes + self.statement._repr_html_()
 
     def to_toml(self) -> str:
         """The narrowed domain as TOML, with comments that say what was bought."""

@@ -161,7 +161,7 @@ def _say(code: ExitCode, kind: str, sentence: str, words: list[str]) -> int:
         return int(code)
     from rich.text import Text
 
-    from hullabaloo.cli.printing import PlainConsole
+    from hullabaloo.cli.output import PlainConsole
 
     console = PlainConsole(stderr=True)
     headings = {ExitCode.USAGE: "Not understood: ", ExitCode.MACHINE: "Failed: ", ExitCode.INTERRUPTED: ""}

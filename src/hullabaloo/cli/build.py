@@ -1,12 +1,11 @@
 """From the texts of a command line to the library's objects, and the checks of output files."""
 
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.cli.options import Calibration, Estimator, Fit, MultiClass, Relation, Solver
+from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, flag
 from hullabaloo.cli.structure import structure_from_text
 from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
@@ -16,34 +15,6 @@ if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.privacy import Budget
 
-CLASSES = {
-    Estimator.LINEAR: "LinearRegression",
-    Estimator.RIDGE: "Ridge",
-    Estimator.LASSO: "Lasso",
-    Estimator.ELASTIC_NET: "ElasticNet",
-    Estimator.GROUP_LASSO: "GroupLasso",
-    Estimator.HUBER: "HuberRegressor",
-    Estimator.QUANTILE: "QuantileRegressor",
-    Estimator.POISSON: "PoissonRegressor",
-    Estimator.LOGISTIC: "LogisticRegression",
-    Estimator.SVC: "LinearSVC",
-    Estimator.MULTI_TASK: "MultiTaskRegression",
-    Estimator.STRUCTURED_REGRESSION: "StructuredSparseRegression",
-    Estimator.STRUCTURED_CLASSIFIER: "StructuredSparseClassifier",
-}
-# The options of one estimator or another, by the parameter that each sets.
-OWN = {
-    "multi_class": "--multi-class",
-    "quantile": "--quantile",
-    "threshold": "--threshold",
-    "smoothing": "--smoothing",
-    "exposure": "--exposure",
-    "groups": "--group",
-    "radius": "--radius",
-    "strength": "--strength",
-    "structure": "--structure",
-}
-
 
 def read_domain(path: Path) -> "Domain":
     """The domain in a TOML or JSON file, told apart by the suffix."""
@@ -52,13 +23,14 @@ def read_domain(path: Path) -> "Domain":
     return Domain.from_json(path) if path.suffix.lower() == ".json" else Domain.from_toml(path)
 
 
-def budget(epsilon: float | None, delta: float | None, mu: float | None = None, rho: float | None = None) -> "Budget":
+def budget(asked: BudgetOptions) -> "Budget":
     """The budget of `--epsilon --delta`, or of `--mu`, or of `--rho`."""
     from hullabaloo.privacy import Budget
 
-    given = [name for name, value in (("--epsilon", epsilon), ("--mu", mu), ("--rho", rho)) if value is not None]
-    if len(given) != 1 or (delta is not None and epsilon is None):
-        found = " and ".join([*given, *(["--delta"] if delta is not None else [])]) or "none of them"
+    epsilon, delta, mu, rho = asked
+    given = [flag(name) for name, value in asked._asdict().items() if value is not None]
+    if len([name for name in given if name != "--delta"]) != 1 or (delta is not None and epsilon is None):
+        found = " and ".join(sorted(given, key="--delta".__eq__)) or "none of them"
         raise BudgetError(
             f"A budget is stated in one way: --epsilon with --delta, or --mu, or --rho; found {found}. Without one no "
             "noise level is private. A customary choice is --epsilon 1 --delta 1e-6."
@@ -71,10 +43,11 @@ def budget(epsilon: float | None, delta: float | None, mu: float | None = None, 
     return Budget(epsilon) if delta is None else Budget(epsilon, delta)
 
 
-def ledger(url: str | None, dataset: str | None) -> "Ledger | None":
+def ledger(asked: LedgerOptions) -> "Ledger | None":
     """The ledger at a URL, or at HULLABALOO_LEDGER when only a dataset is named; the two go together."""
     from hullabaloo.ledger import Ledger
 
+    url, dataset = asked
     if url is None and dataset is None:
         return None
     url = os.environ.get("HULLABALOO_LEDGER") if url is None else url
@@ -87,88 +60,48 @@ def ledger(url: str | None, dataset: str | None) -> "Ledger | None":
     return Ledger(url)
 
 
-def described(
-    model: Fit, domain: "Domain", budget: "Budget | None", ledger: "Ledger | None", dataset: str | None
-) -> "PrivateLinearModel":
-    """The unfitted model of the options that `fit`, `price`, `search` and `audit` share."""
-    given = model._asdict()
-    own_settings = own(**{name: given.pop(name) for name in OWN})
-    return estimator(**given, domain=domain, budget=budget, ledger=ledger, dataset=dataset, own=own_settings)
-
-
-def estimator(
-    kind: Estimator,
-    *,
-    domain: "Domain",
-    budget: "Budget | None",
-    constraint: str | None,
-    penalty: str | None,
-    solver: Solver,
-    neighbours: Relation,
-    intercept: bool,
-    ledger: "Ledger | None",
-    dataset: str | None,
-    calibration: Calibration,
-    own: Mapping[str, Any],
-) -> "PrivateLinearModel":
-    """The unfitted model that the options describe; `own` are those of some estimators, None where not given."""
+def estimator(asked: ModelOptions, domain: "Domain", **common: Any) -> "PrivateLinearModel":
+    """The unfitted model that the options describe; `common` are parameters of every estimator: budget, ledger, dataset."""
     from hullabaloo import linear_model
-    from hullabaloo.geometry import penalty_from_text, set_from_text
 
-    cls = getattr(linear_model, CLASSES[kind])
-    given = {name: value for name, value in own.items() if value is not None}
-    foreign = [OWN[name] for name in given if name not in cls().get_params()]
-    if "structure" in given and not foreign:
-        given["structure"] = structure_from_text(given["structure"], domain)
-    if foreign:
+    given = {name: value for name, value in asked._asdict().items() if value not in (None, [])}
+    kind = given.pop("estimator")
+    cls = getattr(linear_model, ESTIMATORS[kind])
+    known = cls().get_params()
+    if foreign := [flag(name) for name in given if PARAMETERS.get(name, name) not in known]:
         raise InvalidParameter(
-            f"{foreign[0]} was given, and the estimator {kind.value} has no such setting. Leave it out, or choose another "
+            f"{foreign[0]} was given, and the estimator {kind} has no such setting. Leave it out, or choose another "
             "--estimator; `hullabaloo fit --help` says whose option it is."
         )
-    if "structure" in given and (constraint is not None or penalty is not None):
+    refuse_two_shapes(asked.structure, asked.set_, asked.penalty)
+    if asked.group:
+        given["group"] = [[name.strip() for name in group.split(",")] for group in asked.group]
+    settings = {PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
+    made: PrivateLinearModel = cls(domain=domain, **common, **settings)
+    return made
+
+
+def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: str | None) -> None:
+    """Refuse a structure beside another set or penalty."""
+    if structure is not None and (constraint is not None or penalty is not None):
         raise InvalidParameter(
             "--structure was given beside --set or --penalty. It makes a set of its own, with --radius, or a penalty, with --strength; "
             "leave the other out."
         )
-    made: PrivateLinearModel = cls(
-        budget=budget,
-        domain=domain,
-        constraint=None if constraint is None else set_from_text(constraint),
-        penalty=None if penalty is None else penalty_from_text(penalty),
-        solver=solver.value.replace("-", "_"),
-        neighbours=neighbours.value,
-        fit_intercept=intercept,
-        ledger=ledger,
-        dataset=dataset,
-        calibration=calibration.value,
-        **given,
-    )
-    return made
 
 
-def own(
-    multi_class: MultiClass | None,
-    quantile: float | None,
-    threshold: float | None,
-    smoothing: float | None,
-    exposure: str | None,
-    groups: list[str] | None,
-    radius: float | None,
-    strength: float | None,
-    structure: str | None,
-) -> dict[str, Any]:
-    """The settings of one estimator or another, as parameters; None where not given."""
-    return {
-        "multi_class": None if multi_class is None else multi_class.value,
-        "quantile": quantile,
-        "threshold": threshold,
-        "smoothing": smoothing,
-        "exposure": exposure,
-        "groups": [[name.strip() for name in group.split(",")] for group in groups] if groups else None,
-        "radius": radius,
-        "strength": strength,
-        "structure": structure,
-    }
+def setting(name: str, value: Any, domain: "Domain | None") -> Any:
+    """What the parameter of an option takes, from the words of the command line; what is no text stays as it is."""
+    from hullabaloo.geometry import penalty_from_text, set_from_text
+
+    if not isinstance(value, str):
+        return value
+    if name == "structure":
+        return structure_from_text(value, domain)
+    if name == "solver":
+        return value.replace("-", "_")
+    reader = {"set_": set_from_text, "penalty": penalty_from_text}.get(name)
+    return value if reader is None else reader(value)
 
 
 def level(confidence: float) -> None:

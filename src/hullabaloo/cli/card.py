@@ -1,34 +1,28 @@
 """`hullabaloo card`: the privacy card of a saved model."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from hullabaloo.cli import build, options
-from hullabaloo.cli.voice import Voice
+from hullabaloo.cli import build
+from hullabaloo.cli.options import command
+from hullabaloo.cli.output import Output
 from hullabaloo.errors import InvalidParameter
 
 
+@command
 def card(
+    model: Path,
     *,
-    model: options.Model,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option("--out", metavar="FILE", help="Write .html (a page to show) or .json; may be repeated."),
-    ] = None,
-    entry: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--entry",
-            metavar="FILE",
-            help="Also show what else was released from these records (bounds or an evaluation, JSON); may be repeated.",
-        ),
-    ] = None,
-    overwrite: options.Overwrite = False,
-    as_json: options.Json = False,
+    out: list[Path] | None = None,
+    entry: list[Path] | None = None,
+    overwrite: bool = False,
+    json_: bool = False,
 ) -> None:
-    """Write the privacy card: what the release guarantees, to whom, under which assumptions. Spends nothing."""
+    """Write the privacy card: what the release guarantees, to whom, under which assumptions. Spends nothing.
+
+    Args:
+        out FILE: Write .html (a page to show) or .json; may be repeated.
+        entry FILE: Also show what else was released from these records (bounds or an evaluation, JSON); may be repeated.
+    """
     from hullabaloo import report
 
     places = list(out or [])
@@ -39,12 +33,7 @@ def card(
     entries = [report.entry_from_json(build.existing(path, "entry")) for path in entry or []]
     made = report.card(build.model(build.existing(model, "saved model")), entries=entries)
     for place in places:
-        if place.suffix.lower() == ".html":
-            made.to_html(place)
-        else:
-            made.to_json(place)
-    files = ", ".join(map(str, places))
-    Voice("card", as_json).result(
-        {"card": made.to_dict(), "out": list(map(str, places))},
-        *([f"Wrote {files}."] if places else [str(made)]),
-    )
+        (made.to_html if place.suffix.lower() == ".html" else made.to_json)(place)
+    files = list(map(str, places))
+    shown = f"Wrote {', '.join(files)}." if files else str(made)
+    Output("card", json_).result({"card": made.to_dict(), "out": files}, shown)

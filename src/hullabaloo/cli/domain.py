@@ -1,41 +1,39 @@
 """`hullabaloo domain`: write, explain and check what is declared about a table."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from hullabaloo.cli import build, estimate
-from hullabaloo.cli.options import Intercept, Json, Overwrite, Table, Target
-from hullabaloo.cli.voice import Voice, table
+from hullabaloo.cli.options import command
+from hullabaloo.cli.output import Output, table
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
 
 app = typer.Typer(help="Declare what is known about a table without looking at it.", no_args_is_help=True)
-File = Annotated[Path, typer.Argument(metavar="DOMAIN", help="A domain in TOML or JSON.")]
 
 
 @app.command("template")
-def template(
-    *,
-    source: Table,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of printing it.")] = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-) -> None:
-    """Write a domain to fill in, from column names and declared types only: no value is read, not even counted."""
+@command
+def template(source: Path, *, out: Path | None = None, overwrite: bool = False, json_: bool = False) -> None:
+    """Write a domain to fill in, from column names and declared types only: no value is read, not even counted.
+
+    Args:
+        out FILE: Write it there instead of printing it.
+    """
     from hullabaloo.data.saving import write_whole
     from hullabaloo.data.template import domain_template
 
     build.output(out, overwrite)
     text = domain_template(str(build.existing(source, "table")))
-    voice = Voice("domain template", as_json)
+    output = Output("domain template", json_)
     if out is None:
-        voice.result({"template": text}, text.rstrip())
+        output.result({"template": text}, text.rstrip())
         return
     write_whole(out, text)
-    voice.result(
+    output.result(
         {"template": text, "out": str(out)},
         f'Wrote {out}. Fill in every "FILL IN" from what is known without looking at the records, then: '
         f"hullabaloo domain describe {out}",
@@ -43,16 +41,26 @@ def template(
 
 
 @app.command("describe")
-def describe(*, domain: File, intercept: Intercept = True, as_json: Json = False) -> None:
-    """Explain every scale factor of a domain and what each choice costs in noise; reads no table."""
+@command
+def describe(domain: Path, *, intercept: bool = True, json_: bool = False) -> None:
+    """Explain every scale factor of a domain and what each choice costs in noise; reads no table.
+
+    Args:
+        domain DOMAIN: A domain in TOML or JSON.
+    """
     declared = build.read_domain(domain)
     text = declared.describe(fit_intercept=intercept)
-    Voice("domain describe", as_json).result({"domain": declared.to_dict(), "description": text}, text.rstrip())
+    Output("domain describe", json_).result({"domain": declared.to_dict(), "description": text}, text.rstrip())
 
 
 @app.command("check")
-def check(*, domain: File, source: Table, target: Target = None, as_json: Json = False) -> None:
-    """Check a table's column names and declared types against a domain; reads no value and spends nothing."""
+@command
+def check(domain: Path, source: Path, *, target: str | None = None, json_: bool = False) -> None:
+    """Check a table's column names and declared types against a domain; reads no value and spends nothing.
+
+    Args:
+        domain DOMAIN: A domain in TOML or JSON.
+    """
     declared = build.read_domain(domain)
     path = str(build.existing(source, "table"))
     declared.check_schema(path, target)
@@ -60,8 +68,8 @@ def check(*, domain: File, source: Table, target: Target = None, as_json: Json =
     found = [(name, use) for name, use in _uses(declared, target) if schema.named(name)]
     rest = len(schema.types) - len(found)  # which names these have is not said: a line of names may be a record
     use = "not used" if declared.feature_names else "features, by position"
-    voice = Voice("domain check", as_json)
-    voice.result(
+    output = Output("domain check", json_)
+    output.result(
         {
             "table": path,
             "columns": [{"name": name, "use": use} for name, use in found],

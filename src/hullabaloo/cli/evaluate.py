@@ -1,102 +1,79 @@
 """`hullabaloo evaluate`: how good a released model is on a table of sensitive records, privately, for one charge."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from hullabaloo.cli import build, options, paid
-from hullabaloo.cli.voice import Voice, table
-
-METRICS = (
-    "squared_error, absolute_error, r2 (numbers); pinball_loss (quantiles); poisson_deviance (counts); log_loss, accuracy, brier_score "
-    "(classes); calibration (a table)"
-)
+from hullabaloo.cli import build, charge
+from hullabaloo.cli.options import BudgetOptions, LedgerOptions, Relation, command
+from hullabaloo.cli.output import Output, table
 
 
-@options.grouped
+@command
 def evaluate(
+    model: Path,
+    source: Path,
     *,
-    model: options.Model,
-    source: options.Table,
-    target: options.Target = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            metavar="NAME",
-            help=f"Once for each: {METRICS}. Else the one that the model was fitted to be good at. J of them take √J times the noise.",
-        ),
-    ] = None,
-    records: Annotated[
-        int | None,
-        typer.Option(
-            "--records",
-            metavar="N",
-            help="About how many records there are, where their number is hidden: a public guess.",
-        ),
-    ] = None,
-    spend: options.Spend,
-    neighbours: Annotated[
-        options.Relation | None,
-        typer.Option(rich_help_panel="Privacy", help="What is hidden, as for fit; else as the model was fitted."),
-    ] = None,
-    book: options.Book,
-    confidence: Annotated[float, typer.Option(metavar="LEVEL", help="Level of the intervals.")] = 0.95,
-    largest: Annotated[
-        float | None,
-        typer.Option(
-            "--largest-error",
-            metavar="NUMBER",
-            help="Errors beyond it count as it: known without looking, it takes much noise off squared errors.",
-        ),
-    ] = None,
-    floor: Annotated[
-        float,
-        typer.Option(
-            "--probability-floor", metavar="CHANCE", help="log_loss: chances are held within this and one less it."
-        ),
-    ] = 0.01,
-    bins: Annotated[int, typer.Option("--bins", metavar="M", help="calibration: rows of the table.")] = 10,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the evaluation there (JSON).")] = None,
-    overwrite: options.Overwrite = False,
-    as_json: options.Json = False,
+    target: str | None = None,
+    metric: list[str] | None = None,
+    records: int | None = None,
+    budget: BudgetOptions,
+    neighbours: Relation | None = None,
+    ledger: LedgerOptions,
+    confidence: float = 0.95,
+    largest_error: float | None = None,
+    probability_floor: float = 0.01,
+    bins: int = 10,
+    out: Path | None = None,
+    overwrite: bool = False,
+    json_: bool = False,
 ) -> None:
     """Measure a released model on held-out sensitive records, privately, with intervals.
 
     All metrics come from one noisy answer, charged once. Take records that the model was not fitted on.
 
     A refusal comes before the charge and spends nothing; what was charged stays charged.
+
+    Args:
+        metric NAME: Once for each: squared_error, absolute_error, r2 (numbers); pinball_loss (quantiles); poisson_deviance (counts);
+            log_loss, accuracy, brier_score (classes); calibration (a table). Else the one that the model was fitted to be good at. J of
+            them take √J times the noise.
+        records N: About how many records there are, where their number is hidden: a public guess.
+        confidence LEVEL: Level of the intervals.
+        largest_error NUMBER: Errors beyond it count as it: known without looking, it takes much noise off squared errors.
+        probability_floor CHANCE: log_loss: chances are held within this and one less it.
+        bins M: calibration: rows of the table.
+        out FILE: Save the evaluation there (JSON).
+
+    Privacy options:
+        neighbours: What is hidden, as for fit; else as the model was fitted.
     """
     build.output(out, overwrite, lost="a release that was paid for")
     fitted = build.model(build.existing(model, "saved model"))
     asked = build.target(fitted.encoding_.domain, target)
-    budget = build.budget(*spend)
-    ledger = build.ledger(*book)
+    spent, kept = build.budget(budget), build.ledger(ledger)
     path = str(build.existing(source, "table"))
     from hullabaloo.model_selection import evaluate as measure
 
-    voice = Voice("evaluate", as_json)
-    with voice.working("Charging, reading, drawing noise"):
+    output = Output("evaluate", json_)
+    with output.working(charge.ORDER):
         found = measure(
             fitted,
             path,
             asked,
-            budget=budget,
+            budget=spent,
             metrics=[name.replace("-", "_") for name in metric] if metric else None,
             records=records,
-            neighbours=None if neighbours is None else neighbours.value,
-            ledger=ledger,
-            dataset=book.dataset,
+            neighbours=neighbours,
+            ledger=kept,
+            dataset=ledger.dataset,
             confidence=confidence,
-            largest_error=largest,
-            probability_floor=floor,
+            largest_error=largest_error,
+            probability_floor=probability_floor,
             bins=bins,
         )
     if out is not None:
-        paid.save(out, found.save, "The evaluation was made", "evaluating")
-    remaining, sentence = paid.left(ledger, book.dataset)
-    voice.result(
+        charge.save(out, found.save, "The evaluation was made", "evaluating")
+    remaining, sentence = charge.left(kept, ledger.dataset)
+    output.result(
         {
             "evaluation": found.to_dict(),
             "guarantee": found.statement.lines(),
@@ -105,7 +82,7 @@ def evaluate(
         },
         *(table(head, body, left=1) for head, body in found.tables()),
         *(f"{note}." for note in found.notes),
-        paid.guarantee(found.statement),
+        charge.guarantee(found.statement),
         *sentence,
         *([] if out is None else [f"Saved {out}."]),
     )

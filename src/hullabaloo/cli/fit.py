@@ -1,53 +1,58 @@
 """`hullabaloo fit`: one private fit of a table in a file, charged, saved and explained."""
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
-from hullabaloo.cli import build, options, paid
-from hullabaloo.cli.voice import Voice, table
+from hullabaloo.cli import build, charge
+from hullabaloo.cli.options import BudgetOptions, LedgerOptions, ModelOptions, command
+from hullabaloo.cli.output import Output, table
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 
-@options.grouped
+@command
 def fit(
+    source: Path,
     *,
-    source: options.Table,
-    domain: options.DomainFile,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the released model is saved (JSON).")],
-    target: options.Target = None,
-    spend: options.Spend,
-    model: options.Fit,
-    book: options.Book,
-    confidence: Annotated[float, typer.Option(metavar="LEVEL", help="Level of the intervals that are shown.")] = 0.95,
-    overwrite: options.Overwrite = False,
-    as_json: options.Json = False,
+    domain: Path,
+    out: Path,
+    target: str | None = None,
+    budget: BudgetOptions,
+    model: ModelOptions,
+    ledger: LedgerOptions,
+    confidence: float = 0.95,
+    overwrite: bool = False,
+    json_: bool = False,
 ) -> None:
     """Fit a private linear model and save the release.
 
     The order is fixed: check, plan, charge the ledger, read the table, draw noise, release.
 
     A refusal comes before the charge and spends nothing; what was charged stays charged.
+
+    Args:
+        out FILE: Where the released model is saved (JSON).
+        confidence LEVEL: Level of the intervals that are shown.
     """
     build.output(out, overwrite, lost="a release that was paid for")
     build.level(confidence)
     declared = build.read_domain(domain)
-    budget, ledger = build.budget(*spend), build.ledger(*book)
-    made = build.described(model, declared, budget, ledger, book.dataset)
+    spent, kept = build.budget(budget), build.ledger(ledger)
+    made = build.estimator(model, declared, budget=spent, ledger=kept, dataset=ledger.dataset)
     path = str(build.existing(source, "table"))
-    voice = Voice("fit", as_json)
-    with voice.working("Charging, reading, drawing noise"):
+    output = Output("fit", json_)
+    with output.working(charge.ORDER):
         made.fit(path, build.target(declared, target))
-    paid.save(out, made.save, "The release was made", "fitting")
-    remaining, sentence = paid.left(ledger, book.dataset)
-    voice.result(
+    charge.save(out, made.save, "The release was made", "fitting")
+    remaining, sentence = charge.left(kept, ledger.dataset)
+    output.result(
         {**result(made, confidence), "model": str(out), "remaining": remaining},
         coefficients(made, confidence),
-        paid.guarantee(made.statement_),
+        charge.guarantee(made.statement_),
         *sentence,
         f"Saved {out}. Next: hullabaloo card {out} --out card.html, or hullabaloo predict {out} TABLE",
     )
@@ -66,13 +71,10 @@ def result(model: "PrivateLinearModel", confidence: float) -> dict[str, Any]:
 
 def coefficients(model: "PrivateLinearModel", confidence: float) -> Any:
     """The coefficients as a table, largest effects not singled out: order is the domain's."""
-    import math
-
     summary = model.summary(confidence=confidence)
     several = len({row.target for row in summary.rows}) > 1
-    interval = f"{100 * confidence:g}% interval"
     moved = ["debiased"] if summary.moved else []
-    head = [*(["target"] if several else []), "", "coefficient", *moved, "sampling s.e.", "privacy s.e.", interval]
+    head = [*(["target"] if several else []), "", "coefficient", *moved, "sampling s.e.", "privacy s.e."]
     body = []
     for row in summary.rows:
         known = not math.isnan(row.low)
@@ -81,7 +83,7 @@ def coefficients(model: "PrivateLinearModel", confidence: float) -> Any:
         interval = f"{row.low:.3g} … {row.high:.3g}" if known else "–"
         debiased = ["–" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if moved else []
         cells = [row.name, f"{row.coefficient:.4g}", *debiased, *errors, interval]
-        body.append([Text(cell, style=style) for cell in ([row.target, *cells] if several else cells)])
-    made = table(head, body, left=2 if several else 1)
+        body.append([Text(cell, style=style) for cell in ([*([row.target] if several else []), *cells])])
+    made = table([*head, f"{100 * confidence:g}% interval"], body, left=1 + several)
     made.caption, made.caption_justify = summary.note, "left"
     return made

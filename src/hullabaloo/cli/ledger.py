@@ -1,64 +1,59 @@
 """`hullabaloo ledger`: budgets of datasets, and who spent them on what."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import typer
 
-from hullabaloo.cli import build, options
+from hullabaloo.cli import build
 from hullabaloo.cli.boundary import ExitCode
-from hullabaloo.cli.voice import Voice, facts, table
+from hullabaloo.cli.options import BudgetOptions, Relation, command
+from hullabaloo.cli.output import Output, facts, table
 
 app = typer.Typer(help="Keep privacy budgets that outlive a process.", no_args_is_help=True)
-Url = Annotated[
-    str,
-    typer.Argument(metavar="LEDGER", help="sqlite:///privacy.db or postgresql://user@host/db."),
-]
-Name = Annotated[str, typer.Argument(metavar="DATASET", help="The dataset's name in the ledger.")]
 
 
 @app.command("create")
-@options.grouped
+@command
 def create(
+    url: str,
+    dataset: str,
     *,
-    url: Url,
-    dataset: Name,
-    spend: options.Spend,
-    neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
-    unit: Annotated[
-        str, typer.Option(help="Whose records a table may differ in: `record`, or the domain's unit column.")
-    ] = "record",
-    records_per_unit: Annotated[int, typer.Option(metavar="K", help="At most so many records of a unit count.")] = 1,
-    filter_: Annotated[
-        options.Filter,
-        typer.Option(
-            "--filter", help="How charges add up: basic (sums), or gdp and renyi, tighter for Gaussian noise."
-        ),
-    ] = options.Filter.BASIC,
-    as_json: options.Json = False,
+    budget: BudgetOptions,
+    neighbours: Relation = "replace-one",
+    unit: str = "record",
+    records_per_unit: int = 1,
+    filter_: Literal["basic", "gdp", "renyi"] = "basic",
+    json_: bool = False,
 ) -> None:
-    """Open a dataset's budget. Budget, relation, unit and filter are fixed for ever."""
+    """Open a dataset's budget. Budget, relation, unit and filter are fixed for ever.
+
+    Args:
+        unit: Whose records a table may differ in: `record`, or the domain's unit column.
+        records_per_unit K: At most so many records of a unit count.
+        filter_: How charges add up: basic (sums), or gdp and renyi, tighter for Gaussian noise.
+    """
     from hullabaloo.ledger import Ledger
 
     made = Ledger(url).create(
         dataset,
-        build.budget(*spend),
-        neighbours=neighbours.value,
+        build.budget(budget),
+        neighbours=neighbours,
         unit=unit,
         records_per_unit=records_per_unit,
-        filter=filter_.value,
+        filter=filter_,
     )
-    Voice("ledger create", as_json).result({"dataset": made.to_dict()}, made.describe())
+    Output("ledger create", json_).result({"dataset": made.to_dict()}, made.describe())
 
 
 @app.command("show")
-def show(
-    *,
-    url: Url,
-    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help="One dataset; else all of them.")] = None,
-    as_json: options.Json = False,
-) -> None:
-    """Show what datasets were given, have spent and have left."""
+@command
+def show(url: str, dataset: str | None = None, *, json_: bool = False) -> None:
+    """Show what datasets were given, have spent and have left.
+
+    Args:
+        dataset DATASET: One dataset; else all of them.
+    """
     from hullabaloo.ledger import Ledger
 
     ledger = Ledger(url)
@@ -66,7 +61,7 @@ def show(
     left = [ledger.remaining(one.name) for one in datasets]
     head = ["dataset", "budget", "neighbours", "unit", "filter", "charges", "remaining"]
     body = [
-        (one.name, one.budget.describe(), one.neighbours.value, one.unit, one.filter, one.charges, rest.sentence)
+        (one.name, one.budget.describe(), one.neighbours, one.unit, one.filter, one.charges, rest.sentence)
         for one, rest in zip(datasets, left, strict=True)
     ]
     data = [{**one.to_dict(), "remaining": rest.to_dict()} for one, rest in zip(datasets, left, strict=True)]
@@ -75,11 +70,12 @@ def show(
         shown.append("It holds no dataset yet; `hullabaloo ledger create` opens one.")
     for line in body:
         shown += ["", facts(list(zip(head, line, strict=True)))]
-    Voice("ledger show", as_json).result({"ledger": ledger.address, "datasets": data}, *shown)
+    Output("ledger show", json_).result({"ledger": ledger.address, "datasets": data}, *shown)
 
 
 @app.command("log")
-def log(*, url: Url, dataset: Name, as_json: options.Json = False) -> None:
+@command
+def log(url: str, dataset: str, *, json_: bool = False) -> None:
     """List every charge on a dataset (who, when, what, at what cost), and where its streams stand."""
     from hullabaloo.ledger import Ledger
 
@@ -92,7 +88,7 @@ def log(*, url: Url, dataset: Name, as_json: options.Json = False) -> None:
     if streams:
         kept = [(one.charge, one.stream, one.position, one.advanced_at) for one in streams]
         shown += ["", table(["#", "stream", "position", "saved"], kept, left=4)]
-    Voice("ledger log", as_json).result(
+    Output("ledger log", json_).result(
         {
             "ledger": ledger.address,
             "dataset": dataset,
@@ -104,33 +100,27 @@ def log(*, url: Url, dataset: Name, as_json: options.Json = False) -> None:
 
 
 @app.command("upgrade")
-def upgrade(*, url: Url, as_json: options.Json = False) -> None:
+@command
+def upgrade(url: str, *, json_: bool = False) -> None:
     """Bring an older ledger's tables to this version, in one transaction. Make a backup first."""
     from hullabaloo.ledger import Ledger
 
     done = Ledger(url).upgrade()
-    Voice("ledger upgrade", as_json).result({"upgrade": done.to_dict()}, done.describe())
+    Output("ledger upgrade", json_).result({"upgrade": done.to_dict()}, done.describe())
 
 
 @app.command("verify")
-def verify(
-    *,
-    url: Url,
-    models: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--model",
-            metavar="FILE",
-            help="A saved model that was charged here, once for each: tells whether its row is still there, or a backup was put back.",
-        ),
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
-    """Follow the chain of rows and price each again; name faults, and releases made by versions with known faults."""
+@command
+def verify(url: str, *, model: list[Path] | None = None, json_: bool = False) -> None:
+    """Follow the chain of rows and price each again; name faults, and releases made by versions with known faults.
+
+    Args:
+        model FILE: A saved model that was charged here, once for each: tells whether its row is still there, or a backup was put back.
+    """
     from hullabaloo.ledger import Ledger
 
-    found = Ledger(url).verify({str(path): build.model(build.existing(path, "model")) for path in models or ()})
+    found = Ledger(url).verify({str(path): build.model(build.existing(path, "model")) for path in model or ()})
     sound = found.status == "sound"
-    Voice("ledger verify", as_json).result({"verification": found.to_dict()}, *found.lines(), ok=sound)
+    Output("ledger verify", json_).result({"verification": found.to_dict()}, *found.lines(), ok=sound)
     if not sound:
         raise typer.Exit(ExitCode.FAULTS)

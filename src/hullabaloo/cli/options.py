@@ -1,298 +1,195 @@
-"""Options that several commands share, each described once."""
+"""The options of commands: names, types and defaults are those of Python's signature, and the docstring describes them.
+
+A parameter before the `*` of a command is an argument, each other one an option: `key_file` is `--key-file`, `set_` is `--set`. Below `Args:` in
+the docstring stand `name METAVAR: help` and, for a group of options in the help page, `Privacy options:` or another head with the same.
+A parameter whose type is one of the groups below stands for all their options.
+"""
 
 import inspect
+import re
 from collections.abc import Callable
-from enum import StrEnum
 from functools import wraps
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import typer
 
-
-class Estimator(StrEnum):
-    """The estimators of `hullabaloo.linear_model`, by their names on the command line."""
-
-    LINEAR = "linear"
-    RIDGE = "ridge"
-    LASSO = "lasso"
-    ELASTIC_NET = "elastic-net"
-    GROUP_LASSO = "group-lasso"
-    HUBER = "huber"
-    QUANTILE = "quantile"
-    POISSON = "poisson"
-    LOGISTIC = "logistic"
-    SVC = "svc"
-    MULTI_TASK = "multi-task"
-    STRUCTURED_REGRESSION = "structured-sparse-regression"
-    STRUCTURED_CLASSIFIER = "structured-sparse-classifier"
-
-
-class Relation(StrEnum):
-    """The neighbouring relations, as in `hullabaloo.privacy.Neighbours` (not imported here: help must be quick)."""
-
-    REPLACE_ONE = "replace-one"
-    ADD_OR_REMOVE = "add-or-remove"
+Relation = Literal["replace-one", "add-or-remove"]
+# The estimators of `hullabaloo.linear_model`, by their names on the command line.
+ESTIMATORS = {
+    "linear": "LinearRegression", "ridge": "Ridge", "lasso": "Lasso", "elastic-net": "ElasticNet", "group-lasso": "GroupLasso",
+    "huber": "HuberRegressor", "quantile": "QuantileRegressor", "poisson": "PoissonRegressor", "logistic": "LogisticRegression",
+    "svc": "LinearSVC", "multi-task": "MultiTaskRegression", "structured-sparse-regression": "StructuredSparseRegression",
+    "structured-sparse-classifier": "StructuredSparseClassifier",
+}  # fmt: skip
+SOLVERS = (
+    "auto", "moments", "gradient", "adaptive-gradient", "preconditioned-gradient", "coordinate-descent", "greedy-selection",
+    "greedy-coordinate-descent", "mirror-descent", "frank-wolfe", "dual-frank-wolfe", "objective-perturbation", "output-perturbation",
+)  # fmt: skip
+LONG_CHOICES = {"estimator": tuple(ESTIMATORS), "solver": SOLVERS}
+ALSO = {"price": ("--dry-run",)}
+PARAMETERS = {"set_": "constraint", "intercept": "fit_intercept", "group": "groups"}
+"""Options of an estimator whose parameter has another name."""
 
 
-class Solver(StrEnum):
-    """The solvers, by their names in the library with a hyphen."""
+class Shared:
+    """What several commands ask.
 
-    AUTO = "auto"
-    MOMENTS = "moments"
-    GRADIENT = "gradient"
-    ADAPTIVE_GRADIENT = "adaptive-gradient"
-    PRECONDITIONED_GRADIENT = "preconditioned-gradient"
-    COORDINATE_DESCENT = "coordinate-descent"
-    GREEDY_SELECTION = "greedy-selection"
-    GREEDY_COORDINATE_DESCENT = "greedy-coordinate-descent"
-    MIRROR_DESCENT = "mirror-descent"
-    FRANK_WOLFE = "frank-wolfe"
-    DUAL_FRANK_WOLFE = "dual-frank-wolfe"
-    OBJECTIVE_PERTURBATION = "objective-perturbation"
-    OUTPUT_PERTURBATION = "output-perturbation"
+    Args:
+        source TABLE: A Parquet or CSV file.
+        model MODEL: A model saved by `hullabaloo fit` or `hullabaloo stream`.
+        domain FILE: The declared domain, TOML or JSON (see `domain template`).
+        target COLUMN: The column to predict; not needed where the domain names it.
+        overwrite: Replace an existing output file.
+        json_: Print one JSON object for scripts, and nothing else.
+        url LEDGER: sqlite:///privacy.db or postgresql://user@host/db.
+        dataset DATASET: The dataset's name in the ledger.
 
+    Privacy options:
+        neighbours: What is hidden: one record replaced (their number is public), or one more or fewer (their number is hidden; the domain
+            declares `records`).
 
-class Calibration(StrEnum):
-    """How noise is computed from a budget."""
-
-    EXACT = "exact"
-    PAPER = "paper"
-
-
-class MultiClass(StrEnum):
-    """How more than two classes are learned."""
-
-    AUTO = "auto"
-    MULTINOMIAL = "multinomial"
-    ONE_VS_REST = "one-vs-rest"
-
-
-class Filter(StrEnum):
-    """How a ledger adds charges up."""
-
-    BASIC = "basic"
-    GDP = "gdp"
-    RENYI = "renyi"
+    Model options:
+        set_ SET: Constraint, on columns scaled to at most 1: l1:2, l2:1, lp:1.5,1, box:-1,1, simplex, elastic:0.5,1, nuclear:1,3 (3 targets),
+            'group:1;0-2;3,5;4' (encoded columns), 'structure:1;intervals' (a set function of them) or 'polytope:0,0;1,0;0,1' (vertices).
+        penalty PENALTY: Penalty, instead of a set: l1:0.01, l2:0.1, elastic:0.1,0.5, nuclear:0.1,3 (3 targets), 'group:0.1;0-2;3,5;4'
+            (encoded columns) or 'structure:0.1;intervals' (a set function of them).
+        exposure COLUMN: poisson: the column that counts are proportional to.
+        radius NUMBER: group-lasso, multi-task: radius of the default ball; structured-sparse-...: the largest that one coefficient alone
+            may be; else 1.
+        strength NUMBER: group-lasso, structured-sparse-...: a penalty of this weight, in place of the default ball; --radius then plays no part.
+        structure STRUCTURE: structured-sparse-...: which features belong together, by name or place: intervals, 'cover;age,ward;ward,dose'
+            (groups, which may overlap), 'tree;dose:age;ward:age' (child:parent) or 'grid;8,8' (rows, columns; 'grid;8,8,3' with a window).
+        intercept: Add a constant.
+    """
 
 
-_MODEL, _PRIVACY, _LEDGER = "Model", "Privacy", "Ledger"
+class BudgetOptions(NamedTuple):
+    """The budget, stated in one of its ways; read by `build.budget`.
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts, and nothing else.")]
-DomainFile = Annotated[
-    Path, typer.Option("--domain", metavar="FILE", help="The declared domain, TOML or JSON (see `domain template`).")
-]
-Target = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="The column to predict; not needed where the domain names it."),
-]
-Epsilon = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        rich_help_panel=_PRIVACY,
-        help="How much the release may depend on one record; 1 is customary. inf: no privacy.",
-    ),
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        rich_help_panel=_PRIVACY,
-        help="Probability that epsilon fails; well below one over the number of records, e.g. 1e-6.",
-    ),
-]
-Mu = Annotated[
-    float | None,
-    typer.Option(metavar="NUMBER", rich_help_panel=_PRIVACY, help="Instead: a Gaussian-DP budget."),
-]
-Rho = Annotated[float | None, typer.Option(metavar="NUMBER", rich_help_panel=_PRIVACY, help="Instead: a zCDP budget.")]
-Neighbours = Annotated[
-    Relation,
-    typer.Option(
-        rich_help_panel=_PRIVACY,
-        help="What is hidden: one record replaced (their number is public), or one more or fewer (their number is "
-        "hidden; the domain declares `records`).",
-    ),
-]
-Kind = Annotated[
-    Estimator,
-    typer.Option(
-        "--estimator",
-        rich_help_panel=_MODEL,
-        help="The model: numbers, counts, quantiles, classes (logistic, svc, structured-sparse-classifier) or several targets (multi-task).",
-    ),
-]
-Set = Annotated[
-    str | None,
-    typer.Option(
-        "--set",
-        metavar="SET",
-        rich_help_panel=_MODEL,
-        help="Constraint, on columns scaled to at most 1: l1:2, l2:1, lp:1.5,1, box:-1,1, simplex, elastic:0.5,1, "
-        "nuclear:1,3 (3 targets), 'group:1;0-2;3,5;4' (encoded columns), 'structure:1;intervals' (a set function of them) or "
-        "'polytope:0,0;1,0;0,1' (vertices).",
-    ),
-]
-Penalty = Annotated[
-    str | None,
-    typer.Option(
-        "--penalty",
-        metavar="PENALTY",
-        rich_help_panel=_MODEL,
-        help="Penalty, instead of a set: l1:0.01, l2:0.1, elastic:0.1,0.5, nuclear:0.1,3 (3 targets), "
-        "'group:0.1;0-2;3,5;4' (encoded columns) or 'structure:0.1;intervals' (a set function of them).",
-    ),
-]
-SolverName = Annotated[
-    Solver, typer.Option("--solver", rich_help_panel=_MODEL, help="The algorithm; auto chooses from public facts.")
-]
-Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", rich_help_panel=_MODEL, help="Add a constant.")]
-NoiseOf = Annotated[
-    Calibration,
-    typer.Option(
-        "--calibration",
-        rich_help_panel=_PRIVACY,
-        help="exact: the least noise that the budget allows; paper: what the solver's paper prints, with what it really guarantees.",
-    ),
-]
-Classes = Annotated[
-    MultiClass | None,
-    typer.Option(
-        "--multi-class", rich_help_panel=_MODEL, help="logistic, of more than two classes: together or apart."
-    ),
-]
-Quantile = Annotated[
-    float | None,
-    typer.Option(metavar="SHARE", rich_help_panel=_MODEL, help="quantile: which one, between 0 and 1; else 0.5."),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        rich_help_panel=_MODEL,
-        help="huber: the residual beyond which the loss is linear, in half ranges of the target.",
-    ),
-]
-Smoothing = Annotated[
-    float | None,
-    typer.Option(metavar="NUMBER", rich_help_panel=_MODEL, help="svc: half the width of the hinge's rounded corner."),
-]
-Exposure = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", rich_help_panel=_MODEL, help="poisson: the column that counts are proportional to."),
-]
-Groups = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--group",
-        metavar="A,B",
-        rich_help_panel=_MODEL,
-        help="group-lasso: features that enter together; once for each group. Other features are groups of their own.",
-    ),
-]
-Radius = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        rich_help_panel=_MODEL,
-        help="group-lasso, multi-task: radius of the default ball; structured-sparse-...: the largest that one coefficient alone may be; else 1.",
-    ),
-]
-Strength = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        rich_help_panel=_MODEL,
-        help="group-lasso, structured-sparse-...: a penalty of this weight, in place of the default ball; --radius then plays no part.",
-    ),
-]
-Structure = Annotated[
-    str | None,
-    typer.Option(
-        "--structure",
-        metavar="STRUCTURE",
-        rich_help_panel=_MODEL,
-        help="structured-sparse-...: which features belong together, by name or place: intervals, 'cover;age,ward;ward,dose' "
-        "(groups, which may overlap), 'tree;dose:age;ward:age' (child:parent) or 'grid;8,8' (rows, columns; 'grid;8,8,3' with a "
-        "window).",
-    ),
-]
-LedgerUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="URL",
-        rich_help_panel=_LEDGER,
-        help="Where the charge is recorded: sqlite:///privacy.db or postgresql://…; else HULLABALOO_LEDGER.",
-    ),
-]
-Dataset = Annotated[
-    str | None,
-    typer.Option("--dataset", metavar="NAME", rich_help_panel=_LEDGER, help="Whose budget in the ledger is charged."),
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing output file.")]
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model saved by `hullabaloo fit` or `hullabaloo stream`.")
-]
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A Parquet or CSV file.")]
+    Privacy options:
+        epsilon NUMBER: How much the release may depend on one record; 1 is customary. inf: no privacy.
+        delta NUMBER: Probability that epsilon fails; well below one over the number of records, e.g. 1e-6.
+        mu NUMBER: Instead: a Gaussian-DP budget.
+        rho NUMBER: Instead: a zCDP budget.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    mu: float | None = None
+    rho: float | None = None
 
 
-class Spend(NamedTuple):
-    """The budget, stated in one of its ways; read by `build.budget`."""
+class LedgerOptions(NamedTuple):
+    """Where a charge is made; read by `build.ledger`.
 
-    epsilon: Epsilon = None
-    delta: Delta = None
-    mu: Mu = None
-    rho: Rho = None
+    Ledger options:
+        ledger URL: Where the charge is recorded: sqlite:///privacy.db or postgresql://…; else HULLABALOO_LEDGER.
+        dataset NAME: Whose budget in the ledger is charged.
+    """
 
-
-class Book(NamedTuple):
-    """Where a charge is made; read by `build.ledger`."""
-
-    ledger: LedgerUrl = None
-    dataset: Dataset = None
+    ledger: str | None = None
+    dataset: str | None = None
 
 
-class Fit(NamedTuple):
-    """What is to be fitted; read by `build.described`."""
+class ModelOptions(NamedTuple):
+    """What is to be fitted; read by `build.estimator`.
 
-    neighbours: Neighbours = Relation.REPLACE_ONE
-    kind: Kind = Estimator.LINEAR
-    multi_class: Classes = None
-    quantile: Quantile = None
-    threshold: Threshold = None
-    smoothing: Smoothing = None
-    exposure: Exposure = None
-    groups: Groups = None
-    radius: Radius = None
-    strength: Strength = None
-    structure: Structure = None
-    constraint: Set = None
-    penalty: Penalty = None
-    solver: SolverName = Solver.AUTO
-    intercept: Intercept = True
-    calibration: NoiseOf = Calibration.EXACT
+    Privacy options:
+        calibration: exact: the least noise that the budget allows; paper: what the solver's paper prints, with what it really guarantees.
+
+    Model options:
+        estimator: The model: numbers, counts, quantiles, classes (logistic, svc, structured-sparse-classifier) or several targets (multi-task).
+        multi_class: logistic, of more than two classes: together or apart.
+        quantile SHARE: quantile: which one, between 0 and 1; else 0.5.
+        threshold NUMBER: huber: the residual beyond which the loss is linear, in half ranges of the target.
+        smoothing NUMBER: svc: half the width of the hinge's rounded corner.
+        group A,B: group-lasso: features that enter together; once for each group. Other features are groups of their own.
+        solver: The algorithm; auto chooses from public facts.
+    """
+
+    neighbours: Relation = "replace-one"
+    estimator: str = "linear"
+    multi_class: Literal["auto", "multinomial", "one-vs-rest"] | None = None
+    quantile: float | None = None
+    threshold: float | None = None
+    smoothing: float | None = None
+    exposure: str | None = None
+    group: list[str] | None = None
+    radius: float | None = None
+    strength: float | None = None
+    structure: str | None = None
+    set_: str | None = None
+    penalty: str | None = None
+    solver: str = "auto"
+    intercept: bool = True
+    calibration: Literal["exact", "paper"] = "exact"
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with a keyword for every option of `Spend`, `Book` or `Fit` in place of the parameter that takes them together."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if hint in (Spend, Book, Fit)}
+class Described(NamedTuple):
+    """One entry of a docstring."""
 
-    @wraps(command)
-    def run(**given: Any) -> None:
+    metavar: str | None
+    panel: str | None
+    help: str
+
+
+def flag(name: str) -> str:
+    """How a parameter is written on the command line."""
+    return f"--{name.strip('_').replace('_', '-')}"
+
+
+def described(thing: object) -> tuple[str, dict[str, Described]]:
+    """A docstring's text, and what it says of parameters."""
+    text, entries, panel, name = [], {}, None, ""
+    for line in (inspect.getdoc(thing) or "").splitlines():
+        if head := re.fullmatch(r"Args:|(\w+) options:", line):
+            panel, name = head[1], "…"
+        elif not name:
+            text.append(line)
+        elif entry := re.match(r"    (\w+)(?: ([^\s:]+))?: (.+)", line):
+            name = entry[1]
+            entries[name] = Described(entry[2], panel, entry[3])
+        elif line.strip():
+            entries[name] = entries[name]._replace(help=f"{entries[name].help} {line.strip()}")
+    return "\n".join(text).strip(), entries
+
+
+def command(run: Callable[..., None]) -> Callable[..., None]:
+    """The command with a signature that Typer reads: an option for every parameter, and for every field of a group."""
+    hints = get_type_hints(run)
+    groups = {name: hint for name, hint in hints.items() if hasattr(hint, "_fields")}
+    text, own = described(run)
+    about = {name: entry for kind in (Shared, *groups.values()) for name, entry in described(kind)[1].items()} | own
+
+    @wraps(run)
+    def called(**given: Any) -> None:
         made = {name: kind(**{one: given.pop(one) for one in kind._fields}) for name, kind in groups.items()}
-        command(**given, **made)
+        run(**given, **made)
 
     parameters = []
-    for one in inspect.signature(command).parameters.values():
-        if one.name not in groups:
-            parameters.append(one.replace(annotation=hints[one.name]))
-            continue
-        kind = groups[one.name]
-        for name, hint in get_type_hints(kind, include_extras=True).items():
-            parameters.append(inspect.Parameter(name, one.kind, default=kind._field_defaults[name], annotation=hint))
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
+    for one in inspect.signature(run).parameters.values():
+        fields = get_type_hints(groups[one.name]) if one.name in groups else {one.name: hints[one.name]}
+        for name, hint in fields.items():
+            default = groups[one.name]._field_defaults[name] if one.name in groups else one.default
+            parameters.append(_parameter(name, hint, default, one.kind, about[name]))
+    called.__doc__ = text
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _parameter(name: str, hint: Any, default: Any, kind: Any, about: Described) -> inspect.Parameter:
+    inner = get_args(hint)
+    words = LONG_CHOICES.get(name) or next((get_args(one) for one in (hint, *inner) if get_origin(one) is Literal), ())
+    metavar, text = about.metavar, about.help
+    if words:  # listed in the help, where they can be broken into lines
+        hint = Literal[words] | None if NoneType in inner else Literal[words]
+        named = all(word in text for word in words)
+        metavar, text = "WORD", text if named else f"{text} One of {', '.join(words)}."
+    if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        info: Any = typer.Argument(metavar=metavar, help=text)
+    else:
+        names = [f"{flag(name)}/--no-{name}" if default is True else flag(name), *ALSO.get(name, ())]
+        info = typer.Option(*names, metavar=metavar, help=text, rich_help_panel=about.panel)
+    return inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, info])

@@ -1,12 +1,11 @@
 """`hullabaloo plan`: what each solver could be expected to do for a problem, as a table and a picture."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from hullabaloo.cli import build, options
-from hullabaloo.cli.voice import Voice, table
+from hullabaloo.cli import build
+from hullabaloo.cli.options import BudgetOptions, Relation, command
+from hullabaloo.cli.output import Output, table
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -26,58 +25,44 @@ LOSSES = {
 }
 
 
-@options.grouped
+@command
 def plan(
     *,
-    records: Annotated[int, typer.Option("--records", metavar="N", help="Number of records; a rough number will do.")],
-    domain: Annotated[
-        Path | None,
-        typer.Option("--domain", metavar="FILE", help="The declared domain, TOML or JSON (see `domain template`)."),
-    ] = None,
-    columns: Annotated[
-        int | None,
-        typer.Option("--columns", metavar="P", help="Number of columns, without a domain or where it is a row norm."),
-    ] = None,
-    loss: Annotated[
-        str,
-        typer.Option(
-            "--loss",
-            metavar="LOSS",
-            rich_help_panel="Model",
-            help="squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.",
-        ),
-    ] = "squared",
-    exposure: options.Exposure = None,
-    spend: options.Spend,
-    neighbours: options.Neighbours = options.Relation.REPLACE_ONE,
-    constraint: options.Set = None,
-    penalty: options.Penalty = None,
-    structure: options.Structure = None,
-    radius: options.Radius = None,
-    strength: options.Strength = None,
-    intercept: options.Intercept = True,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--picture", metavar="FILE", help="Draw the table: a file ending in .svg, .png or .pdf."),
-    ] = None,
-    overwrite: options.Overwrite = False,
-    as_json: options.Json = False,
+    records: int,
+    domain: Path | None = None,
+    columns: int | None = None,
+    loss: str = "squared",
+    exposure: str | None = None,
+    budget: BudgetOptions,
+    neighbours: Relation = "replace-one",
+    set_: str | None = None,
+    penalty: str | None = None,
+    structure: str | None = None,
+    radius: float | None = None,
+    strength: float | None = None,
+    intercept: bool = True,
+    picture: Path | None = None,
+    overwrite: bool = False,
+    json_: bool = False,
 ) -> None:
-    """Compare every solver for a problem, from public facts: reads no table and spends nothing."""
-    from hullabaloo.geometry import penalty_from_text, set_from_text
+    """Compare every solver for a problem, from public facts: reads no table and spends nothing.
+
+    Args:
+        records N: Number of records; a rough number will do.
+        columns P: Number of columns, without a domain or where it is a row norm.
+        picture FILE: Draw the table: a file ending in .svg, .png or .pdf.
+
+    Model options:
+        loss LOSS: squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.
+    """
     from hullabaloo.planning.prospectus import HEAD
     from hullabaloo.release.planner import plan as compare
 
     build.output(picture, overwrite)
     declared = None if domain is None else build.read_domain(domain)
-    body = None if constraint is None else set_from_text(constraint)
-    cost = None if penalty is None else penalty_from_text(penalty)
+    body, cost = (build.setting(name, text, declared) for name, text in (("set_", set_), ("penalty", penalty)))
+    build.refuse_two_shapes(structure, set_, penalty)
     shaped = [name for name, given in (("--radius", radius), ("--strength", strength)) if given is not None]
-    if structure is not None and (body is not None or cost is not None):
-        raise InvalidParameter(
-            "--structure was given beside --set or --penalty. It makes a set of its own, with --radius, or a penalty, with --strength; "
-            "leave the other out."
-        )
     if structure is None and shaped:
         raise InvalidParameter(f"{shaped[0]} was given without --structure, which it is of. Pass both, or neither.")
     if structure is not None:
@@ -89,8 +74,8 @@ def plan(
         loss=loss_from_text(loss),
         set=body,
         penalty=cost,
-        budget=build.budget(*spend),
-        neighbours=neighbours.value,
+        budget=build.budget(budget),
+        neighbours=neighbours,
         fit_intercept=intercept,
         exposure=exposure,
     )
@@ -99,7 +84,7 @@ def plan(
     lines = [
         (f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.prospects
     ]
-    Voice("plan", as_json).result(
+    Output("plan", json_).result(
         {"plan": found.to_dict(), "picture": None if picture is None else str(picture)},
         found.title,
         "",

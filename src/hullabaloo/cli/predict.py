@@ -3,12 +3,11 @@
 import csv
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from hullabaloo.cli import build, options
-from hullabaloo.cli.voice import Voice
+from hullabaloo.cli import build
+from hullabaloo.cli.options import command
+from hullabaloo.cli.output import Output
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -21,32 +20,34 @@ NOTE = (
 )
 
 
+@command
 def predict(
+    model: Path,
+    source: Path,
     *,
-    model: options.Model,
-    source: options.Table,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write .csv or .parquet there instead of printing a CSV.")
-    ] = None,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Of classes: a column of probabilities for each, beside the label.")
-    ] = False,
-    overwrite: options.Overwrite = False,
-    as_json: options.Json = False,
+    out: Path | None = None,
+    probabilities: bool = False,
+    overwrite: bool = False,
+    json_: bool = False,
 ) -> None:
-    """Predict the target of every row of a table, in the table's order: a number or a class; spends nothing."""
+    """Predict the target of every row of a table, in the table's order: a number or a class; spends nothing.
+
+    Args:
+        out FILE: Write .csv or .parquet there instead of printing a CSV.
+        probabilities: Of classes: a column of probabilities for each, beside the label.
+    """
     build.output(out, overwrite)
     if out is not None and out.suffix.lower() not in {".csv", ".parquet"}:
         raise InvalidParameter(f"Predictions are written as .csv or .parquet, and {out.name!r} is neither. Rename it.")
     fitted = build.model(build.existing(model, "saved model"))
-    voice = Voice("predict", as_json)
-    with voice.working("Predicting"):
+    output = Output("predict", json_)
+    with output.working("Predicting"):
         columns = _columns(fitted, str(build.existing(source, "table")), probabilities)
     if out is None:
-        voice.result({"predictions": columns, "note": NOTE}, *([] if as_json else [_csv(columns).rstrip()]))
+        output.result({"predictions": columns, "note": NOTE}, *([] if json_ else [_csv(columns).rstrip()]))
         return
     _write(out, columns)
-    voice.result({"out": str(out), "columns": list(columns), "note": NOTE}, f"Wrote {out}. {NOTE}")
+    output.result({"out": str(out), "columns": list(columns), "note": NOTE}, f"Wrote {out}. {NOTE}")
 
 
 def _columns(fitted: "PrivateLinearModel", source: str, probabilities: bool) -> dict[str, Any]:

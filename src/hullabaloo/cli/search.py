@@ -2,128 +2,97 @@
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from hullabaloo.cli import build, options, paid
+from hullabaloo.cli import build, charge
 from hullabaloo.cli.fit import coefficients, result
-from hullabaloo.cli.structure import structure_from_text
-from hullabaloo.cli.voice import Voice, facts
+from hullabaloo.cli.options import PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, command, flag
+from hullabaloo.cli.output import Output, facts
+from hullabaloo.cli.price import NOTHING
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
 
-_SEARCH = "Search"
 
-
-@options.grouped
+@command
 def search(
+    source: Path,
     *,
-    source: options.Table,
-    domain: options.DomainFile,
-    grid: Annotated[
-        Path,
-        typer.Option(
-            "--grid",
-            metavar="FILE",
-            rich_help_panel=_SEARCH,
-            help="TOML, a list for each option of `fit` that is to be chosen: penalty = ['l2:0.001', 'l2:0.1']. All combinations are candidates.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the best model is saved (JSON).")],
-    target: options.Target = None,
-    spend: options.Spend,
-    model: options.Fit,
-    book: options.Book,
-    expected: Annotated[
-        float | None,
-        typer.Option(
-            "--expected-runs",
-            metavar="M",
-            rich_help_panel=_SEARCH,
-            help="The number of runs to be expected; else four for each candidate, up to 30.",
-        ),
-    ] = None,
-    shape: Annotated[
-        str,
-        typer.Option(metavar="LAW", rich_help_panel=_SEARCH, help="Of their number: geometric, logarithmic, poisson."),
-    ] = "geometric",
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", rich_help_panel=_SEARCH, help="What candidates are compared by, as in `evaluate`."
-        ),
-    ] = None,
-    holdout: Annotated[
-        float, typer.Option(metavar="SHARE", rich_help_panel=_SEARCH, help="The share of records that only compare.")
-    ] = 0.25,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel=_SEARCH,
-            help="Where the search is kept: run again after a crash it goes on under the same charge. Private data.",
-        ),
-    ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", rich_help_panel=_SEARCH, help="A key that the state is encrypted with."),
-    ] = None,
-    price: Annotated[
-        bool,
-        typer.Option("--price", "--dry-run", help="Say what it would cost and gain; reads and spends nothing."),
-    ] = False,
-    records: Annotated[
-        int | None,
-        typer.Option("--records", metavar="N", help="For --price: the number of records; else the domain's `records`."),
-    ] = None,
-    confidence: Annotated[float, typer.Option(metavar="LEVEL", help="Level of the intervals that are shown.")] = 0.95,
-    overwrite: options.Overwrite = False,
-    as_json: options.Json = False,
+    domain: Path,
+    grid: Path,
+    out: Path,
+    target: str | None = None,
+    budget: BudgetOptions,
+    model: ModelOptions,
+    ledger: LedgerOptions,
+    expected_runs: float | None = None,
+    shape: str = "geometric",
+    metric: str | None = None,
+    holdout: float = 0.25,
+    state: Path | None = None,
+    key_file: Path | None = None,
+    price: bool = False,
+    records: int | None = None,
+    confidence: float = 0.95,
+    overwrite: bool = False,
+    json_: bool = False,
 ) -> None:
     """Try settings on one part of the records, compare them on the other, and release the best alone.
 
     The number of runs is random and stays hidden, so that the cost hardly grows with the candidates. One charge, made before the table is read.
 
     A refusal comes before the charge and spends nothing; what was charged stays charged.
+
+    Args:
+        out FILE: Where the best model is saved (JSON).
+        price: Say what it would cost and gain; reads and spends nothing.
+        records N: For --price: the number of records; else the domain's `records`.
+        confidence LEVEL: Level of the intervals that are shown.
+
+    Search options:
+        grid FILE: TOML, a list for each option of `fit` that is to be chosen: penalty = ['l2:0.001', 'l2:0.1']. All combinations are candidates.
+        expected_runs M: The number of runs to be expected; else four for each candidate, up to 30.
+        shape LAW: Of their number: geometric, logarithmic, poisson.
+        metric NAME: What candidates are compared by, as in `evaluate`.
+        holdout SHARE: The share of records that only compare.
+        state FILE: Where the search is kept: run again after a crash it goes on under the same charge. Private data.
+        key_file FILE: A key that the state is encrypted with.
     """
     if not price:
         build.output(out, overwrite, lost="a release that was paid for")
     build.places(state, key_file)
     build.level(confidence)
     declared = build.read_domain(domain)
-    budget, ledger = build.budget(*spend), build.ledger(*book)
-    single = build.described(model, declared, None, None, None)
+    spent, kept = build.budget(budget), build.ledger(ledger)
     from hullabaloo.model_selection import PrivateSearchCV
 
     made = PrivateSearchCV(
-        single,
+        build.estimator(model, declared),
         candidates(grid, declared),
-        budget=budget,
-        expected_candidates="auto" if expected is None else expected,
+        budget=spent,
+        expected_candidates="auto" if expected_runs is None else expected_runs,
         shape=shape,
         metric=None if metric is None else metric.replace("-", "_"),
         holdout=holdout,
-        ledger=ledger,
-        dataset=book.dataset,
+        ledger=kept,
+        dataset=ledger.dataset,
         state=state,
         key_file=key_file,
     )
-    voice = Voice("search", as_json)
+    output = Output("search", json_)
     if price:
         found = made.price(declared.records if records is None else records)
-        voice.result({"price": found.to_dict()}, str(found), "Nothing was read or spent.")
+        output.result({"price": found.to_dict()}, str(found), NOTHING)
         return
     path = str(build.existing(source, "table"))
-    with voice.working("Charging, reading, drawing noise"):
+    with output.working(charge.ORDER):
         made.fit(path, build.target(declared, target))
-    paid.save(out, made.save, "The search was made", "searching")
-    remaining, sentence = paid.left(ledger, book.dataset)
+    charge.save(out, made.save, "The search was made", "searching")
+    remaining, sentence = charge.left(kept, ledger.dataset)
     best = made.best_estimator_
     score = {"metric": made.metric_, "value": made.best_score_, "privacy_error": made.best_score_error_}
-    voice.result(
+    output.result(
         {
             "chosen": made.best_params_,
             "score": score,
@@ -138,7 +107,7 @@ def search(
             ]
         ),
         coefficients(best, confidence),
-        paid.guarantee(made.statement_),
+        charge.guarantee(made.statement_),
         *sentence,
         f"Saved {out}. Next: hullabaloo card {out} --out card.html, or hullabaloo predict {out} TABLE",
     )
@@ -154,30 +123,13 @@ def candidates(path: Path, domain: "Domain") -> dict[str, list[Any]]:
         raise InvalidParameter(f"The grid file {path} cannot be read. Check the path.") from None
     except (ValueError, RecursionError) as error:
         raise InvalidParameter(f"The grid file {path} is not valid TOML{place_in(error)}. Correct it there.") from None
+    options = {flag(name)[2:]: name for name in ModelOptions._fields}
     made = {}
-    for name, values in found.items():
+    for word, values in found.items():
         if not isinstance(values, list):
             raise InvalidParameter(
-                f"The grid file {path} gives {name!r} as {values!r}, which is no list. Write the settings to try in brackets: {name} = […]."
+                f"The grid file {path} gives {word!r} as {values!r}, which is no list. Write the settings to try in brackets: {word} = […]."
             )
-        made[NAMES.get(name, name.replace("-", "_"))] = [_setting(name, value, domain) for value in values]
+        name = options.get(word, word.replace("-", "_"))
+        made[PARAMETERS.get(name, name)] = [build.setting(name, value, domain) for value in values]
     return made
-
-
-NAMES = {"set": "constraint", "intercept": "fit_intercept", "group": "groups"}
-"""Options whose parameter has another name."""
-
-
-def _setting(name: str, value: Any, domain: "Domain") -> Any:
-    """One setting, in the words of `fit`'s option of that name."""
-    from hullabaloo.geometry import penalty_from_text, set_from_text
-
-    if not isinstance(value, str):
-        return value
-    if name == "set":
-        return set_from_text(value)
-    if name == "penalty":
-        return penalty_from_text(value)
-    if name == "structure":
-        return structure_from_text(value, domain)
-    return value.replace("-", "_") if name in ("solver", "multi-class") else value

@@ -1,81 +1,70 @@
 """From the texts of `hullabaloo stream` to a source of records and a private stream."""
 
 import inspect
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hullabaloo.cli import build
-from hullabaloo.cli.options import Calibration, Estimator, Solver
+from hullabaloo.cli.options import PARAMETERS, ModelOptions, Relation, flag
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
     from hullabaloo.data.sources import StreamSource
-    from hullabaloo.ledger import Ledger
 
-
-class Format(StrEnum):
-    """How records are written, by the names on the command line."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    REDIS = "redis"
-
-
-class Rule(StrEnum):
-    """How often a stream fits again where it is left open."""
-
-    CONVEX = "convex"
-    STRONGLY_CONVEX = "strongly-convex"
-    WIDTH = "width"
-
-
-class Method(StrEnum):
-    """What is learned from a stream, and how."""
-
-    INCREMENTAL = "incremental"
-    SKETCHED = "sketched"
-    PERIODIC = "periodic"
-
-
-CLASSES = {
-    Method.INCREMENTAL: "IncrementalRegression",
-    Method.SKETCHED: "SketchedRegression",
-    Method.PERIODIC: "PeriodicERM",
-}
-# The options of one method or another, by the parameter that each sets.
-OWN = {
-    "mechanism": "--mechanism",
-    "window": "--window",
-    "half_life": "--half-life",
-    "sketch_size": "--sketch-size",
-    "max_nonzeros": "--max-nonzeros",
-    "rule": "--rule",
-}
+CLASSES = {"incremental": "IncrementalRegression", "sketched": "SketchedRegression", "periodic": "PeriodicERM"}
 SUFFIXES = {
-    ".csv": Format.CSV,
-    ".tsv": Format.CSV,
-    ".txt": Format.CSV,
-    ".jsonl": Format.JSONL,
-    ".ndjson": Format.JSONL,
-    ".parquet": Format.PARQUET,
-    ".pq": Format.PARQUET,
-}
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
 SCHEMES = ("redis://", "rediss://", "unix://")
+SHARED = ("set_", "penalty", "intercept")
+OWN = ("mechanism", "window", "half_life", "sketch_size", "max_nonzeros", "rule")
+"""Options of one method or another, named as the parameters that they set."""
 
 
-def format_of(source: str, given: Format | None) -> Format:
+class StreamOptions(NamedTuple):
+    """What is learned from a stream, and when; read by `stream`.
+
+    Stream options:
+        horizon N: The most records that the stream may take: noise is calibrated for them. Left out: unknown, and noise grows slowly.
+        every K: A model after every K records, at positions such as 1000,5000,20000, or auto: about 1024 models.
+        mechanism NAME: How noise is drawn for running sums; left out, or auto: the way with the least noise.
+        window N: Only the latest N records count, in whole steps of --every; else all.
+        half_life N: A record counts half after N later ones; else for ever.
+
+    Model options:
+        method: incremental: least squares from running sums; sketched: for very many columns, with a --set; periodic: any --estimator fitted
+            again now and then.
+        estimator: periodic: what is fitted again, as in `fit`.
+        rule: periodic: how often it is fitted where --every is auto.
+        sketch_size M: sketched: the numbers that a record is kept as.
+        max_nonzeros S: sketched: records with more nonzero columns count for nothing.
+    """
+
+    horizon: int | None = None
+    every: str = "auto"
+    method: Literal["incremental", "sketched", "periodic"] = "incremental"
+    estimator: str | None = None
+    rule: Literal["convex", "strongly-convex", "width"] | None = None
+    sketch_size: int | None = None
+    max_nonzeros: int | None = None
+    set_: str | None = None
+    penalty: str | None = None
+    intercept: bool = True
+    mechanism: str | None = None
+    window: int | None = None
+    half_life: float | None = None
+
+
+def format_of(source: str, given: str | None) -> str:
     """The format asked for, or told by the address or the suffix."""
     if source.startswith(SCHEMES):
-        return Format.REDIS
+        return "redis"
     suffix = Path(source).suffix.lower()
     if given is not None:
-        if suffix != ".txt" and SUFFIXES.get(suffix, given) is not given:
+        if suffix != ".txt" and SUFFIXES.get(suffix, given) != given:
             raise InvalidParameter(
-                f"--format {given.value} was given, and {source} ends in {suffix}. Records of another format would be taken with nothing but "
+                f"--format {given} was given, and {source} ends in {suffix}. Records of another format would be taken with nothing but "
                 "missing cells. Leave --format out, or give the file the suffix of what it holds."
             )
         return given
@@ -83,7 +72,7 @@ def format_of(source: str, given: Format | None) -> Format:
         raise InvalidParameter(
             "Standard input has no suffix that tells its format. Pass --format csv or --format jsonl."
         )
-    found = Format.PARQUET if Path(source).is_dir() else SUFFIXES.get(suffix)
+    found = "parquet" if Path(source).is_dir() else SUFFIXES.get(suffix)
     if found is None:
         raise InvalidParameter(
             f"The suffix of {source} tells no format. Pass --format csv, jsonl or parquet; a Redis server is named as redis://host:6379/0."
@@ -92,20 +81,14 @@ def format_of(source: str, given: Format | None) -> Format:
 
 
 def source(
-    address: str,
-    *,
-    given: Format | None,
-    domain: "Domain",
-    target: str | None,
-    follow: bool,
-    key: str | None,
+    address: str, given: str | None, domain: "Domain", target: str | None, *, follow: bool, key: str | None
 ) -> "StreamSource":
     """The source at an address; its columns, and what is a record of a CSV file, are taken from the domain."""
     from hullabaloo.data import sources
 
     kind = format_of(address, given)
     columns = _columns(domain, target)
-    if (key is not None) != (kind is Format.REDIS):
+    if (key is not None) != (kind == "redis"):
         raise InvalidParameter(
             "--key names the Redis stream to read, and goes with an address such as redis://host:6379/0; "
             + (
@@ -114,9 +97,9 @@ def source(
                 else "it is missing. Pass --key NAME."
             )
         )
-    if kind is Format.CSV:
+    if kind == "csv":
         return sources.CsvSource(address, follow=follow, columns=columns, quoted_line_breaks=domain.quoted_line_breaks)
-    if kind is Format.PARQUET:
+    if kind == "parquet":
         if follow or address == "-":
             raise InvalidParameter(
                 "A Parquet file is complete when it is written: it can be neither followed nor read from standard input. Leave --follow "
@@ -125,10 +108,10 @@ def source(
         return sources.ParquetSource(address, columns=columns)
     if columns is None:
         raise InvalidParameter(
-            f"The domain declares a row norm and no features, so which keys to read from {kind.value} records is not known. Declare "
+            f"The domain declares a row norm and no features, so which keys to read from {kind} records is not known. Declare "
             "features, or write CSV or Parquet."
         )
-    if kind is Format.JSONL:
+    if kind == "jsonl":
         return sources.JsonLinesSource(address, columns, follow=follow)
     return sources.RedisSource(address, str(key), columns, follow=follow)
 
@@ -152,53 +135,28 @@ def every(text: str) -> int | tuple[int, ...] | str:
     return int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))
 
 
-def stream(
-    method: Method,
-    *,
-    kind: Estimator | None,
-    constraint: str | None,
-    penalty: str | None,
-    ledger: "Ledger | None",
-    dataset: str | None,
-    own: Mapping[str, Any],
-    **shared: Any,
-) -> Any:
-    """The unopened stream that the options describe; `own` are settings of some methods, None where not given."""
+def stream(asked: StreamOptions, *, domain: "Domain", neighbours: Relation, **common: Any) -> Any:
+    """The unopened stream that the options describe; `common` are budget, ledger, dataset, state and key file."""
     from hullabaloo import streaming
-    from hullabaloo.geometry import penalty_from_text, set_from_text
 
-    cls = getattr(streaming, CLASSES[method])
-    given = {name: value for name, value in own.items() if value is not None}
+    cls = getattr(streaming, CLASSES[asked.method])
+    given = {name: value for name in OWN if (value := getattr(asked, name)) is not None}
     known = inspect.signature(cls).parameters
-    foreign = [OWN[name] for name in given if name not in known]
-    if kind is not None and method is not Method.PERIODIC:
+    foreign = [flag(name) for name in given if name not in known]
+    if asked.estimator is not None and asked.method != "periodic":
         foreign = ["--estimator"]
     if foreign:
         raise InvalidParameter(
-            f"{foreign[0]} was given, and the method {method.value} has no such setting. Leave it out, or choose another --method; "
+            f"{foreign[0]} was given, and the method {asked.method} has no such setting. Leave it out, or choose another --method; "
             "`hullabaloo stream --help` says whose option it is."
         )
-    if method is Method.PERIODIC:
-        model = build.estimator(
-            Estimator.LINEAR if kind is None else kind,
-            domain=shared["domain"],
-            budget=shared["budget"],
-            constraint=constraint,
-            penalty=penalty,
-            solver=Solver.AUTO,
-            neighbours=shared["neighbours"],
-            intercept=shared["fit_intercept"],
-            ledger=ledger,
-            dataset=dataset,
-            calibration=Calibration.EXACT,
-            own={},
-        )
-        return cls(model, **{name: value for name, value in shared.items() if name in known}, **given)
-    return cls(
-        constraint=None if constraint is None else set_from_text(constraint),
-        penalty=None if penalty is None else penalty_from_text(penalty),
-        ledger=ledger,
-        dataset=dataset,
-        **{**shared, "neighbours": shared["neighbours"].value},
-        **given,
-    )
+    if asked.rule is not None:
+        given["rule"] = asked.rule.replace("-", "_")
+    given |= {"horizon": asked.horizon, "every": every(asked.every)}
+    files = {name: common.pop(name) for name in ("state", "key_file")}
+    if asked.method == "periodic":
+        shared = {name: getattr(asked, name) for name in SHARED}
+        options = ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
+        return cls(build.estimator(options, domain, **common), **files, **given)
+    settings = {PARAMETERS.get(name, name): build.setting(name, getattr(asked, name), domain) for name in SHARED}
+    return cls(domain=domain, neighbours=neighbours, **settings, **common, **files, **given)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hullabaloo.cli.output import plain
 from hullabaloo.cli.stream_files import ModelFiles, older_mark, older_place
-from hullabaloo.cli.voice import plain
 
 if TYPE_CHECKING:
     from hullabaloo.data.sources import StreamSource

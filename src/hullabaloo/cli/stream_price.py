@@ -3,7 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.cli.voice import Voice, facts, table
+from hullabaloo.cli.output import Output, facts
+from hullabaloo.cli.price import NOTHING, noises, spend
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -12,48 +13,37 @@ if TYPE_CHECKING:
 FAR = 1_000_000  # records at which a stream without a horizon is priced last
 
 
-def say(voice: Voice, stream: Any, columns: int | None) -> None:
+def say(output: Output, stream: Any, columns: int | None) -> None:
     """Print the plan of a stream that was not begun: its cost, its releases and, where it can be told, noise and gain at some of them."""
     if columns is None and not stream.domain.feature_names:
         raise InvalidParameter(
             "The domain declares a row norm and no features, so it fits tables of any width. Pass --columns P."
         )
     if not hasattr(stream, "price"):
-        _plan_only(voice, stream, columns)
+        _plan_only(output, stream, columns)
         return
     schedule = stream._schedule
     prices = {position: stream.price(position, n_features=columns) for position in _looked_at(schedule)}
     last = list(prices.values())[-1]
-    private = math.isfinite(last.epsilon)
-    spend = f"epsilon {last.epsilon:.4g} at delta {last.delta:.3g}" if private else "no privacy: epsilon is infinite"
     head = ["", *(f"after {position:,}" for position in prices)]
-    noises = zip(*(price.privacy_errors for price in prices.values()), strict=True)
-    lines = [[name, *(f"± {error:.3g}" for error in errors)] for name, errors in zip(last.columns, noises, strict=True)]
-    voice.result(
+    each = zip(*(price.privacy_errors for price in prices.values()), strict=True)
+    lines = [[name, *(f"± {error:.3g}" for error in errors)] for name, errors in zip(last.columns, each, strict=True)]
+    output.result(
         {"releases": _count(schedule), "prices": [one.to_dict() for one in prices.values()]},
-        facts([("spend", f"{spend}, once, for all releases together"), ("releases", _releases(schedule))]),
-        *(
-            [
-                "",
-                "Expected privacy noise (standard error) of each coefficient after so many records, in the units of the table, were features "
-                "spread evenly over their bounds (seldom so, and the noise is then larger):",
-                table(head, lines),
-            ]
-            if lines
-            else [""]
-        ),
+        facts([("spend", f"{spend(last)}, once, for all releases together"), ("releases", _releases(schedule))]),
+        *noises(" after so many records", head, lines),
         *(f"After {position:,} records: {price.expectation}" for position, price in prices.items()),
         *(f"Note: {note}." for note in last.notes[1:]),  # the first says of which release this is
-        "Nothing was read or spent.",
+        NOTHING,
     )
 
 
-def _plan_only(voice: Voice, stream: Any, columns: int | None) -> None:
+def _plan_only(output: Output, stream: Any, columns: int | None) -> None:
     planned = stream.set_params(state=None, key_file=None)
     _unrecorded(planned)
     planned.begin(n_features=columns)
     schedule = planned._schedule
-    voice.result(
+    output.result(
         {"releases": _count(schedule), "budget": stream.budget.to_dict()},
         facts(
             [
@@ -61,7 +51,7 @@ def _plan_only(voice: Voice, stream: Any, columns: int | None) -> None:
                 ("releases", _releases(schedule)),
             ]
         ),
-        "Nothing was read or spent.",
+        NOTHING,
     )
 
 

@@ -29,16 +29,8 @@ class PartialQuery(NoisySum):
 
     name: ClassVar[str] = "partial"
     key_label: ClassVar[str] = "partial"
-
-    @property
-    def length(self) -> int:
-        """1."""
-        return 1
-
-    @property
-    def contribution(self) -> float:
-        """1."""
-        return 1.0
+    length = 1
+    contribution = 1.0
 
     @property
     def exponent(self) -> int:

@@ -81,11 +81,7 @@ class Kinks(Penalty, HasElasticForm):
     """`Σ weight_j |θ_j|`."""
 
     weights: Array
-
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
+    strong_convexity = 0.0
 
     def value(self, theta: Array) -> float:
         """`Σ weight_j |θ_j|`."""

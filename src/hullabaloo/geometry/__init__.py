@@ -13,7 +13,7 @@ from hullabaloo.geometry.base import (
 from hullabaloo.geometry.box import Box
 from hullabaloo.geometry.capabilities import explain_missing, require
 from hullabaloo.geometry.elastic_ball import ElasticBall
-from hullabaloo.geometry.group_ball import GroupBall
+from hullabaloo.geometry.expected import measured_width
 from hullabaloo.geometry.intercept import (
     PenaltyWithFreeIntercept,
     VerticesWithIntercept,
@@ -21,38 +21,37 @@ from hullabaloo.geometry.intercept import (
     with_free_intercept,
     with_intercept,
 )
-from hullabaloo.geometry.l1_ball import L1Ball
-from hullabaloo.geometry.l2_ball import L2Ball
-from hullabaloo.geometry.lp_ball import LpBall
-from hullabaloo.geometry.measured import measured_width
-from hullabaloo.geometry.mirror import euclidean_map
-from hullabaloo.geometry.mirror_product import with_intercept_map
-from hullabaloo.geometry.nuclear_ball import NuclearBall
+from hullabaloo.geometry.mirror import euclidean_map, with_intercept_map
+from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
 from hullabaloo.geometry.penalty import (
     ElasticNetPenalty,
+    GroupPenalty,
     HasElasticForm,
     L1Penalty,
     NoPenalty,
+    NuclearPenalty,
     Penalty,
     SquaredL2Penalty,
 )
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.separable import SeparableForm, SeparablePenalty, separable_form
-from hullabaloo.geometry.serialise import penalty_from_dict, penalty_from_text, set_from_dict, set_from_text
+from hullabaloo.geometry.serialise import (
+    penalty_from_dict,
+    penalty_from_text,
+    set_from_dict,
+    set_from_text,
+    set_function_from_dict,
+    set_function_from_text,
+)
 from hullabaloo.geometry.simplex import Simplex
-from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
-from hullabaloo.geometry.submodular.ball import SubmodularBall
+from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
-from hullabaloo.geometry.submodular.bounded_cardinality import BoundedCardinality
-from hullabaloo.geometry.submodular.cardinality import Cardinality
-from hullabaloo.geometry.submodular.concave_cardinality import ConcaveCardinality
+from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, ConcaveCardinality
 from hullabaloo.geometry.submodular.custom import CustomSetFunction
 from hullabaloo.geometry.submodular.group_cover import GroupCover
 from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega
-from hullabaloo.geometry.submodular.penalty import SubmodularPenalty
-from hullabaloo.geometry.submodular.polyhedron import SubmodularPolyhedron
-from hullabaloo.geometry.submodular.serialise import set_function_from_dict, set_function_from_text
+from hullabaloo.geometry.submodular.shapes import SubmodularBall, SubmodularPenalty, SubmodularPolyhedron
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 from hullabaloo.geometry.width import Width
 

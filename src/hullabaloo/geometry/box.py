@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, Face, HasFaces, HasGauge, HasMirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, euclidean_norm, norm_exponent, number_or_tuple, vector
@@ -15,7 +16,7 @@ from hullabaloo.geometry.width import Width, closed_form
 
 @final
 @dataclass(frozen=True, slots=True)
-class Box(ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
+class Box(Written, ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : lower_j ≤ θ_j ≤ upper_j}, in the unit domain.
 
     `lower` and `upper` are one number for all coordinates or one for each (kept as tuples); finite, and lower ≤ upper,
@@ -27,6 +28,7 @@ class Box(ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
 
     lower: float | tuple[float, ...]
     upper: float | tuple[float, ...]
+    kind = "box"
 
     def __post_init__(self) -> None:
         lower = number_or_tuple(self.lower, "The lower bound of a Box")
@@ -118,12 +120,3 @@ class Box(ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
     def _largest(self, p: int) -> Vector:
         largest = np.maximum(np.abs(self.lower), np.abs(self.upper))
         return np.broadcast_to(largest, (p if self.dimension is None else self.dimension,))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "box", "lower": …, "upper": …}, a number or a list each."""
-        lower, upper = self.lower, self.upper
-        return {
-            "kind": "box",
-            "lower": list(lower) if isinstance(lower, tuple) else lower,
-            "upper": list(upper) if isinstance(upper, tuple) else upper,
-        }

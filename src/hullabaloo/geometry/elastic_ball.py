@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
 from hullabaloo.geometry.checks import (
@@ -25,7 +26,7 @@ from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expecte
 
 @final
 @dataclass(frozen=True, slots=True)
-class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class ElasticBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : (1−α)‖θ‖₁ + α‖θ‖₂ ≤ radius} for 0 ≤ α ≤ 1, in the unit domain.
 
     α outside [0, 1] or a radius that is not positive and finite is an `InvalidParameter`. α = 0 is the L1Ball, which
@@ -40,6 +41,8 @@ class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     alpha: float
     radius: float
+    kind = "elastic-ball"
+    dimension = None
 
     def __post_init__(self) -> None:
         alpha = finite_number(self.alpha, "The alpha of an ElasticBall")
@@ -50,11 +53,6 @@ class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
             )
         object.__setattr__(self, "alpha", alpha)
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an ElasticBall"))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the ball serves every number of coordinates."""
-        return None
 
     def support(self, g: Vector) -> float:
         """radius·t, t the dual norm of g: the least t such that g = a + b, max|a_j| ≤ (1−α)t and ‖b‖₂ ≤ αt."""
@@ -134,10 +132,6 @@ class ElasticBall(ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖², of range radius²/2."""
         return EuclideanMap(self, dimension_number(p), 0.5 * self.radius**2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "elastic-ball", "alpha": alpha, "radius": radius}."""
-        return {"kind": "elastic-ball", "alpha": self.alpha, "radius": self.radius}
 
     def _norm(self, v: Vector) -> float:
         return (1.0 - self.alpha) * absolute_sum(v) + self.alpha * euclidean_norm(v)

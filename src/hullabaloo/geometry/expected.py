@@ -10,8 +10,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.geometry.base import ConvexSet
 from hullabaloo.geometry.checks import Vector
-from hullabaloo.geometry.width import Width, closed_form, expected_norm
+from hullabaloo.geometry.width import Width, closed_form, expected_norm, simulated_width
 
 _RELATIVE = 1e-10
 
@@ -103,3 +104,22 @@ def _panels(low: float, high: float, panels: int, nodes: int) -> tuple[NDArray[n
     half = 0.5 * (high - low) / panels
     middles = low + half * (2.0 * np.arange(panels) + 1.0)
     return (middles[:, None] + half * node).ravel(), np.tile(half * weight, panels)
+
+
+# Gaussian widths by simulation where no closed form and no quadrature is known.
+
+
+def measured_width(
+    body: ConvexSet, p: int, *, generator: np.random.Generator, draws: int = 1000, failure: float = 1e-6
+) -> Width:
+    """The width of `body` in R^p: as it is where it is known exactly, else the mean of the support of normal vectors.
+
+    Between the proved bounds of `body.gaussian_width(p)` the confidence interval of `simulated_width` applies: the
+    true width is in [low, high] with probability at least 1 − `failure`.
+    """
+    known = body.gaussian_width(p)
+    if known.high - known.low <= 1e-9 * abs(known.high) or not np.isfinite(known.high):
+        return known
+    seen = simulated_width(body.support, p, body.max_norm(2, p), generator=generator, draws=draws, failure=failure)
+    low, high = max(seen.low, known.low), min(seen.high, known.high)
+    return Width(min(max(seen.value, low), high), low, high, f"{seen.method} within a {known.method}")

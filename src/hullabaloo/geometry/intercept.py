@@ -8,10 +8,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasVertices, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, vector
@@ -38,7 +39,7 @@ def with_free_intercept(penalty: Penalty, columns: int = 1) -> "PenaltyWithFreeI
 
 
 @dataclass(frozen=True, slots=True)
-class WithIntercept(ConvexSet, Projectable):
+class WithIntercept(Written, ConvexSet, Projectable):
     """C × [lower, upper]^columns: `body` C on the first p − columns coordinates, an interval on each of the last.
 
     `body` can be projected onto, else `CapabilityError`; lower ≤ upper and columns ≥ 1, else `InvalidParameter`. With an
@@ -51,7 +52,7 @@ class WithIntercept(ConvexSet, Projectable):
     lower: float = -math.inf
     upper: float = math.inf
     columns: int = 1
-    KIND: ClassVar[str] = "with-intercept"
+    kind = "with-intercept"
 
     def __post_init__(self) -> None:
         if not isinstance(self.body, Projectable):
@@ -124,12 +125,6 @@ class WithIntercept(ConvexSet, Projectable):
         head = self.body.start(size) if size else np.zeros(0)
         return np.append(head, np.clip(np.zeros(self.columns), self.lower, self.upper))
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "with-intercept", "body": …, "lower": …, "upper": …, "columns": …}, an infinite end as null."""
-        ends = [end if math.isfinite(end) else None for end in (self.lower, self.upper)]
-        body = self.body.to_dict()
-        return {"kind": self.KIND, "body": body, "lower": ends[0], "upper": ends[1], "columns": self.columns}
-
     @staticmethod
     def interval_from(data: Mapping[str, Any]) -> tuple[float, float, int]:
         """The interval in what `to_dict` gave, and how many there are."""
@@ -196,20 +191,17 @@ class VerticesWithIntercept(WithIntercept, HasVertices):
 
 @final
 @dataclass(frozen=True, slots=True)
-class PenaltyWithFreeIntercept(Penalty):
+class PenaltyWithFreeIntercept(Written, Penalty):
     """ψ of the first p − columns coordinates; the last are free."""
 
     penalty: Penalty
     columns: int = 1
-    KIND: ClassVar[str] = "with-free-intercept"
+    kind = "with-free-intercept"
+    # 0: the intercept is free
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", intercept_number(self.columns))
-
-    @property
-    def strong_convexity(self) -> float:
-        """0: the intercept is free."""
-        return 0.0
 
     def value(self, theta: Vector) -> float:
         """ψ of the head."""
@@ -219,10 +211,6 @@ class PenaltyWithFreeIntercept(Penalty):
         """The prox of the head, and the last coordinates as they are."""
         head = v[: -self.columns]
         return np.append(self.penalty.prox(head, step) if head.size else head, v[-self.columns :])
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "with-free-intercept", "penalty": …, "columns": …}."""
-        return {"kind": self.KIND, "penalty": self.penalty.to_dict(), "columns": self.columns}
 
 
 def intercept_number(columns: int) -> int:

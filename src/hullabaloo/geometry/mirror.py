@@ -1,4 +1,4 @@
-"""Potentials for mirror descent: Euclidean, powers of l_q norms for the l1 ball, negative entropy for the simplex."""
+"""Potentials for mirror descent: Euclidean, negative entropy, their products with intercepts, and what potentials share."""
 
 import math
 from dataclasses import dataclass
@@ -6,11 +6,10 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.errors import CapabilityError
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
-from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm, power_norm
-from hullabaloo.geometry.expected import expected_power_norm
-from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm
+from hullabaloo.geometry.intercept import intercept_number
 from hullabaloo.geometry.width import (
     Width,
     by_quadrature,
@@ -18,6 +17,17 @@ from hullabaloo.geometry.width import (
     expected_largest_magnitude,
     expected_norm,
 )
+
+
+class OfCoordinates(MirrorMap):
+    """A map whose state is θ itself."""
+
+    __slots__ = ()
+
+    @final
+    def point(self, state: Vector) -> Vector:
+        """The state itself."""
+        return state
 
 
 def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
@@ -33,7 +43,7 @@ def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
 
 @final
 @dataclass(frozen=True, slots=True)
-class EuclideanMap(MirrorMap):
+class EuclideanMap(OfCoordinates):
     """Ψ(θ) = ½‖θ‖² on any set that can be projected onto: mirror descent is then projected gradient descent.
 
     `spread` is max − min of Ψ over the set.
@@ -42,11 +52,8 @@ class EuclideanMap(MirrorMap):
     body: Projectable
     p: int
     spread: float
-
-    @property
-    def exponent(self) -> float:
-        """2."""
-        return 2.0
+    exponent = 2.0
+    unit_radius = 1.0
 
     @property
     def range(self) -> float:
@@ -57,11 +64,6 @@ class EuclideanMap(MirrorMap):
     def unit_width(self) -> Width:
         """E‖g‖₂."""
         return closed_form(expected_norm(self.p))
-
-    @property
-    def unit_radius(self) -> float:
-        """1."""
-        return 1.0
 
     def norm(self, v: Vector) -> float:
         """‖v‖₂."""
@@ -79,10 +81,6 @@ class EuclideanMap(MirrorMap):
         """The point of the set nearest to zero."""
         return self.body.project(np.zeros(self.p))
 
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
-
     def value(self, state: Vector) -> float:
         """½‖θ‖²."""
         return 0.5 * float(state @ state)
@@ -99,119 +97,13 @@ class EuclideanMap(MirrorMap):
 
 @final
 @dataclass(frozen=True, slots=True)
-class PowerMap(MirrorMap):
-    """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on the l1 ball, q = k/(k−1), k = max(2, 2 ln p): 1-strongly convex in l_q.
-
-    Its conjugate is Ψ*(ζ) = (q−1)‖ζ‖_k²/2. The step maximises ⟨ζ, u⟩ − Ψ(u) over ‖u‖₁ ≤ r for ζ = ∇Ψ(θ) − g; by the
-    optimality condition ∇Ψ(u) = ζ − λ sign(u), u = ∇Ψ*(ζ softened by λ), λ = 0 or the root of ‖u‖₁ = r.
-    Strong convexity: Ball, Carlen, Lieb 1994; use in mirror descent: Ben-Tal, Margalit, Nemirovski 2001.
-    """
-
-    radius: float
-    p: int
-
-    @property
-    def dual_exponent(self) -> float:
-        """The k of the dual norm: max(2, 2 ln p)."""
-        return max(2.0, 2.0 * math.log(self.p))
-
-    @property
-    def exponent(self) -> float:
-        """The q of the norm: k/(k−1)."""
-        return self.dual_exponent / (self.dual_exponent - 1.0)
-
-    @property
-    def range(self) -> float:
-        """radius²(k−1)/2: the largest l_q norm in the l1 ball is the radius."""
-        return 0.5 * self.radius**2 * (self.dual_exponent - 1.0)
-
-    @property
-    def unit_width(self) -> Width:
-        """E‖g‖_k."""
-        return expected_power_norm(self.p, self.dual_exponent)
-
-    @property
-    def unit_radius(self) -> float:
-        """1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2."""
-        return 1.0
-
-    def norm(self, v: Vector) -> float:
-        """‖v‖_q."""
-        return power_norm(v, self.exponent)
-
-    def dual_norm(self, g: Vector) -> float:
-        """‖g‖_k."""
-        return power_norm(g, self.dual_exponent)
-
-    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
-        """A bound of ‖x‖_k by interpolation."""
-        return power_bound(self.dual_exponent, self.p, norm_l1, norm_l2, norm_linf)
-
-    def start(self) -> Vector:
-        """Zero."""
-        return np.zeros(self.p)
-
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
-
-    def value(self, state: Vector) -> float:
-        """‖θ‖_q²/(2(q−1))."""
-        return 0.5 * (self.dual_exponent - 1.0) * power_norm(state, self.exponent) ** 2
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """Ψ(state) + Ψ(origin) − ⟨∇Ψ(origin), state⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
-        slope = self._dual(origin)
-        return max(0.0, self.value(state) + self.value(origin) - float(slope @ state))
-
-    def step(self, state: Vector, g: Vector) -> Vector:
-        """The Bregman step, its threshold by a one-dimensional root."""
-        zeta = self._dual(state) - g
-        size = np.abs(zeta)
-        top = float(size.max())
-        if top == 0.0:
-            return np.zeros(self.p)
-        depth = top - size  # the softened ζ is t − depth with t = top − λ: no digits lost for large λ
-        level = top
-        if self._length(depth, top) > self.radius:
-            level = increasing_root(lambda t: self._length(depth, t) - self.radius, 0.0, top)
-        shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** (self.dual_exponent - 1.0)
-        length = min(self.radius, self._length(depth, level))
-        moved: Vector = np.sign(zeta) * shape * (length / float(shape.sum()))
-        return moved
-
-    def _length(self, depth: Vector, level: float) -> float:
-        """‖∇Ψ*(s)‖₁ for s = max(0, level − depth); ∇Ψ*(s) = (q−1)‖s‖_k^{2−k} s^{k−1}."""
-        if level <= 0.0:
-            return 0.0
-        k = self.dual_exponent
-        s = np.maximum(0.0, 1.0 - depth / level)
-        powers = s ** (k - 1.0)
-        norm = float(powers @ s) ** (1.0 / k)
-        return float(level / (k - 1.0) * norm ** (2.0 - k) * powers.sum())
-
-    def _dual(self, theta: Vector) -> Vector:
-        """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ."""
-        norm = power_norm(theta, self.exponent)
-        if norm == 0.0:
-            return np.zeros(self.p)
-        scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
-        slope: Vector = np.copysign(scaled, theta)
-        return slope
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class EntropyMap(MirrorMap):
+class EntropyMap(OfCoordinates):
     """Ψ(θ) = r Σ θ_j ln(θ_j/r) on the simplex of radius r: 1-strongly convex in l1 (Pinsker's inequality)."""
 
     radius: float
     p: int
-
-    @property
-    def exponent(self) -> float:
-        """1."""
-        return 1.0
+    exponent = 1.0
+    unit_radius = 1.0
 
     @property
     def range(self) -> float:
@@ -222,11 +114,6 @@ class EntropyMap(MirrorMap):
     def unit_width(self) -> Width:
         """E max|g_j|."""
         return by_quadrature(expected_largest_magnitude(self.p))
-
-    @property
-    def unit_radius(self) -> float:
-        """1."""
-        return 1.0
 
     def norm(self, v: Vector) -> float:
         """‖v‖₁."""
@@ -243,10 +130,6 @@ class EntropyMap(MirrorMap):
     def start(self) -> Vector:
         """The centre of the simplex."""
         return np.full(self.p, self.radius / self.p)
-
-    def point(self, state: Vector) -> Vector:
-        """The state itself."""
-        return state
 
     def value(self, state: Vector) -> float:
         """r Σ θ_j ln(θ_j/r), with 0 ln 0 = 0."""
@@ -266,6 +149,96 @@ class EntropyMap(MirrorMap):
             exponent = np.log(state) - g / self.radius
         weight: Vector = np.exp(exponent - exponent.max())
         return weight * (self.radius / float(weight.sum()))
+
+
+def with_intercept_map(body: MirrorMap, lower: float, upper: float, columns: int = 1) -> "InterceptMap":
+    """The map of C × [lower, upper]^columns: `body`'s potential of θ plus ½‖b‖² of the intercepts b, which come last.
+
+    The interval is finite and not empty, and there is at least one column, else `InvalidParameter`.
+    """
+    if not (-math.inf < lower <= upper < math.inf):
+        raise InvalidParameter(
+            f"Mirror descent needs a bounded interval for the intercept, but this one is [{lower}, {upper}], so the "
+            "distance to go has no bound; give finite ends with lower ≤ upper, or fit without an intercept."
+        )
+    return InterceptMap(body, float(lower), float(upper), intercept_number(columns))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InterceptMap(MirrorMap):
+    """Ψ(θ) + ½‖b‖² on C × [lower, upper]^columns, 1-strongly convex in ‖(θ, b)‖ = (‖θ‖² + ‖b‖₂²)^{1/2}.
+
+    The two parts do not meet in the potential, so that the step, the range and the divergence are sums or pairs of
+    theirs; the dual norm is (‖g_θ‖_*² + ‖g_b‖₂²)^{1/2}.
+    """
+
+    body: MirrorMap
+    lower: float
+    upper: float
+    columns: int
+
+    @property
+    def range(self) -> float:
+        """R² of the body and ½(max b² − min b²) of every intercept."""
+        largest, smallest = max(abs(self.lower), abs(self.upper)), abs(self._nearest())
+        return self.body.range + 0.5 * self.columns * (largest - smallest) * (largest + smallest)
+
+    @property
+    def unit_width(self) -> Width:
+        """E(‖g‖_*² + ‖h‖²)^{1/2}, enclosed; value = high.
+
+        By Jensen's inequality it is between ((E‖g‖_*)² + (E‖h‖)²)^{1/2} and (E‖g‖_*² + columns)^{1/2}, and
+        E‖g‖_*² ≤ (E‖g‖_*)² + ‖Q‖₂², as ‖·‖_* is Lipschitz with constant ‖Q‖₂ (Gaussian Poincaré inequality).
+        """
+        head = self.body.unit_width
+        low = math.hypot(head.low, expected_norm(self.columns))
+        high = math.sqrt(head.high**2 + self.body.unit_radius**2 + self.columns)
+        return Width(high, low, high, "moment bound")
+
+    @property
+    def unit_radius(self) -> float:
+        """The body's, at least 1."""
+        return max(1.0, self.body.unit_radius)
+
+    def norm(self, v: Vector) -> float:
+        """(‖v_θ‖² + ‖v_b‖₂²)^{1/2}."""
+        return math.hypot(self.body.norm(v[: -self.columns]), euclidean_norm(v[-self.columns :]))
+
+    def dual_norm(self, g: Vector) -> float:
+        """(‖g_θ‖_*² + ‖g_b‖₂²)^{1/2}."""
+        return math.hypot(self.body.dual_norm(g[: -self.columns]), euclidean_norm(g[-self.columns :]))
+
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """The norms are those of a row whose last entry is the constant 1 that the intercept multiplies."""
+        rest = self.body.dual_bound(max(0.0, norm_l1 - 1.0), math.sqrt(max(0.0, norm_l2**2 - 1.0)), norm_linf)
+        return math.hypot(rest, 1.0)
+
+    def start(self) -> Vector:
+        """The body's start, and zero clipped to the interval."""
+        return np.append(self.body.start(), np.full(self.columns, self._nearest()))
+
+    def point(self, state: Vector) -> Vector:
+        """The body's point, and the intercepts."""
+        return np.append(self.body.point(state[: -self.columns]), state[-self.columns :])
+
+    def value(self, state: Vector) -> float:
+        """Ψ of the body's state, and half the squares of the intercepts."""
+        b = state[-self.columns :]
+        return self.body.value(state[: -self.columns]) + 0.5 * float(b @ b)
+
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """The body's divergence, and ½‖b − b_origin‖²."""
+        move = state[-self.columns :] - origin[-self.columns :]
+        return self.body.divergence(state[: -self.columns], origin[: -self.columns]) + 0.5 * float(move @ move)
+
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """The body's step, and b − g_b clipped to the interval."""
+        b = np.clip(state[-self.columns :] - g[-self.columns :], self.lower, self.upper)
+        return np.append(self.body.step(state[: -self.columns], g[: -self.columns]), b)
+
+    def _nearest(self) -> float:
+        return min(max(0.0, self.lower), self.upper)
 
 
 def power_bound(k: float, p: int, norm_l1: float, norm_l2: float, norm_linf: float) -> float:

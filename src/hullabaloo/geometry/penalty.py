@@ -1,13 +1,15 @@
-"""Penalties ψ(θ) added to a loss: none, l1, squared l2, and their sum as scikit-learn writes it."""
+"""Penalties ψ(θ) added to a loss: none, l1, squared l2 and their sum as scikit-learn writes it, the group lasso, the trace norm."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, absolute_sum, nonnegative_number
+from hullabaloo.geometry.sizes import Blocks, SingularValues
 
 
 class Penalty(ABC):
@@ -45,13 +47,12 @@ class HasElasticForm(ABC):
 
 @final
 @dataclass(frozen=True, slots=True)
-class NoPenalty(Penalty, HasElasticForm):
+class NoPenalty(Written, Penalty, HasElasticForm):
     """ψ = 0."""
 
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
+    kind = "none"
+
+    strong_convexity = 0.0
 
     def value(self, theta: Vector) -> float:
         """0."""
@@ -65,25 +66,18 @@ class NoPenalty(Penalty, HasElasticForm):
         """Zeros."""
         return np.zeros(p), np.zeros(p)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "none"}."""
-        return {"kind": "none"}
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class L1Penalty(Penalty, HasElasticForm):
+class L1Penalty(Written, Penalty, HasElasticForm):
     """ψ(θ) = strength·‖θ‖₁; strength ≥ 0 and finite, else `InvalidParameter`."""
 
     strength: float
+    kind = "l1"
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an L1Penalty"))
-
-    @property
-    def strong_convexity(self) -> float:
-        """0."""
-        return 0.0
 
     def value(self, theta: Vector) -> float:
         """strength·‖θ‖₁."""
@@ -97,17 +91,14 @@ class L1Penalty(Penalty, HasElasticForm):
         """(strength, 0)."""
         return np.full(p, self.strength), np.zeros(p)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "l1", "strength": strength}."""
-        return {"kind": "l1", "strength": self.strength}
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class SquaredL2Penalty(Penalty, HasElasticForm):
+class SquaredL2Penalty(Written, Penalty, HasElasticForm):
     """ψ(θ) = (strength/2)·‖θ‖₂²; strength ≥ 0 and finite, else `InvalidParameter`."""
 
     strength: float
+    kind = "squared-l2"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SquaredL2Penalty"))
@@ -129,14 +120,10 @@ class SquaredL2Penalty(Penalty, HasElasticForm):
         """(0, strength)."""
         return np.zeros(p), np.full(p, self.strength)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "squared-l2", "strength": strength}."""
-        return {"kind": "squared-l2", "strength": self.strength}
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class ElasticNetPenalty(Penalty, HasElasticForm):
+class ElasticNetPenalty(Written, Penalty, HasElasticForm):
     """ψ(θ) = strength·l1_ratio·‖θ‖₁ + (strength·(1 − l1_ratio)/2)·‖θ‖₂², scikit-learn's parametrisation.
 
     strength ≥ 0 and 0 ≤ l1_ratio ≤ 1, finite, else `InvalidParameter`.
@@ -144,6 +131,7 @@ class ElasticNetPenalty(Penalty, HasElasticForm):
 
     strength: float
     l1_ratio: float
+    kind = "elastic-net"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an ElasticNetPenalty"))
@@ -173,12 +161,80 @@ class ElasticNetPenalty(Penalty, HasElasticForm):
         """(strength·l1_ratio, strength·(1 − l1_ratio))."""
         return np.full(p, self.strength * self.l1_ratio), np.full(p, self.strong_convexity)
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "elastic-net", "strength": strength, "l1_ratio": l1_ratio}."""
-        return {"kind": "elastic-net", "strength": self.strength, "l1_ratio": self.l1_ratio}
-
 
 def soft_threshold(v: Vector, threshold: float) -> Vector:
     """sign(v_j) max(|v_j| − threshold, 0)."""
     softened: Vector = np.maximum(v - threshold, 0.0) + np.minimum(v + threshold, 0.0)
     return softened
+
+
+# Penalties of sizes: the group lasso (norms of groups) and the trace norm (singular values of a matrix).
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupPenalty(Written, Penalty):
+    """ψ(θ) = strength·Σ_G √|G|·‖θ_G‖₂: the group lasso of Yuan and Lin (2006), large groups weighted by √|G|.
+
+    `groups` is a partition of the columns 0..p−1, a list of lists of column indices: no group empty, no column in two
+    groups or in none; strength ≥ 0 and finite; else `InvalidParameter`.
+
+    >>> GroupPenalty([[0, 1, 2, 3], [4]], 0.5).value(np.array([3.0, 0.0, 4.0, 0.0, -2.0]))
+    6.0
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    strength: float
+    blocks: Blocks = field(init=False, repr=False, compare=False)
+    kind = "group"
+    strong_convexity = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a GroupPenalty"))
+        blocks = Blocks(self.groups)
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "groups", blocks.groups)
+
+    def value(self, theta: Vector) -> float:
+        """strength·Σ √|G|·‖θ_G‖₂."""
+        return self.strength * float(np.sqrt(self.blocks.lengths) @ self.blocks.norms(theta))
+
+    def prox(self, v: Vector, step: float) -> Vector:
+        """Each block shortened by step·strength·√|G|, at most to 0."""
+        split = self.blocks.split(v)
+        return split.joined(np.maximum(0.0, split.sizes - step * self.strength * np.sqrt(self.blocks.lengths)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NuclearPenalty(Written, Penalty):
+    """ψ(Θ) = strength·Σ σ_i(Θ) (trace or nuclear norm) of the matrix whose rows, of `columns` numbers each, θ lists.
+
+    strength ≥ 0 and finite, columns a whole number of at least 1, else `InvalidParameter`; so is a θ whose length is no
+    multiple of columns.
+
+    >>> NuclearPenalty(0.5, columns=2).value(np.array([3.0, 0.0, 0.0, -4.0]))
+    3.5
+    """
+
+    strength: float
+    columns: int
+    values: SingularValues = field(init=False, repr=False, compare=False)
+    kind = "nuclear"
+    strong_convexity = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a NuclearPenalty"))
+        object.__setattr__(self, "values", SingularValues(self.columns))
+        object.__setattr__(self, "columns", self.values.columns)
+
+    def value(self, theta: Vector) -> float:
+        """strength·Σ σ_i."""
+        return self.strength * absolute_sum(self.values.norms(theta))
+
+    def prox(self, v: Vector, step: float) -> Vector:
+        """Singular values lowered by step·strength, at most to 0."""
+        if self.strength == 0.0:
+            return np.array(v, dtype=np.float64)
+        split = self.values.split(v)
+        return split.joined(np.maximum(0.0, split.sizes - step * self.strength))

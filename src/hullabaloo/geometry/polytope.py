@@ -1,17 +1,181 @@
-"""The convex hull of given points: mixtures of known models, expert weights, any bounded polyhedron by its vertices."""
+"""The convex hull of given points, with the least squares and linear programs over it: mixtures of known models, expert
+weights, any bounded polyhedron by its vertices."""
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, HasVertices, Projectable
+from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, HasVertices, MirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, euclidean_norm, norm_exponent, vector
-from hullabaloo.geometry.hull import least_weight, nearest_in_hull
-from hullabaloo.geometry.mirror_vertices import VertexMap
-from hullabaloo.geometry.width import Width, expected_largest, expected_norm
+from hullabaloo.geometry.width import Width, expected_largest, expected_largest_magnitude, expected_norm
+
+_FAR = 1e13  # a target this many times the hull's size away projects where its direction says, up to rounding
+
+
+def nearest_in_hull(points: Vector, target: Vector) -> Vector:
+    """The point of conv(rows of `points`) nearest to `target`, as its weights on the rows.
+
+    **Guarantee.** Wolfe's algorithm (1976): a corral (affinely independent rows whose affine minimiser has positive
+    weights) gains the row of smallest score, and loses rows until it is a corral again. The distance falls strictly
+    from corral to corral and there are finitely many, so that it ends at the minimiser, where no row scores below
+    the point itself; it converges linearly on the way (Lacoste-Julien, Jaggi 2015, Theorem 1). In floating point it
+    ends when that gap, which bounds half the squared error of the point, is within rounding, or where rounding brings a
+    corral back.
+    """
+    centre = points.mean(axis=0)
+    rows = points - centre
+    aim = target - centre
+    size = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
+    if size == 0.0 or len(rows) == 1:
+        return np.eye(1, len(rows)).ravel()
+    distance = euclidean_norm(aim)
+    if distance > _FAR * size:
+        aim = aim / distance * (_FAR * size)
+    corral = [int((rows @ aim).argmax())]
+    weight = np.ones(1)
+    seen: set[frozenset[int]] = set()
+    while frozenset(corral) not in seen:
+        seen.add(frozenset(corral))
+        point = weight @ rows[corral]
+        apart = point - aim
+        length = euclidean_norm(apart)
+        scores = rows @ apart
+        best = int(scores.argmin())
+        gap = float(point @ apart) - float(scores[best])
+        if gap <= 1e-15 * size * (length + size) or best in corral:
+            break
+        corral.append(best)
+        weight = np.append(weight, 0.0)
+        corral, weight = _shrunk_to_corral(rows, aim, corral, weight)
+    full = np.zeros(len(rows))
+    full[corral] = weight / float(weight.sum())
+    return full
+
+
+def _shrunk_to_corral(rows: Vector, aim: Vector, corral: list[int], weight: Vector) -> tuple[list[int], Vector]:
+    """Move towards the minimiser over the affine hull; where a weight reaches zero its row leaves, and again."""
+    from scipy.linalg import lstsq
+
+    while len(corral) > 1:
+        base = rows[corral[0]]
+        moved = lstsq((rows[corral[1:]] - base).T, aim - base, lapack_driver="gelsy", check_finite=False)[0]
+        wanted = np.append(1.0 - moved.sum(), moved)
+        if (wanted > 0.0).all():
+            return corral, wanted
+        falling = np.flatnonzero((wanted <= 0.0) & (wanted < weight))
+        if falling.size == 0:
+            return corral, weight
+        steps = weight[falling] / (weight[falling] - wanted[falling])
+        weight = np.maximum(0.0, weight + float(steps.min()) * (wanted - weight))
+        weight[falling[int(steps.argmin())]] = 0.0
+        corral = [index for index, w in zip(corral, weight, strict=True) if w > 0.0]
+        weight = weight[weight > 0.0]
+    return corral, np.ones(1)
+
+
+def least_weight(points: Vector, target: Vector) -> float:
+    """min{Σw : w ≥ 0, Σ w_i points_i = target} by linear programming; infinity when no weights give the target.
+
+    The rows are first turned into an orthonormal basis of their span; the target may leave it by 1e-9 relative. The
+    weights of the optimal basis are solved for again by least squares, to the last digits.
+    """
+    from scipy.optimize import linprog
+
+    largest = float(np.abs(target).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    unit = target / largest
+    left, values, _ = np.linalg.svd(points.T, full_matrices=False)
+    basis = left[:, values > 1e-12 * values.max(initial=0.0)]
+    aim = basis.T @ unit
+    if basis.shape[1] == 0 or float(np.linalg.norm(unit - basis @ aim)) > 1e-9 * float(np.linalg.norm(unit)):
+        return math.inf
+    scale = float(values[0])
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    system = (points @ basis).T / scale
+    found = linprog(np.ones(len(points)), A_eq=system, b_eq=aim, method="highs", options=tight)
+    if found.x is None:
+        return math.inf
+    used = np.flatnonzero(found.x > 1e-9 * found.x.max(initial=0.0))
+    exact, *_ = np.linalg.lstsq(system[:, used], aim, rcond=None)
+    better = exact.min(initial=0.0) >= 0.0 and np.allclose(system[:, used] @ exact, aim, rtol=0.0, atol=1e-12)
+    return largest / scale * float((exact if better else found.x).sum())
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class VertexMap(MirrorMap):
+    """Ψ(w) = Σ w_i ln w_i for the state w, weights on the k vertices (rows) v_i; θ = Σ w_i v_i.
+
+    1-strongly convex in ‖w‖₁ (Pinsker's inequality), and ‖θ‖ ≤ ‖w‖₁ for the norm whose unit ball is conv(±v_i), as that
+    is the least ‖w‖₁ over the weights of θ. Its dual norm is max|⟨v_i, g⟩|, what a step in the weights sees of g.
+    """
+
+    vertices: Vector
+
+    @property
+    def range(self) -> float:
+        """ln k, at a vertex."""
+        return math.log(len(self.vertices))
+
+    @property
+    def unit_width(self) -> Width:
+        """E max|⟨v_i, g⟩|, between E of the largest alone and the value for independent ones (Šidák 1967); value = high."""
+        radius = self.unit_radius
+        low, high = radius * math.sqrt(2.0 / math.pi), radius * expected_largest_magnitude(len(self.vertices))
+        return Width(high, low * (1.0 - 1e-12), high * (1.0 + 1e-12), "Šidák bound")
+
+    @property
+    def unit_radius(self) -> float:
+        """The largest ‖v_i‖₂."""
+        return float(np.linalg.norm(self.vertices, axis=1).max())
+
+    def norm(self, v: Vector) -> float:
+        """min{Σ|w_i| : Σ w_i v_i = v}, by a linear program."""
+        return least_weight(np.concatenate([self.vertices, -self.vertices]), v)
+
+    def dual_norm(self, g: Vector) -> float:
+        """max|⟨v_i, g⟩|."""
+        return float(np.abs(self.vertices @ g).max())
+
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """The largest over i of the least of ‖v_i‖₂‖x‖₂ and ‖v_i‖₁‖x‖_∞ (Hölder's inequality; ‖x‖₂² ≤ ‖x‖₁‖x‖_∞)."""
+        norm_l2 = min(norm_l2, math.sqrt(norm_l1) * math.sqrt(norm_linf))
+        size = np.abs(self.vertices)
+        return float(np.minimum(np.linalg.norm(size, axis=1) * norm_l2, size.sum(axis=1) * norm_linf).max())
+
+    def start(self) -> Vector:
+        """Equal weights."""
+        return np.full(len(self.vertices), 1.0 / len(self.vertices))
+
+    def point(self, state: Vector) -> Vector:
+        """Σ w_i v_i."""
+        theta: Vector = state @ self.vertices
+        return theta
+
+    def value(self, state: Vector) -> float:
+        """Σ w_i ln w_i, with 0 ln 0 = 0."""
+        inside = state[state > 0.0]
+        return float(inside @ np.log(inside))
+
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """Σ w_i ln(w_i/origin_i); infinity where w_i > 0 = origin_i."""
+        inside = state > 0.0
+        if np.any(origin[inside] <= 0.0):
+            return math.inf
+        return max(0.0, float(state[inside] @ np.log(state[inside] / origin[inside])))
+
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """Multiplicative weights: proportional to w_i exp(−⟨v_i, g⟩)."""
+        with np.errstate(divide="ignore"):
+            exponent = np.log(state) - self.vertices @ g
+        weight: Vector = np.exp(exponent - exponent.max())
+        return weight / float(weight.sum())
+
 
 _PAIRS = 2000  # up to so many vertices every distance between two is looked at
 
@@ -21,7 +185,7 @@ _LARGEST = 1e100
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
+class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
     """C = conv(v_1, …, v_k), in the unit domain.
 
     `vertices` is an array (k, p) with k, p ≥ 1 of finite numbers, else `InvalidParameter`; a copy is kept. Points inside
@@ -35,6 +199,7 @@ class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
     """
 
     vertices: Vector
+    kind = "polytope"
 
     def __post_init__(self) -> None:
         try:
@@ -158,10 +323,6 @@ class Polytope(ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
         """Negative entropy of the weights, of range ln k."""
         dimension_number(p, self.dimension)
         return VertexMap(self.vertices)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "polytope", "vertices": [[…], …]}."""
-        return {"kind": "polytope", "vertices": self.vertices.tolist()}
 
     def _size(self) -> float:
         return float(np.linalg.norm(self.vertices, 2, axis=1).max())

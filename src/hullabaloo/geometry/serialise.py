@@ -1,58 +1,104 @@
-"""Sets and penalties from plain data and from the short text of a command line."""
+"""Sets, penalties and set functions from plain data and from the short text of a command line."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
+from hullabaloo.codec import made, table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet
 from hullabaloo.geometry.box import Box
 from hullabaloo.geometry.elastic_ball import ElasticBall
-from hullabaloo.geometry.group_ball import GroupBall
 from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, with_free_intercept, with_intercept
-from hullabaloo.geometry.l1_ball import L1Ball
-from hullabaloo.geometry.l2_ball import L2Ball
-from hullabaloo.geometry.lp_ball import LpBall
-from hullabaloo.geometry.nuclear_ball import NuclearBall
-from hullabaloo.geometry.penalty import ElasticNetPenalty, L1Penalty, NoPenalty, Penalty, SquaredL2Penalty
+from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
+from hullabaloo.geometry.penalty import (
+    ElasticNetPenalty,
+    GroupPenalty,
+    L1Penalty,
+    NoPenalty,
+    NuclearPenalty,
+    Penalty,
+    SquaredL2Penalty,
+)
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.simplex import Simplex
-from hullabaloo.geometry.size_penalty import GroupPenalty, NuclearPenalty
-from hullabaloo.geometry.submodular.ball import SubmodularBall
+from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.penalty import SubmodularPenalty
-from hullabaloo.geometry.submodular.polyhedron import SubmodularPolyhedron
-from hullabaloo.geometry.submodular.serialise import (
-    columns_from_text,
-    set_function_from_dict,
-    set_function_from_text,
-)
+from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, ConcaveCardinality
+from hullabaloo.geometry.submodular.group_cover import GroupCover
+from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.shapes import SubmodularBall, SubmodularPenalty, SubmodularPolyhedron
+from hullabaloo.geometry.submodular.tree_cover import TreeCover
+
+SET_FUNCTIONS = table(Cardinality, BoundedCardinality, ConcaveCardinality, GroupCover, TreeCover, Intervals)
+
+_WORDS: dict[str, Callable[[str], SetFunction]] = {
+    "cardinality": lambda rest: Cardinality(*rest),
+    "top": lambda rest: BoundedCardinality(int(rest)),
+    "sorted": lambda rest: ConcaveCardinality(tuple(float(part) for part in rest.split(","))),
+    "intervals": lambda rest: Intervals(int(rest) if rest else None),
+    "cover": lambda rest: GroupCover(tuple(tuple(columns_from_text(group)) for group in rest.split(";"))),
+    "tree": lambda rest: GroupCover.tree([int(part) for part in rest.split(",")]),
+    "grid": lambda rest: GroupCover.grid(*(int(part) for part in rest.split(","))),
+}
+
+
+def set_function_from_dict(data: Mapping[str, Any]) -> SetFunction:
+    """The set function that `to_dict` described; `InvalidParameter` when the description is not one."""
+    if not isinstance(data, Mapping):
+        raise InvalidParameter(f"A set function is described by what its to_dict() gives, but {data!r} was given.")
+    return made(SET_FUNCTIONS, data, "set function")
+
+
+def set_function_from_text(text: str) -> SetFunction:
+    """The set function of a command line.
+
+    `cardinality`, `top;BOUND` (min(|A|, bound)), `sorted;WEIGHT,WEIGHT…` (a weight for each column, falling),
+    `intervals`, `cover;GROUP;GROUP…` with columns such as `0-2` or `3,5` in a group, `tree;PARENT,PARENT…` (the column
+    above each, −1 at the top), `grid;ROWS,COLUMNS` or `grid;ROWS,COLUMNS,WINDOW`.
+
+    >>> set_function_from_text("top;3")
+    BoundedCardinality(bound=3)
+    """
+    word, _, rest = text.strip().partition(";")
+    if word not in _WORDS:
+        raise InvalidParameter(
+            f"{text!r} names no set function, as {word!r} is none of {', '.join(_WORDS)}; write intervals, "
+            "cover;0-2;2,3, top;3 or grid;8,8."
+        )
+    try:
+        return _WORDS[word](rest)
+    except InvalidParameter:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"{text!r} names no set function, as {rest!r} cannot be read; write intervals, cover;0-2;2,3, top;3, "
+            "sorted;3,2,1, tree;-1,0,0 or grid;8,8."
+        ) from error
+
+
+def columns_from_text(text: str) -> list[int]:
+    """The columns of `0-2,5`; `ValueError` when it cannot be read."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        found += range(int(first), int(last) + 1) if dash else [int(first)]
+    return found
+
+
+# Sets and penalties from plain data and from the short text of a command line.
+
 
 T = TypeVar("T")
 
-SETS: dict[str, type[ConvexSet]] = {
-    "l1-ball": L1Ball,
-    "l2-ball": L2Ball,
-    "lp-ball": LpBall,
-    "box": Box,
-    "simplex": Simplex,
-    "polytope": Polytope,
-    "group-ball": GroupBall,
-    "elastic-ball": ElasticBall,
-    "nuclear-ball": NuclearBall,
-    "submodular-ball": SubmodularBall,
-    "submodular-polyhedron": SubmodularPolyhedron,
-}
-PENALTIES: dict[str, type[Penalty]] = {
-    "none": NoPenalty,
-    "l1": L1Penalty,
-    "squared-l2": SquaredL2Penalty,
-    "elastic-net": ElasticNetPenalty,
-    "group": GroupPenalty,
-    "nuclear": NuclearPenalty,
-    "submodular": SubmodularPenalty,
-}
+SETS = table(
+    *(L1Ball, L2Ball, LpBall, Box, Simplex, Polytope, GroupBall, ElasticBall, NuclearBall),
+    *(SubmodularBall, SubmodularPolyhedron),
+)
+PENALTIES = table(
+    *(NoPenalty, L1Penalty, SquaredL2Penalty, ElasticNetPenalty, GroupPenalty, NuclearPenalty, SubmodularPenalty)
+)
 
 
 def _numbers(kind: type[T], *counts: int) -> Callable[[str], T]:
@@ -135,16 +181,16 @@ _PENALTY_WORDS: dict[str, Callable[[str], Penalty]] = {
 
 def set_from_dict(data: Mapping[str, Any]) -> ConvexSet:
     """The set that `to_dict` described; `InvalidParameter` when the description is not one of a set."""
-    if data.get("kind") == WithIntercept.KIND:
+    if data.get("kind") == WithIntercept.kind:
         return with_intercept(set_from_dict(data["body"]), *WithIntercept.interval_from(data))
-    return _made(SETS, data, "set")
+    return made(SETS, data, "set", function=set_function_from_dict)
 
 
 def penalty_from_dict(data: Mapping[str, Any]) -> Penalty:
     """The penalty that `to_dict` described; `InvalidParameter` when the description is not one of a penalty."""
-    if data.get("kind") == PenaltyWithFreeIntercept.KIND:
+    if data.get("kind") == PenaltyWithFreeIntercept.kind:
         return with_free_intercept(penalty_from_dict(data["penalty"]), int(data.get("columns", 1)))
-    return _made(PENALTIES, data, "penalty")
+    return made(PENALTIES, data, "penalty", function=set_function_from_dict)
 
 
 def set_from_text(text: str) -> ConvexSet:
@@ -174,21 +220,6 @@ def penalty_from_text(text: str) -> Penalty:
     SquaredL2Penalty(strength=0.1)
     """
     return _parsed(_PENALTY_WORDS, text, "penalty", "none, l1:0.1, l2:0.1, elastic:0.1,0.5 or group:0.1;0-2;3,4")
-
-
-def _made(kinds: Mapping[str, type[T]], data: Mapping[str, Any], what: str) -> T:
-    arguments = dict(data)
-    kind = arguments.pop("kind", None)
-    if not isinstance(kind, str) or kind not in kinds:
-        raise InvalidParameter(f"{kind!r} is not the kind of a {what}; the kinds are {', '.join(sorted(kinds))}.")
-    if isinstance(arguments.get("function"), Mapping):
-        arguments["function"] = set_function_from_dict(arguments["function"])
-    try:
-        return kinds[kind](**arguments)
-    except TypeError as error:
-        raise InvalidParameter(
-            f"A {what} of kind {kind!r} cannot be made from {sorted(arguments)}; use what its to_dict() gives."
-        ) from error
 
 
 def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examples: str) -> T:

@@ -1,10 +1,11 @@
 """The simplex {θ ≥ 0, Σθ = radius}: mixtures and weights."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, Face, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, positive_number, vector
@@ -14,7 +15,7 @@ from hullabaloo.geometry.width import Width, by_quadrature, expected_largest
 
 @final
 @dataclass(frozen=True, slots=True)
-class Simplex(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorMap):
+class Simplex(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : θ ≥ 0, Σθ_j = radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.
 
     Support radius·max g_j; p vertices radius·e_j; projection by threshold in expected O(p); Gaussian width
@@ -25,14 +26,11 @@ class Simplex(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirror
     """
 
     radius: float = 1.0
+    kind = "simplex"
+    dimension = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a Simplex"))
-
-    @property
-    def dimension(self) -> int | None:
-        """None: the simplex serves every number of coordinates."""
-        return None
 
     def support(self, g: Vector) -> float:
         """radius · max g_j."""
@@ -103,7 +101,3 @@ class Simplex(ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirror
     def mirror_map(self, p: int) -> EntropyMap:
         """radius·Σθ_j ln(θ_j/radius), 1-strongly convex in l1, of range radius² ln p."""
         return EntropyMap(self.radius, dimension_number(p))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "simplex", "radius": radius}."""
-        return {"kind": "simplex", "radius": self.radius}

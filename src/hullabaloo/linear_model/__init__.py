@@ -1,5 +1,6 @@
 """Private linear models with scikit-learn's interface."""
 
+from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.comparison import Comparison, compare
 from hullabaloo.linear_model.elastic_net import ElasticNet
@@ -12,13 +13,12 @@ from hullabaloo.linear_model.logistic_regression import LogisticRegression
 from hullabaloo.linear_model.multi_task_regression import MultiTaskRegression
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
 from hullabaloo.linear_model.poisson_regressor import PoissonRegressor
-from hullabaloo.linear_model.price import Price
 from hullabaloo.linear_model.quantile_regressor import QuantileRegressor
 from hullabaloo.linear_model.ridge import Ridge
-from hullabaloo.linear_model.saved import load
+from hullabaloo.linear_model.saved import KINDS, load
 from hullabaloo.linear_model.structured_sparse_classifier import StructuredSparseClassifier
 from hullabaloo.linear_model.structured_sparse_regression import StructuredSparseRegression
-from hullabaloo.linear_model.summary import Summary
+from hullabaloo.release.price import Price
 from hullabaloo.structure.feature_grid import FeatureGrid
 from hullabaloo.structure.feature_tree import FeatureTree
 from hullabaloo.structure.structure import shape_of
@@ -66,3 +66,5 @@ __all__ = [
     "private_pipeline",
     "shape_of",
 ]
+
+KINDS.update({globals()[name].key_label: globals()[name] for name in ESTIMATORS})

@@ -3,11 +3,13 @@
 import inspect
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -15,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
 from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.predictions import predict_interval
+from hullabaloo.inference.refit import refit, released_moments
+from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
-from hullabaloo.linear_model.predictions import predict_interval
-from hullabaloo.linear_model.price import Price, price
-from hullabaloo.linear_model.refit import refit
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.linear_model.summary import Summary, summarise
 from hullabaloo.linear_model.transfer import to_sklearn
 from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
@@ -30,6 +32,7 @@ from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import Estimator, label_of
 from hullabaloo.release.fit import Task, fit, prepare
 from hullabaloo.release.parameters import check_types, declared, positive
+from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
 from hullabaloo.structure.not_in_file import refuse_unknown
 
@@ -80,32 +83,17 @@ class PrivateLinearModel(Estimator, ABC):
             shared = inspect.cleandoc(PrivateLinearModel.__doc__).partition("\n\n")[2]
             cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(SEE_BELOW, shared)
 
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        self.budget = budget
-        self.domain = domain
-        self.constraint = constraint
-        self.penalty = penalty
-        self.solver = solver
-        self.neighbours = neighbours
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
-        self.dataset = dataset
-        self.calibration = calibration
-        self.test_key = test_key
+    budget: Budget | None = None
+    domain: Domain | None = None
+    constraint: ConvexSet | None = None
+    penalty: Penalty | None = None
+    solver: str | Solver = "auto"
+    neighbours: str | Neighbours = "replace-one"
+    fit_intercept: bool = True
+    ledger: Ledger | str | None = None
+    dataset: str | None = None
+    calibration: str | Calibration = "exact"
+    test_key: TestKey | bytes | None = None
 
     # ---- what a concrete estimator says of itself -----------------------------------------------------------------
 
@@ -193,7 +181,14 @@ class PrivateLinearModel(Estimator, ABC):
         sub-models and penalties may be looked at. Only a release that contains moments can be refitted.
         """
         check_is_fitted(self, "release_")
-        return refit(self, features=features, constraint=constraint, penalty=penalty)
+        released_moments(self._fitted())
+        sibling: Self = clone(self)
+        if constraint is not None or penalty is not None:
+            sibling.set_params(constraint=constraint, penalty=penalty)
+        held, pulled = chosen(sibling, self.encoding_)
+        release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
+        sibling._adopt(release, self.encoding_, hasattr(self, "feature_names_in_"))
+        return sibling
 
     def summary(self, *, confidence: float = 0.95, method: str = "auto") -> Summary:
         """Coefficients with standard errors, split into sampling and privacy noise, and intervals.
@@ -204,7 +199,7 @@ class PrivateLinearModel(Estimator, ABC):
                 tables like the released model, some hundred times.
         """
         check_is_fitted(self, "release_")
-        return summarise(self, confidence, method)
+        return summarise(self._fitted(), confidence, method)
 
     def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean", method: str = "auto") -> Array:
         """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2).
@@ -222,12 +217,12 @@ class PrivateLinearModel(Estimator, ABC):
             NotReleased: the release tells no intervals; the message says what would.
         """
         check_is_fitted(self, "release_")
-        return predict_interval(self, X, confidence=confidence, kind=kind, method=method)
+        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind, method=method)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn pipeline that predicts the same: the domain's encoding, then a plain linear model."""
         check_is_fitted(self, "release_")
-        return to_sklearn(self)
+        return to_sklearn(self.encoding_, self.release_.theta, self._plain)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as versioned JSON: parameters, release and statement, no records."""
@@ -237,7 +232,8 @@ class PrivateLinearModel(Estimator, ABC):
     @classmethod
     def load(cls, path: str | Path) -> "PrivateLinearModel":
         """Read a saved model; gives the estimator class that wrote it."""
-        return saved.load(path_of(path), expected=cls)
+        model: PrivateLinearModel = saved.load(path_of(path), None if cls is PrivateLinearModel else cls)
+        return model
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
         """The domain and how it is to be read, every parameter's type checked first."""
@@ -271,6 +267,17 @@ class PrivateLinearModel(Estimator, ABC):
             scale=encoding.scale,
             exposure=self._target()[1],
         )
+
+    def _fitted(self) -> FittedModel:
+        """What inference is told of this model."""
+        constraint, penalty = chosen(self, self.encoding_)
+        loss, name = self._loss(self.encoding_), type(self).__name__
+        return FittedModel(self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again)
+
+    def _again(self) -> Task:
+        """The public arguments of the fit, without ledger and key."""
+        twin: Self = clone(self).set_params(ledger=None, dataset=None, test_key=None)
+        return twin._task(self.encoding_)
 
     def _adopt(self, release: Release, encoding: Encoding, named: bool) -> None:
         self.release_ = release

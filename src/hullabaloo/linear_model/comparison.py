@@ -1,16 +1,16 @@
 """Models from noisy moments side by side: how well each fits, without the optimism of having been fitted to the noise."""
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference.frames import dataframe
+from hullabaloo.inference.refit import kept_columns, released_moments
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.frames import dataframe
-from hullabaloo.linear_model.refit import kept_columns, released_moments
 from hullabaloo.solvers import explained
+from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
+class Comparison(Printed):
     """The table of `hb.compare`; post-processing of the releases, at no further cost."""
 
     rows: tuple[Compared, ...]
@@ -35,23 +35,17 @@ class Comparison:
         """The rows as a pandas dataframe."""
         return dataframe(self.rows)
 
-    def _cells(self) -> list[list[str]]:
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
         head = ["model", "target", "columns", "R²", "s.e."]
         body = [[r.model, r.target, str(r.columns), f"{r.r2:.4f}", f"{r.standard_error:.2g}"] for r in self.rows]
-        return [head, *body]
+        return head, body
 
     def __str__(self) -> str:
-        lines = self._cells()
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        text = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        return "\n".join([*text, self.note])
-
-    def __repr__(self) -> str:
-        return str(self)
+        head, body = self._cells()
+        return "\n".join([*text_table([head, *body]), self.note])
 
     def _repr_html_(self) -> str:
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in line) + "</tr>" for line in self._cells())
-        return f"<table>{rows}</table><p>{html.escape(self.note)}</p>"
+        return html_table(*self._cells()) + html_paragraphs([self.note])
 
 
 def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearModel]) -> Comparison:
@@ -93,7 +87,7 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
             raise InvalidParameter(
                 f"The model {name!r} is not fitted, so it has no R². Fit it first, with solver='moments'."
             )
-        moments, release, facts = released_moments(model), model.release_, model.encoding_.facts
+        moments, release, facts = released_moments(model._fitted()), model.release_, model.encoding_.facts
         keep = kept_columns(model.encoding_, (release.plan.get("refit") or {}).get("features"))
         part = moments.subset(keep)
         for k, target in enumerate(facts.targets):

@@ -2,14 +2,10 @@
 
 from typing import ClassVar, final
 
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, GroupBall, GroupPenalty, NoPenalty, Penalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.least_squares import LeastSquares
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release.parameters import positive
-from hullabaloo.solvers import Solver
 from hullabaloo.structure.groups import Groups, column_groups
 
 
@@ -33,41 +29,9 @@ class GroupLasso(LeastSquares):
     """
 
     key_label: ClassVar[str] = "GroupLasso"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        groups: Groups = None,
-        radius: float = 1.0,
-        strength: float | None = None,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.groups = groups
-        self.radius = radius
-        self.strength = strength
+    groups: Groups = None
+    radius: float = 1.0
+    strength: float | None = None
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         groups = column_groups(encoding, self.groups)

@@ -2,16 +2,12 @@
 
 from typing import ClassVar, final
 
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Huber
 from hullabaloo.losses.checks import SHARPEST
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release.parameters import positive
-from hullabaloo.solvers import Solver
 
 
 @final
@@ -31,37 +27,7 @@ class HuberRegressor(LinearPredictor):
     """
 
     key_label: ClassVar[str] = "HuberRegressor"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        threshold: float = 0.25,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.threshold = threshold
+    threshold: float = 0.25
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         what = "the residual beyond which the loss is linear, in units of half the target's range"

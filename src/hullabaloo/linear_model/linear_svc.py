@@ -6,16 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.svm import LinearSVC as PlainSVC
 
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.losses import AnyLoss, SmoothedHinge
 from hullabaloo.losses.checks import SHARPEST
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release.parameters import positive
-from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]
 
@@ -37,37 +33,7 @@ class LinearSVC(PrivateClassifier):
     """
 
     key_label: ClassVar[str] = "LinearSVC"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        smoothing: float = 0.5,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.smoothing = smoothing
+    smoothing: float = 0.5
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         return SmoothedHinge(

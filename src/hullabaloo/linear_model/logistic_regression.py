@@ -6,17 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, NuclearBall, Penalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.linear_model.one_vs_rest import plain_logistic, probabilities_apart
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic
-from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import name_of
-from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release.parameters import one_of
-from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]
 
@@ -54,37 +50,7 @@ class LogisticRegression(PrivateClassifier):
     """
 
     key_label: ClassVar[str] = "LogisticRegression"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        multi_class: str = "auto",
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.multi_class = multi_class
+    multi_class: str = "auto"
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, k), in the order of `classes_`."""

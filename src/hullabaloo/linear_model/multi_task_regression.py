@@ -2,15 +2,11 @@
 
 from typing import ClassVar, final
 
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, NuclearBall, Penalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Squared, SquaredTargets
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release.parameters import positive
-from hullabaloo.solvers import Solver
 
 
 @final
@@ -29,37 +25,7 @@ class MultiTaskRegression(LinearPredictor):
     """
 
     key_label: ClassVar[str] = "MultiTaskRegression"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        radius: float = 1.0,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.radius = radius
+    radius: float = 1.0
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         return SquaredTargets() if len(encoding.facts.targets) > 1 else Squared()

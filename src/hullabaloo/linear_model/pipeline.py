@@ -1,6 +1,7 @@
 """Pipelines that stay private: preprocessing steps that are functions of one row, and learn nothing from records."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -110,9 +111,8 @@ class PrivatePipeline(Estimator):
     become: no step can raise because of a value.
     """
 
-    def __init__(self, steps: tuple[Any, ...] = (), model: PrivateLinearModel | None = None) -> None:
-        self.steps = steps
-        self.model = model
+    steps: tuple[Any, ...] = field(default=(), kw_only=False)
+    model: PrivateLinearModel | None = field(default=None, kw_only=False)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Transform row by row and fit; order and guarantee are the estimator's."""

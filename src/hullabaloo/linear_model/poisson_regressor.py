@@ -7,16 +7,12 @@ import numpy.typing as npt
 from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
-from hullabaloo.data import Domain, Encoding, TargetScale
+from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.regression import PrivateRegressor
 from hullabaloo.losses import AnyLoss, Poisson
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release.parameters import found
-from hullabaloo.solvers import Solver
 
 Array = npt.NDArray[np.float64]
 LARGEST = 700.0
@@ -45,37 +41,7 @@ class PoissonRegressor(PrivateRegressor):
     """
 
     key_label: ClassVar[str] = "PoissonRegressor"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        exposure: str | None = None,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.exposure = exposure
+    exposure: str | None = None
 
     def predict(self, X: Any) -> Array:
         """Expected counts `exp(z)`, for the exposure of each row; (n,) or (n, k)."""

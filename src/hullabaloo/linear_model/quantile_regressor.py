@@ -2,15 +2,11 @@
 
 from typing import ClassVar, final
 
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Pinball
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release.parameters import positive
-from hullabaloo.solvers import Solver
 
 
 @final
@@ -27,37 +23,7 @@ class QuantileRegressor(LinearPredictor):
     """
 
     key_label: ClassVar[str] = "QuantileRegressor"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        quantile: float = 0.5,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.quantile = quantile
+    quantile: float = 0.5
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         return Pinball(positive("quantile", self.quantile, "the share of targets below the prediction", 1.0))

@@ -1,17 +1,24 @@
 """Exactly one of constraint and penalty, or the estimator's public default."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.release.parameters import found
 
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
+
+class Regularised(Protocol):
+    """What holds or pulls a model's coefficients, and what does where nothing was given."""
+
+    @property
+    def constraint(self) -> ConvexSet | None: ...  # noqa: D102
+    @property
+    def penalty(self) -> Penalty | None: ...  # noqa: D102
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]: ...
 
 
-def chosen(model: "PrivateLinearModel", encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+def chosen(model: Regularised, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
     """The set and penalty that a model is fitted with.
 
     Raises:

@@ -1,7 +1,7 @@
 """Saved models: versioned JSON that holds parameters, the release and its statement, and never a record."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +21,16 @@ from hullabaloo.structure.structure_files import (
     structure_to_dict,
 )
 
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
-
 FORMAT = Format("hullabaloo model", "saved model", "model.save(path)")
+KINDS: dict[str, type] = {}
+"""The estimators that files may name, by what files call them; filled where they are all known, in `linear_model`."""
 _COMMON = {
     "budget", "domain", "constraint", "penalty", "solver", "neighbours", "fit_intercept", "ledger", "dataset", "calibration",
     "test_key",
 }  # fmt: skip
 
 
-def save(model: "PrivateLinearModel", path: Path) -> None:
+def save(model: Any, path: Path) -> None:
     """Write the model atomically: a reader sees the old file or the new one."""
     encoding = model.encoding_
     assert model.domain is not None
@@ -63,7 +62,7 @@ def save(model: "PrivateLinearModel", path: Path) -> None:
     FORMAT.write(document, path)
 
 
-def _own(model: "PrivateLinearModel") -> dict[str, Any]:
+def _own(model: Any) -> dict[str, Any]:
     """The parameters that this estimator has beyond those of every estimator, as JSON-ready values."""
     own = {name: value for name, value in model.get_params(deep=False).items() if name not in _COMMON}
     if "structure" in own:
@@ -71,20 +70,14 @@ def _own(model: "PrivateLinearModel") -> dict[str, Any]:
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
 
 
-def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel":
+def load(path: str | Path, expected: type | None = None) -> Any:
     """Read a saved model; refuses what it does not know rather than guessing."""
-    from hullabaloo import linear_model
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
-    estimators = [getattr(linear_model, name) for name in linear_model.ESTIMATORS]
-    kinds = {kind.key_label: kind for kind in estimators}
-
-    def build(document: dict[str, Any]) -> PrivateLinearModel:
-        kind = kinds.get(str(document.get("estimator")))
-        if kind is not None and expected in (None, PrivateLinearModel, kind):
+    def build(document: dict[str, Any]) -> Any:
+        kind = KINDS.get(str(document.get("estimator")))
+        if kind is not None and expected in (None, kind):
             return _build(kind, document)
-        known = expected in (None, PrivateLinearModel)
-        wanted = "a known estimator" if known else f"a {getattr(expected, '__name__', '')}"
+        wanted = "a known estimator" if expected is None else f"a {expected.__name__}"
         raise InvalidParameter(
             f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with "
             "hb.load(path), which gives the class that wrote it."
@@ -93,9 +86,9 @@ def load(path: str | Path, expected: type | None = None) -> "PrivateLinearModel"
     return FORMAT.read(path, build)
 
 
-def _build(kind: type, document: dict[str, Any]) -> "PrivateLinearModel":
+def _build(kind: type, document: dict[str, Any]) -> Any:
     given, columns = document["parameters"], document["columns"]
-    model: PrivateLinearModel = kind(
+    model = kind(
         budget=Budget.from_dict(given["budget"]),
         domain=Domain.from_dict(given["domain"]),
         constraint=set_in_file(given["constraint"]),

@@ -45,9 +45,9 @@ class StructuredSparse(PrivateLinearModel, ABC):
     For zeros that are exact take `solver="moments"` or "objective_perturbation"; see `selected_`.
     """
 
-    structure: Structure
-    radius: float
-    strength: float | None
+    structure: Structure = None
+    radius: float = 1.0
+    strength: float | None = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Give a concrete model's help() the default and the parameters that are described here once."""

@@ -5,17 +5,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.data import Domain, Encoding
-from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.ledger import Ledger
+from hullabaloo.data import Encoding
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.linear_model.one_vs_rest import plain_logistic, probabilities_apart
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.losses import AnyLoss, Logistic
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.solvers import Solver
-from hullabaloo.structure.structure import Structure
 
 Array = npt.NDArray[np.float64]
 
@@ -35,41 +29,6 @@ class StructuredSparseClassifier(StructuredSparse, PrivateClassifier):
     """
 
     key_label: ClassVar[str] = "StructuredSparseClassifier"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        structure: Structure = None,
-        radius: float = 1.0,
-        strength: float | None = None,
-        solver: str | Solver = "auto",
-        neighbours: str | Neighbours = "replace-one",
-        fit_intercept: bool = True,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        calibration: str | Calibration = "exact",
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            constraint=constraint,
-            penalty=penalty,
-            solver=solver,
-            neighbours=neighbours,
-            fit_intercept=fit_intercept,
-            ledger=ledger,
-            dataset=dataset,
-            calibration=calibration,
-            test_key=test_key,
-        )
-        self.structure = structure
-        self.radius = radius
-        self.strength = strength
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, k), in the order of `classes_`."""

@@ -1,15 +1,16 @@
 """From a private release to plain scikit-learn objects."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from hullabaloo.data import Encoding
 
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
+Array = npt.NDArray[np.float64]
 
 
 class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -35,16 +36,18 @@ class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # u
         return np.column_stack([rows, encoding.predictions(X, np.zeros((encoding.facts.width, 1)))])
 
 
-def to_sklearn(model: "PrivateLinearModel") -> Pipeline:
-    """A fitted pipeline with the same predictions; its parameters are the released numbers and nothing else."""
-    encoding: Encoding = model.encoding_
-    weights, shift = (model.release_.theta * encoding.target_scale).T, encoding.prediction_offset
+def to_sklearn(encoding: Encoding, theta: Array, linear: Callable[[Array, Array], Any]) -> Pipeline:
+    """A fitted pipeline with the predictions of θ, (p, k); its parameters are the released numbers and nothing else.
+
+    `linear` makes a fitted scikit-learn estimator of encoded rows from coefficients, (k, q), and intercepts, (k,).
+    """
+    weights, shift = (theta * encoding.target_scale).T, encoding.prediction_offset
     coef = weights[:, :-1] if encoding.facts.intercept else weights
     intercept = shift + (weights[:, -1] if encoding.facts.intercept else 0.0)
     if encoding.offset is not None and encoding.offset.exposure is None:
         intercept = intercept - encoding.offset.centre
     elif encoding.offset is not None:
         coef = np.column_stack([coef, np.ones(len(coef))])
-    plain = model._plain(np.ascontiguousarray(coef), np.asarray(intercept, dtype=np.float64))
+    plain = linear(np.ascontiguousarray(coef), np.asarray(intercept, dtype=np.float64))
     plain.n_features_in_ = coef.shape[1]
     return Pipeline([("domain", DomainEncoder(encoding)), ("model", plain)])

@@ -2,15 +2,11 @@
 
 from hullabaloo.losses.base import AnyLoss, KernelCode, Loss, LossConstants, VectorLoss
 from hullabaloo.losses.clipped import ClippedLoss, clipped_at
-from hullabaloo.losses.huber import Huber
-from hullabaloo.losses.logistic import Logistic
-from hullabaloo.losses.multinomial_logistic import MultinomialLogistic
-from hullabaloo.losses.pinball import Pinball
+from hullabaloo.losses.margins import Logistic, SmoothedHinge
 from hullabaloo.losses.poisson import Poisson
+from hullabaloo.losses.residuals import Huber, Pinball, Squared
 from hullabaloo.losses.serialise import loss_from_dict
-from hullabaloo.losses.smoothed_hinge import SmoothedHinge
-from hullabaloo.losses.squared import Squared
-from hullabaloo.losses.squared_targets import SquaredTargets
+from hullabaloo.losses.several import MultinomialLogistic, SquaredTargets
 
 __all__ = [
     "AnyLoss",

@@ -7,10 +7,11 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hullabaloo.codec import Written
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class LossConstants:
         return LossConstants(lipschitz=clip, smoothness=self.smoothness, strong_convexity=0.0)
 
 
-class PerRecordLoss(ABC):
+class PerRecordLoss(Written, ABC):
     """What losses of one and of several predictions have in common.
 
     Shapes are those of `Loss` (elementwise, broadcast) or of `VectorLoss` (a row for each record).
@@ -100,10 +101,6 @@ class PerRecordLoss(ABC):
     @abstractmethod
     def curvature(self, prediction_bound: float) -> float:
         """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| (‖θᵀx‖₂) ≤ Z, for |y| ≤ 1."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data from which `loss_from_dict` makes an equal loss; under "kind" its name."""
 
 
 class Loss(PerRecordLoss):

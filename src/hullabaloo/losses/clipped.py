@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class ClippedLoss(Loss):
 
     loss: Loss
     clip: float
+    kind = "clipped"
 
     def __post_init__(self) -> None:
         positive(self.clip, "The clip of a loss's derivative")
@@ -82,10 +83,6 @@ class ClippedLoss(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """`4Z²` times the smoothness on |z| ≤ Z, |y| ≤ 1."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "clipped", "loss": φ, "clip": c}."""
-        return {"kind": "clipped", "loss": self.loss.to_dict(), "clip": float(self.clip)}
 
 
 def clipped_at(loss: Loss, clip: float) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -23,29 +23,13 @@ class Poisson(Loss):
     1.0
     """
 
-    @property
-    def name(self) -> str:
-        """Poisson."""
-        return "poisson"
+    kind = "poisson"
 
-    @property
-    def kernel_code(self) -> KernelCode:
-        """POISSON."""
-        return KernelCode.POISSON
-
-    @property
-    def kernel_parameter(self) -> float:
-        """None is needed."""
-        return 0.0
-
-    @property
-    def intercept_bounds(self) -> tuple[float, float]:
-        """[−16, 8]: the best constant is `log(mean y / mean e^offset)`.
-
-        Without offsets it is at most 0, and e^{−16} is one event where nine million were possible; exposures below 1
-        raise it, and 8 leaves room for those of 1/2 981.
-        """
-        return -16.0, 8.0
+    name = "poisson"
+    kernel_code = KernelCode.POISSON
+    kernel_parameter = 0.0
+    # [−16, 8]: the best constant is `log(mean y / mean e^offset)`
+    intercept_bounds = -16.0, 8.0
 
     def value(self, z: Array, y: Array) -> Array:
         """`e^z − yz`; infinite where a double cannot hold it."""
@@ -82,7 +66,3 @@ class Poisson(Loss):
     def curvature(self, prediction_bound: float) -> float:
         """4Z²e^Z."""
         return curvature_bound(self, prediction_bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "poisson"}."""
-        return {"kind": "poisson"}

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ class Score(ABC):
     A mean s̄ stands for `least + (largest − least) s̄` in the user's units.
     """
 
+    two_valued: ClassVar[bool] = False
+    """Whether it is always 0 or 1, so that its mean tells its variance."""
+
     @abstractmethod
     def of(self, seen: Seen) -> Array:
         """(n,) numbers in [0, 1], each a function of its record alone, bit for bit; PRIVATE."""
@@ -27,11 +30,6 @@ class Score(ABC):
     def bounds(self) -> tuple[float, float]:
         """(least, largest): what 0 and 1 stand for in the user's units."""
 
-    @property
-    def two_valued(self) -> bool:
-        """Whether it is always 0 or 1, so that its mean tells its variance."""
-        return False
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -39,15 +37,11 @@ class Outcome(Score):
     """The target itself, 0 and 1 its declared bounds."""
 
     target: int
+    bounds = 0.0, 1.0
 
     def of(self, seen: Seen) -> Array:
         """o."""
         return seen.truth[:, self.target]
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Plain."""
-        return 0.0, 1.0
 
 
 def _errors(seen: Seen, target: int, reach: float) -> Array:
@@ -193,19 +187,12 @@ class LogLoss(Score):
 class Correct(Score):
     """Whether the class decided for is the record's."""
 
+    bounds = 0.0, 1.0
+    two_valued = True
+
     def of(self, seen: Seen) -> Array:
         """1 or 0."""
         return np.asarray(seen.guess == seen.actual, dtype=np.float64)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """A share."""
-        return 0.0, 1.0
-
-    @property
-    def two_valued(self) -> bool:
-        """Yes."""
-        return True
 
 
 @final

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -20,10 +20,13 @@ class Tally(ABC):
     Both are proved in the class. c is of order 1: so tallies share the noise as equals, which makes `Σ (noise/range)²` least.
     """
 
+    counts: ClassVar[bool] = False
+    """Whether it tells the number of records itself."""
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """For plans and cards."""
+        return type(self).__name__
 
     @property
     @abstractmethod
@@ -36,14 +39,9 @@ class Tally(ABC):
         """Bound of ‖c‖₂."""
 
     @property
-    @abstractmethod
     def diameter(self) -> float:
         """Bound of ‖c − c'‖₂."""
-
-    @property
-    def counts(self) -> bool:
-        """Whether it tells the number of records itself."""
-        return False
+        return 2.0 * self.radius
 
     @abstractmethod
     def of(self, seen: Seen) -> Array:
@@ -62,6 +60,8 @@ class Moments(Tally):
     """
 
     score: Score
+    radius = 0.5
+    diameter = 1.0
 
     @property
     def name(self) -> str:
@@ -72,16 +72,6 @@ class Moments(Tally):
     def length(self) -> int:
         """2, or 1 for scores of two values."""
         return 1 if self.score.two_valued else 2
-
-    @property
-    def radius(self) -> float:
-        """½."""
-        return 0.5
-
-    @property
-    def diameter(self) -> float:
-        """1."""
-        return 1.0
 
     def of(self, seen: Seen) -> Array:
         """(n, 2) or (n, 1)."""
@@ -105,26 +95,9 @@ class Mixed(Tally):
 
     error: SquaredError
     outcome: Outcome
-
-    @property
-    def name(self) -> str:
-        """Mixed moments."""
-        return "MixedMoments"
-
-    @property
-    def length(self) -> int:
-        """4."""
-        return 4
-
-    @property
-    def radius(self) -> float:
-        """κ√13/4."""
-        return MIXED * math.sqrt(13.0) / 4.0
-
-    @property
-    def diameter(self) -> float:
-        """κ√13/2."""
-        return 2.0 * self.radius
+    name = "MixedMoments"
+    length = 4
+    radius = MIXED * math.sqrt(13.0) / 4.0
 
     def of(self, seen: Seen) -> Array:
         """(n, 4)."""
@@ -145,14 +118,13 @@ class Bins(Tally):
     the same one `(o − o')² + (f − f')² ≤ 1 + 1/m²`. (Count and outcome are the two counts of a bin, turned by 45 degrees.)
     """
 
+    counts: ClassVar[bool] = True
+
     reading: Reading
     bins: int
     target: int = 0
-
-    @property
-    def name(self) -> str:
-        """Calibration."""
-        return "Calibration"
+    name = "Calibration"
+    counts = True
 
     @property
     def length(self) -> int:
@@ -168,11 +140,6 @@ class Bins(Tally):
     def diameter(self) -> float:
         """√(1 + 1/m²)."""
         return math.sqrt(1.0 + 1.0 / self.bins**2)
-
-    @property
-    def counts(self) -> bool:
-        """Yes."""
-        return True
 
     def of(self, seen: Seen) -> Array:
         """(n, 3m)."""

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from hullabaloo.curation.scoring import Noise
 from hullabaloo.losses.tallies import Bins
 from hullabaloo.model_selection.fraction import Measured, quotient
-from hullabaloo.model_selection.heard import Heard, Noise
+from hullabaloo.model_selection.metrics import Heard
 
 
 @final

@@ -2,17 +2,25 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.curation.parts import sizes
+from hullabaloo.curation.scoring import score_noise, score_quote
+from hullabaloo.curation.searching import Contender
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.errors import CalibrationError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.privacy import Budget
+from hullabaloo.release.fit import prepare
 from hullabaloo.release.parameters import shown
+from hullabaloo.release.terms import Terms
 
 MOST = 1_000
 _FIXED = {
@@ -130,3 +138,51 @@ def expected_runs(asked: Any, count: int) -> float:
             f"expected_candidates={shown(asked)} was given. It is the number of runs to be expected, from 1 on, or 'auto'."
         )
     return float(asked)
+
+
+GAUSSIAN = " Every run of a search has a budget in Gaussian differential privacy, however that of the whole is stated: take this candidate out."
+
+
+def contend(
+    models: Sequence[PrivateLinearModel],
+    encodings: Sequence[Encoding],
+    candidates: Sequence[Mapping[str, Any]],
+    terms: Terms,
+    metric: str | None,
+    holdout: float,
+    rows: int | None,
+) -> tuple[Contender, ...]:
+    """Plan every candidate, so that each refusal comes before the charge; reads and draws nothing.
+
+    Raises:
+        HullabalooError: what a candidate's own fit would raise, with the candidate's number before it.
+    """
+    records = terms.records(rows)
+    trained, held = sizes(records, holdout)
+    if not (trained and held):
+        raise InvalidParameter(
+            f"holdout={holdout!r} of {records} record{'s' * (records > 1)} leaves {trained} to train on and {held} to compare by. "
+            "Both parts need records: pass more, or another share."
+        )
+    found = []
+    for number, (model, encoding, params) in enumerate(zip(models, encodings, candidates, strict=True), start=1):
+        try:
+            task = replace(model._task(encoding), key=terms.key)
+            if not terms.count_is_public:
+                task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
+            fit = prepare(task, encoding, trained if terms.count_is_public else None)
+            stick = Yardstick.of(encoding, task.loss, metric)
+            about: dict[str, Any] = {"mu": fit.allowance.mu, "neighbours": terms.neighbours, "records": held}
+            quote = score_quote(encoding, stick.chosen.reading, stick.chosen.tallies, **about)
+            error = stick.error(score_noise(quote))
+        except HullabalooError as fault:
+            more = GAUSSIAN if isinstance(fault, CalibrationError) else ""
+            raise type(fault)(f"Candidate {number} of {len(models)}, {dict(params)!r}: {fault}{more}") from fault
+        scored = (stick.oriented, stick.name, stick.higher_is_better, error)
+        found.append(Contender(params, fit, quote, *scored))
+    if len({one.metric for one in found}) > 1:
+        raise InvalidParameter(
+            f"The candidates are measured by {sorted({one.metric for one in found})}, which cannot be compared. Name one metric for "
+            "all of them: metric='accuracy', for example."
+        )
+    return tuple(found)

@@ -99,48 +99,35 @@ def choose(
 
 def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:
     """The names of the metrics that a model can be asked for."""
-    if reading.reads is Reads.DECISIONS:
-        return ("accuracy",)
     if reading.reads.classes:
-        return ("log_loss", "accuracy", "brier_score", CALIBRATION)
-    own: tuple[str, ...] = ("poisson_deviance",) if reading.reads is Reads.COUNTS else ()
-    own += ("pinball_loss",) if isinstance(loss, Pinball) else ()
-    return ("squared_error", "absolute_error", "r2", *own, CALIBRATION)
+        return _OF_CLASSES if reading.reads.chances else ("accuracy",)
+    own = ("poisson_deviance",) * (reading.reads is Reads.COUNTS) + ("pinball_loss",) * isinstance(loss, Pinball)
+    return (*CUT, *own, CALIBRATION)
 
 
 def default_of(reading: Reading, loss: AnyLoss) -> str:
     """What a model is measured by if nothing else is asked: what it was fitted to be good at."""
-    if reading.reads is Reads.DECISIONS:
-        return "accuracy"
     if reading.reads.classes:
-        return "log_loss"
+        return available(reading, loss)[0]
     if reading.reads is Reads.COUNTS:
         return "poisson_deviance"
     return "pinball_loss" if isinstance(loss, Pinball) else "squared_error"
 
 
-def _r2(name: str, reading: Reading, j: int, loss: AnyLoss, reach: float) -> Metric:
-    return RSquared(name, True, SquaredError(j, reading.span[j], reach), Outcome(j))
-
-
-def _pinball(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) -> Metric:
-    assert isinstance(loss, Pinball)
-    return Mean(name, False, PinballError(j, reading.span[j], loss.tau))
-
-
-def _deviance(name: str, reading: Reading, j: int, loss: AnyLoss, floor: float) -> Metric:
-    return Mean(name, False, PoissonDeviance(j, reading.origin[j] + reading.span[j], reading.low[j], floor))
-
-
-_MAKERS: dict[str, Callable[[str, Reading, int, AnyLoss, float], Metric]] = {
-    "squared_error": lambda name, reading, j, loss, reach: Mean(name, False, SquaredError(j, reading.span[j], reach)),
-    "absolute_error": lambda name, reading, j, loss, reach: Mean(name, False, AbsoluteError(j, reading.span[j], reach)),
-    "r2": _r2,
-    "pinball_loss": _pinball,
-    "poisson_deviance": _deviance,
-    "log_loss": lambda name, reading, j, loss, floor: Mean(name, False, LogLoss(floor)),
-    "accuracy": lambda name, reading, j, loss, floor: Mean(name, True, Correct()),
-    "brier_score": lambda name, reading, j, loss, floor: Mean(name, False, Brier(reading.classes)),
+Maker = Callable[[str, Reading, int, Any, float], Metric]
+"""From a full name, a reading, a target's number, a loss, and the largest error or least chance."""
+_OF_CLASSES = ("log_loss", "accuracy", "brier_score", CALIBRATION)
+_MAKERS: dict[str, Maker] = {
+    "squared_error": lambda name, of, j, loss, reach: Mean(name, False, SquaredError(j, of.span[j], reach)),
+    "absolute_error": lambda name, of, j, loss, reach: Mean(name, False, AbsoluteError(j, of.span[j], reach)),
+    "r2": lambda name, of, j, loss, reach: RSquared(name, True, SquaredError(j, of.span[j], reach), Outcome(j)),
+    "pinball_loss": lambda name, of, j, loss, floor: Mean(name, False, PinballError(j, of.span[j], loss.tau)),
+    "poisson_deviance": lambda name, of, j, loss, floor: Mean(
+        name, False, PoissonDeviance(j, of.origin[j] + of.span[j], of.low[j], floor)
+    ),
+    "log_loss": lambda name, of, j, loss, floor: Mean(name, False, LogLoss(floor)),
+    "accuracy": lambda name, of, j, loss, floor: Mean(name, True, Correct()),
+    "brier_score": lambda name, of, j, loss, floor: Mean(name, False, Brier(of.classes)),
 }
 
 
@@ -182,10 +169,8 @@ def _check(floor: float, bins: int) -> None:
 
 
 def _predicts(reading: Reading) -> str:
-    if reading.reads is Reads.DECISIONS:
-        return "classes without chances"
     if reading.reads.classes:
-        return "chances of classes"
+        return "chances of classes" if reading.reads.chances else "classes without chances"
     return "counts" if reading.reads is Reads.COUNTS else "numbers"
 
 

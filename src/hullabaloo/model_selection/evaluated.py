@@ -1,8 +1,6 @@
 """What a private evaluation gives: numbers with intervals, the statement that belongs to them, and no records."""
 
-import html
 import math
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +10,14 @@ from hullabaloo.data.documents import Format
 from hullabaloo.model_selection.calibration import Bin
 from hullabaloo.model_selection.fraction import Measured
 from hullabaloo.release import PrivacyStatement
+from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
 FORMAT = Format("hullabaloo evaluation", "evaluation", "Evaluation.save(path)")
 
 
 @final
 @dataclass(frozen=True, slots=True, repr=False)
-class Evaluation:
+class Evaluation(Printed):
     """How good a model is on sensitive records; prints as text, shows as HTML in a notebook.
 
     Attributes:
@@ -71,23 +70,13 @@ class Evaluation:
     def __str__(self) -> str:
         lines = [f"Private evaluation of {self.model}", ""]
         for table in self.tables():
-            lines += [*_laid_out(*table), ""]
-        rest = [" ".join(f"{note}." for note in self.notes), str(self.statement)]
-        return "\n".join([*lines, *(textwrap.fill(text, 100, break_on_hyphens=False) for text in rest)])
-
-    def __repr__(self) -> str:
-        return str(self)
+            lines += [*text_table([table[0], *table[1]], right=True, ruled=True), ""]
+        return "\n".join([*lines, *wrapped((" ".join(f"{note}." for note in self.notes), str(self.statement)))])
 
     def _repr_html_(self) -> str:
-        parts = [f"<p>Private evaluation of {html.escape(self.model)}</p>"]
-        for head, body in self.tables():
-            top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-            rows = "".join(
-                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in body
-            )
-            parts.append(f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>")
-        parts += [f"<p>{html.escape(note)}.</p>" for note in self.notes]
-        return "".join(parts) + self.statement._repr_html_()
+        tables = "".join(html_table(*table) for table in self.tables())
+        notes = html_paragraphs(f"{note}." for note in self.notes)
+        return html_paragraphs([f"Private evaluation of {self.model}"]) + tables + notes + self.statement._repr_html_()
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
@@ -163,15 +152,3 @@ def _error(value: float) -> str:
 def _interval(one: Measured) -> str:
     low = "-inf" if one.low == -math.inf else f"{one.low:.4g}"
     return f"[{low}, {one.high:.4g}]"
-
-
-def _laid_out(head: list[str], body: list[list[str]]) -> list[str]:
-    widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
-
-    def fill(line: list[str]) -> str:
-        cells = [
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
-
-    return [fill(head), "  ".join("-" * w for w in widths), *map(fill, body)]

@@ -2,22 +2,24 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral, Real
 from statistics import NormalDist
+from types import SimpleNamespace
 from typing import Any
 
+from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, LargestError, choose
 from hullabaloo.model_selection.evaluated import Evaluation
-from hullabaloo.model_selection.heard import Heard
-from hullabaloo.model_selection.hinge import score_noise
+from hullabaloo.model_selection.metrics import Heard
 from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.model_selection.released import Released, released
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.ask import ask, quoted
+from hullabaloo.release.ask import Buy, ask, quoted
 from hullabaloo.release.parameters import check_types
 from hullabaloo.release.terms import Terms
 
@@ -82,15 +84,13 @@ def evaluate(
     """
     z = _quantile(confidence)
     public, table = released(model, X)
-    more: dict[str, Any] = {"floor": probability_floor, "bins": bins, "largest_error": largest_error}
-    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, **more)
+    chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, budget, neighbours, records, ledger, dataset, test_key)
-    terms.check()
     public.check_schema(table, y, sample_weight)
     asked = ask(
         terms,
         public.encoding,
-        lambda menu, allowance: [menu.score(chosen.reading, chosen.tallies, mu=allowance.mu)],
+        buy,
         lambda curator: curator.score(public.theta),
         table,
         y,
@@ -127,26 +127,26 @@ def price_evaluation(
     the records; all others hold whatever the records are.
     """
     public, _ = released(model, None)
-    more: dict[str, Any] = {"floor": probability_floor, "bins": bins, "largest_error": largest_error}
-    chosen = choose(reading_of(public.encoding, public.loss), public.loss, metrics, **more)
+    chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, budget, neighbours, n, ledger, dataset, None, priced=True)
-    terms.check()
     if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) < 2**53:
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
-    count = terms.records(n)
-    quotes = quoted(
-        terms,
-        public.encoding,
-        lambda menu, allowance: [menu.score(chosen.reading, chosen.tallies, mu=allowance.mu)],
-        count,
-    )
-    noise = score_noise(quotes[0])
+    noise = score_noise(quoted(terms, public.encoding, buy, terms.records(n))[0])
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     if chosen.calibration:
         found[CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
     return found
+
+
+def _chosen(
+    public: Released, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: LargestError
+) -> tuple[Chosen, Buy]:
+    """What is measured, and how it is bought."""
+    reading = reading_of(public.encoding, public.loss)
+    chosen = choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
+    return chosen, lambda menu, allowance: [menu.score(reading, chosen.tallies, mu=allowance.mu)]
 
 
 def _quantile(confidence: object) -> float:
@@ -156,13 +156,6 @@ def _quantile(confidence: object) -> float:
             f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
         )
     return NormalDist().inv_cdf(0.5 + float(number) / 2.0)
-
-
-class _Given:
-    """The arguments that estimators have as well, for the same checks."""
-
-    def __init__(self, **values: Any) -> None:
-        self.__dict__.update(values)
 
 
 def _terms(
@@ -176,9 +169,8 @@ def _terms(
     *,
     priced: bool = False,
 ) -> Terms:
-    check_types(
-        _Given(budget=budget, ledger=ledger, dataset=dataset, test_key=key), ("budget", "ledger", "dataset", "test_key")
-    )
+    given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": key}
+    check_types(SimpleNamespace(**given), given)  # as estimators check theirs
     relation = public.neighbours if neighbours is None else Neighbours.parse(neighbours)
     terms = Terms(
         what=f"evaluation of {public.what}",
@@ -189,6 +181,7 @@ def _terms(
         dataset=dataset,
         key=TestKey(key) if isinstance(key, bytes) else key,
     )
+    terms.check()
     if terms.count_is_public:
         if records is not None and not priced:
             raise InvalidParameter(
@@ -201,12 +194,7 @@ def _terms(
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
             "training table's: pass records=…, a number that you know without looking at the table."
         )
-    return _with(terms, public.domain, int(records))
-
-
-def _with(terms: Terms, domain: Domain, records: int) -> Terms:
-    declared = Domain.from_dict({**domain.to_dict(), "records": records})
-    return Terms(terms.what, declared, terms.budget, terms.neighbours, terms.ledger, terms.dataset, terms.key)
+    return replace(terms, domain=Domain.from_dict({**public.domain.to_dict(), "records": int(records)}))
 
 
 def _names(chosen: Chosen) -> list[str]:

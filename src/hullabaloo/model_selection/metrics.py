@@ -2,16 +2,44 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curation.scoring import Noise
 from hullabaloo.losses.scores import AbsoluteError, Outcome, Score, SquaredError
 from hullabaloo.losses.tallies import MIXED, Mixed, Moments, Tally
 from hullabaloo.model_selection.fraction import Measured, quotient
-from hullabaloo.model_selection.heard import Heard, Noise
 
 SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Heard:
+    """A noisy answer, by tally.
+
+    Attributes:
+        sums: the noisy coordinates of each tally.
+        number: the number of records that the means are over: public, or noisy.
+        noise: how noisy all of it is.
+    """
+
+    sums: dict[Tally, npt.NDArray[np.float64]]
+    number: float
+    noise: Noise
+
+    @classmethod
+    def split(cls, answer: npt.NDArray[np.float64], tallies: Sequence[Tally], noise: Noise) -> "Heard":
+        """Cut the answer of a query about these tallies into theirs."""
+        ends = np.cumsum([tally.length for tally in tallies])
+        sums = dict(zip(tallies, np.split(answer[: ends[-1]], ends[:-1]), strict=True))
+        number = float(answer[-1]) / noise.count_weight if noise.count_weight else float(noise.records)
+        return cls(sums, number, noise)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def released(model: Any, table: Any) -> tuple[Released, Any]:
         )
     encoding, release = model.encoding_, model.release_
     what = model.estimator if isinstance(model, StreamModel) else label_of(model)
-    return Released(what, release.theta, encoding, model._loss(encoding), release.statement.neighbours), table
+    return Released(what, release.theta, encoding, model._fitted().loss, release.statement.neighbours), table
 
 
 def _called(model: object) -> str:

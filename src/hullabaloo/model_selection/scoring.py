@@ -6,12 +6,12 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curation.scoring import Noise
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose
-from hullabaloo.model_selection.heard import Heard, Noise
-from hullabaloo.model_selection.metrics import Mean, Metric
+from hullabaloo.model_selection.metrics import Heard, Mean, Metric
 from hullabaloo.model_selection.reading import reading_of
 
 

@@ -1,7 +1,7 @@
 """`PrivateSearchCV`: the best of many settings, whose cost is counted."""
 
 import math
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,16 +10,16 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from hullabaloo.curation.kept import Kept
+from hullabaloo.curation.parts import sizes
+from hullabaloo.curation.running import search
+from hullabaloo.curation.searching import SearchPlan, priced
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.model_selection.candidates import expected_runs, listed, models_of
-from hullabaloo.model_selection.kept import Kept
-from hullabaloo.model_selection.parts import sizes
-from hullabaloo.model_selection.running import search
+from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.model_selection.search_price import SearchPrice, price_search
-from hullabaloo.model_selection.searching import SearchPlan, contend, priced
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
 from hullabaloo.release import PrivacyStatement
@@ -81,34 +81,18 @@ class PrivateSearchCV(Estimator):
     `parts.held_out` (a run is μ-GDP), `searching.priced` and `TunedBound` (the best of K runs); everything else is post-processing.
     """
 
-    def __init__(
-        self,
-        estimator: PrivateLinearModel | None = None,
-        candidates: Any = None,
-        *,
-        budget: Budget | None = None,
-        expected_candidates: float | str = "auto",
-        shape: str | float = "geometric",
-        metric: str | None = None,
-        holdout: float = 0.25,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        state: str | Path | None = None,
-        key_file: str | Path | None = None,
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.candidates = candidates
-        self.budget = budget
-        self.expected_candidates = expected_candidates
-        self.shape = shape
-        self.metric = metric
-        self.holdout = holdout
-        self.ledger = ledger
-        self.dataset = dataset
-        self.state = state
-        self.key_file = key_file
-        self.test_key = test_key
+    estimator: PrivateLinearModel | None = field(default=None, kw_only=False)
+    candidates: Any = field(default=None, kw_only=False)
+    budget: Budget | None = None
+    expected_candidates: float | str = "auto"
+    shape: str | float = "geometric"
+    metric: str | None = None
+    holdout: float = 0.25
+    ledger: Ledger | str | None = None
+    dataset: str | None = None
+    state: str | Path | None = None
+    key_file: str | Path | None = None
+    test_key: TestKey | bytes | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Search: plan every candidate, charge once, then run.
@@ -146,8 +130,8 @@ class PrivateSearchCV(Estimator):
         statement = replace(begun, query_noise=noise)
         self.statement_: PrivacyStatement = statement
         self.best_index_, self.best_params_ = number, dict(one.params)
-        self.best_score_ = score if one.yardstick.higher_is_better else -score
-        self.best_score_error_, self.metric_ = one.error, one.yardstick.name
+        self.best_score_ = score if one.higher_is_better else -score
+        self.best_score_error_, self.metric_ = one.error, one.metric
         model = clone(models[number]).set_params(
             budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
         )

@@ -1,17 +1,17 @@
 """What a search costs beside the honest cost of trying everything."""
 
-import html
 import math
 from dataclasses import dataclass, fields
 from typing import Any, final
 
-from hullabaloo.model_selection.searching import SearchPlan
+from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.privacy import Allowance, GaussianEvent, epsilon_of, gdp_epsilon
+from hullabaloo.tables import Printed
 
 
 @final
 @dataclass(frozen=True, slots=True, repr=False)
-class SearchPrice:
+class SearchPrice(Printed):
     """Spend of a search, from public facts; reads and charges nothing.
 
     Attributes:
@@ -70,12 +70,6 @@ class SearchPrice:
             )
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""
         found = {one.name: getattr(self, one.name) for one in fields(self)}
@@ -107,5 +101,5 @@ def price_search(plan: SearchPlan, sizes: tuple[int, int]) -> SearchPrice:
         held=sizes[1],
         solvers=tuple(one.fit.plan.solver for one in plan.contenders),
         score_error=max(one.error for one in plan.contenders),
-        metric=plan.contenders[0].yardstick.name,
+        metric=plan.contenders[0].metric,
     )

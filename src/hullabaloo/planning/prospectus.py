@@ -1,7 +1,6 @@
 """The table that `hb.plan` gives: what each solver would do for a problem, what it can be expected to lose, and how close
 that is to the best that any private method can do."""
 
-import html
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from hullabaloo.planning.outlook import Outlook
 from hullabaloo.planning.upper_bounds import UpperBound
 from hullabaloo.privacy import Allowance, epsilon_of
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
+from hullabaloo.tables import Printed, text_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +89,7 @@ class Prospect:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Prospectus:
+class Prospectus(Printed):
     """What `hb.plan` gives. Printing shows the table; `chosen` is the solver that `solver="auto"` takes.
 
     Attributes:
@@ -111,21 +111,9 @@ class Prospectus:
     upper_bounds: tuple[UpperBound, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                self.title,
-                "",
-                *_aligned([HEAD, *[one.cells() for one in self.prospects]], self.chosen),
-                "",
-                *self.notes(),
-            ]
-        )
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        lines = [HEAD, *[one.cells() for one in self.prospects]]
+        table = text_table(lines, right=True, marks=["→ " if line[0] == self.chosen else "  " for line in lines])
+        return "\n".join([self.title, "", *table, "", *self.notes()])
 
     def notes(self) -> list[str]:
         """Sentences below the table."""
@@ -212,15 +200,3 @@ class Prospectus:
         axes.set_title(f"{problem}\n({budget}" if budget else problem, fontsize=9, loc="left")
         figure.legend(loc="outside lower center", ncols=3, fontsize=7.5, frameon=False)
         return figure
-
-
-def _aligned(lines: list[tuple[str, ...]], chosen: str) -> list[str]:
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    made = []
-    for line in lines:
-        mark = "→ " if line[0] == chosen else "  "
-        cells = [line[0].ljust(widths[0])] + [
-            cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)
-        ]
-        made.append((mark + "  ".join(cells)).rstrip())
-    return made

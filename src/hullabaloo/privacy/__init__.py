@@ -2,16 +2,20 @@
 
 from hullabaloo.privacy.accountant import ACCOUNTING_VERSION, delta_of, epsilon_of, group
 from hullabaloo.privacy.allowance import DRAWS, Allowance, Calibration
-from hullabaloo.privacy.basic_filter import BasicFilter
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import calibrate, gaussian_mu, noise_multiplier, selection_epsilon
 from hullabaloo.privacy.composition import ComposedEvent, compose, event_from_dict
 from hullabaloo.privacy.events import TAIL_MASS, Event
-from hullabaloo.privacy.filters import Filter, Remaining, filter_named
+from hullabaloo.privacy.filters import BasicFilter, Filter, GdpFilter, Remaining, RenyiFilter, filter_named
 from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon, gdp_mu
-from hullabaloo.privacy.gdp_filter import GdpFilter
 from hullabaloo.privacy.neighbours import Neighbours
-from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPrivateEvent
+from hullabaloo.privacy.noise_events import (
+    GaussianEvent,
+    LaplaceEvent,
+    NotPrivateEvent,
+    PermuteAndFlipEvent,
+    SelectionEvent,
+)
 from hullabaloo.privacy.objective_calibrate import (
     kifer_objective_perturbation,
     objective_noise_multiplier,
@@ -19,9 +23,7 @@ from hullabaloo.privacy.objective_calibrate import (
     paper_objective_perturbation,
 )
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
-from hullabaloo.privacy.renyi_filter import RenyiFilter
 from hullabaloo.privacy.repeats import Repeats
-from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
 from hullabaloo.privacy.tuned_calibrate import base_mu
 from hullabaloo.privacy.tuned_events import TunedEvent
 

@@ -1,11 +1,13 @@
 """Private answers that more than one room works on: plain records of released numbers and of their known noise."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from hullabaloo.codec import plain
 
 Array = npt.NDArray[np.float64]
 
@@ -60,31 +62,16 @@ class NoisyMoments:
         """Moments of some columns and targets: a part of the same release, at no further cost."""
         rows = np.asarray(columns, dtype=np.intp)
         chosen = np.arange(self.square.shape[0]) if targets is None else np.asarray(targets, dtype=np.intp)
-        return NoisyMoments(
+        return replace(
+            self,
             gram=self.gram[np.ix_(rows, rows)],
             cross=self.cross[np.ix_(rows, chosen)],
             square=self.square[np.ix_(chosen, chosen)],
-            sigma=self.sigma,
-            scale_x=self.scale_x,
-            scale_y=self.scale_y,
-            target_scale=self.target_scale,
-            records=self.records,
-            counted=self.counted,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
-        return {
-            "gram": self.gram.tolist(),
-            "cross": self.cross.tolist(),
-            "square": self.square.tolist(),
-            "sigma": self.sigma,
-            "scale_x": self.scale_x,
-            "scale_y": self.scale_y,
-            "target_scale": self.target_scale,
-            "records": self.records,
-            "counted": self.counted,
-        }
+        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NoisyMoments":

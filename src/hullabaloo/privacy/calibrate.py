@@ -13,9 +13,8 @@ from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.filters import NOTHING, filter_named
-from hullabaloo.privacy.noise_events import GaussianEvent
+from hullabaloo.privacy.noise_events import GaussianEvent, SelectionEvent
 from hullabaloo.privacy.renyi import zcdp_rho
-from hullabaloo.privacy.selection_events import SelectionEvent
 
 ROUNDING_ROOM = 2.0**-36
 """Relative part of μ left unspent, so that a solver may split μ among any releases in floating point and still fit."""

@@ -5,17 +5,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, final
+from typing import Any, final
 
+from hullabaloo.codec import table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range
 from hullabaloo.privacy._rounding import float_at_most, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event, with_tail
 from hullabaloo.privacy.gaussian_dp import gdp_delta
-from hullabaloo.privacy.noise_events import GaussianEvent, LaplaceEvent, NotPrivateEvent
+from hullabaloo.privacy.noise_events import (
+    GaussianEvent,
+    LaplaceEvent,
+    NotPrivateEvent,
+    PermuteAndFlipEvent,
+    SelectionEvent,
+)
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi import checked_order, golden, renyi_delta
-from hullabaloo.privacy.selection_events import PermuteAndFlipEvent, SelectionEvent
 from hullabaloo.privacy.tuned_events import TunedEvent
 
 
@@ -36,7 +42,7 @@ class ComposedEvent(Event):
     """
 
     parts: tuple[tuple[Event, int], ...]
-    kind: ClassVar[str] = "composed"
+    kind = "composed"
 
     def __post_init__(self) -> None:
         """Bring the parts into canonical form."""
@@ -176,25 +182,19 @@ def event_from_dict(state: Mapping[str, Any]) -> Event:
     return ComposedEvent(tuple((event_from_dict(part["event"]), part["count"]) for part in parts))
 
 
+ATOMS: dict[str, type[Event]] = table(
+    *(GaussianEvent, LaplaceEvent, SelectionEvent, PermuteAndFlipEvent),
+    *(ObjectivePerturbationEvent, TunedEvent, NotPrivateEvent),
+)
+
+
 def _atom_from_dict(state: Mapping[str, Any]) -> Event:
     """Read an event that is not a composition; fail on an unknown kind or a wrong field."""
-    kinds: dict[str, type[Event]] = {
-        k.kind: k
-        for k in (
-            GaussianEvent,
-            LaplaceEvent,
-            SelectionEvent,
-            PermuteAndFlipEvent,
-            ObjectivePerturbationEvent,
-            TunedEvent,
-            NotPrivateEvent,
-        )
-    }
     rest = {name: value for name, value in state.items() if name != "kind"}
-    cls = kinds.get(str(state.get("kind")))
+    cls = ATOMS.get(str(state.get("kind")))
     if cls is None:
         raise InvalidParameter(
-            f"An event of kind {state.get('kind')!r} was read, and this version of the library prices only {sorted(kinds)} and "
+            f"An event of kind {state.get('kind')!r} was read, and this version of the library prices only {sorted(ATOMS)} and "
             "'composed'. An unknown event cannot be priced, so it is not skipped: read it with the version that wrote it."
         )
     try:

@@ -8,10 +8,10 @@ as ``delta0`` and every profile adds as ``(1 + e^ε) delta0``.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy._rounding import float_at_least, float_at_most, padded
 
@@ -19,11 +19,10 @@ TAIL_MASS = 2.0**-130
 """Total variation between one draw of the lattice sampler and the law it stands for (`NOISE`: cut at 13.25 σ)."""
 
 
-class Event(ABC):
+class Event(Written, ABC):
     """The cost of one release, or of a composition: what plans, ledgers and cards use, and nothing else."""
 
     __slots__ = ()
-    kind: ClassVar[str]
 
     @property
     @abstractmethod
@@ -53,10 +52,6 @@ class Event(ABC):
     @abstractmethod
     def group(self, k: int) -> "Event":
         """Give the event of the same release between tables k records apart."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Give a JSON-safe dictionary from which `event_from_dict` makes an equal event."""
 
 
 def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> float:
@@ -98,11 +93,6 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> f
             right = low + ratio * (high - low)
             at_right = total(right)
     return min(best, at_left, at_right)
-
-
-def fields_of(event: Any) -> dict[str, Any]:
-    """Give an event's kind and fields."""
-    return {"kind": event.kind} | {f.name: getattr(event, f.name) for f in fields(event)}
 
 
 def set_positive(event: Any, name: str) -> None:

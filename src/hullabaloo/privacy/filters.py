@@ -15,10 +15,13 @@ from functools import lru_cache
 from typing import ClassVar, final
 
 from hullabaloo.errors import BudgetError, EventRefused, InvalidParameter
-from hullabaloo.privacy.budget import Budget
+from hullabaloo.privacy._rounding import float_at_most, root_at_most
+from hullabaloo.privacy.budget import TAIL_ALLOWANCE, Budget
 from hullabaloo.privacy.composition import ComposedEvent
 from hullabaloo.privacy.events import Event
+from hullabaloo.privacy.gaussian_dp import gdp_mu
 from hullabaloo.privacy.noise_events import NotPrivateEvent
+from hullabaloo.privacy.renyi import best_order, order_capacity
 
 TAIL_SHARE = 2.0**-20
 """Part of δ that the gdp and renyi filters keep for the cut tails of lattice noise."""
@@ -97,26 +100,6 @@ def _exact(cost: Cost, power: int) -> Totals:
     return Fraction(cost[0]) ** power, Fraction(cost[1])
 
 
-@lru_cache(maxsize=1)
-def _filters() -> dict[str, Filter]:
-    from hullabaloo.privacy.basic_filter import BasicFilter
-    from hullabaloo.privacy.gdp_filter import GdpFilter
-    from hullabaloo.privacy.renyi_filter import RenyiFilter
-
-    return {f.name: f for f in (BasicFilter(), GdpFilter(), RenyiFilter())}
-
-
-def filter_named(name: str) -> Filter:
-    """Give the filter of a name: "basic", "gdp" or "renyi"."""
-    filters = _filters()
-    if not isinstance(name, str) or name not in filters:
-        raise InvalidParameter(
-            f"filter={name!r} names no privacy filter, and how charges add up cannot be guessed. Write 'basic' (epsilons and "
-            "deltas add up; takes every release), 'gdp' (best for many Gaussian releases) or 'renyi'."
-        )
-    return filters[name]
-
-
 def reserved(budget: Budget, name: str) -> tuple[float, float, float]:
     """Give the ε and δ left for exact laws, and the total variation that the rest of δ pays for."""
     if budget.delta == 0.0:
@@ -151,3 +134,205 @@ def refuse_unpaid(event: Event, declared: Budget, name: str) -> None:
             f"A charge declares {declared!r} and its event of kind {event.kind!r} costs more than that, so the ledger would record "
             "less than was spent. Declare a budget that admits the event, or plan the release with more noise."
         )
+
+
+# The basic filter: declared epsilons and deltas add up.
+
+
+BASIC_ROOM = Fraction(1) + Fraction(1, 2**51)
+"""How far the basic filter's exact sums of floats may pass the capacity, once and for all charges together."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BasicFilter(Filter):
+    """Σε and Σδ of the declared budgets; takes every private event. The default.
+
+    **Guarantee.** Claim: all releases together are (ε, δ)-DP for the dataset's budget, each number up to a relative 2^-51, however
+    each was chosen. Proof: a charge's event is admitted by the (ε_i, δ_i) it declares; basic composition is a valid filter (Rogers,
+    Roth, Ullman & Vadhan 2016, Thm 3.6); the floats are summed exactly and the sum is at most (1 + 2^-51) times the capacity,
+    however many charges there are. That room is what rounding needs: reals r_i with Σ r_i ≤ R, written as the nearest floats
+    x_i and X, have ``Σ x_i ≤ (1 + 2^-53) R ≤ (1 + 2^-51) X``. So ten charges of 0.1 and seven of 1/7 fill 1, and no further one
+    above 2^-51 fits.
+
+    A charge that declares a GDP or zCDP budget is refused, not converted: which δ to convert at is the user's choice.
+    """
+
+    name: ClassVar[str] = "basic"
+    power: ClassVar[int] = 1
+
+    def capacity(self, budget: Budget) -> Capacity:
+        """Give (ε, δ)."""
+        refuse_infinite(budget, self.name)
+        if budget.pair is None:
+            raise BudgetError(
+                f"{budget!r} was stated under the basic filter, which adds up epsilons and deltas and "
+                "finds none in it. State the budget as Budget(epsilon, delta), or create the dataset with filter='"
+                f"{'gdp' if budget.mu is not None else 'renyi'}'."
+            )
+        return budget.pair
+
+    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
+        """Give the (ε, δ) that the charge declares."""
+        refuse_unpaid(event, declared, self.name)
+        if declared.pair is None:
+            raise EventRefused(
+                f"A charge declares {declared!r}, and the dataset's basic filter adds up epsilons and deltas, of which it has none; "
+                "at which delta to convert it is not the filter's choice. Declare Budget(epsilon, delta), for example with "
+                "the epsilon that budget.epsilon_at(delta) gives."
+            )
+        return declared.pair
+
+    def left(self, capacity: Capacity, totals: Totals) -> Totals:
+        """Give the exact differences, the room for rounding included."""
+        return BASIC_ROOM * Fraction(capacity[0]) - totals[0], BASIC_ROOM * Fraction(capacity[1]) - totals[1]
+
+    def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
+        """Give the ε and δ that are left, differences below the room for rounding counted as none."""
+        gross, limits = self.left(capacity, totals), capacity[:2]
+        rounding = [(BASIC_ROOM - 1) * Fraction(limit) for limit in limits]
+        net = [
+            0.0 if rest <= 2 * more else float_at_most(rest - more) for rest, more in zip(gross, rounding, strict=True)
+        ]
+        sentence = f"epsilon {net[0]:.6g} of {limits[0]:.6g} and delta {net[1]:.6g} of {limits[1]:.6g} remain."
+        return Remaining(tuple(net), limits, sentence, Budget(net[0], net[1]) if net[0] > 0.0 else None)
+
+
+# The gdp filter: μ adds up as the root of a sum of squares.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GdpFilter(Filter):
+    """√Σμ² ≤ μ: best for many Gaussian releases.
+
+    **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: μ-GDP composes
+    under full adaptivity while Σμ² stays below a bound fixed beforehand (Smith & Thakurta 2022, Thm 1), the tails add in total
+    variation, and μ is calibrated to δ(1 − 2^-20), the tails to the rest, at an ε' ≤ ε (ε itself unless e^ε 2^-89 is above that rest).
+    """
+
+    name: ClassVar[str] = "gdp"
+    power: ClassVar[int] = 2
+
+    def capacity(self, budget: Budget) -> Capacity:
+        """Give (μ, tail)."""
+        return _gdp_capacity(budget)
+
+    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
+        """Give the event's μ and tail."""
+        refuse_unpaid(event, declared, self.name)
+        mu = event.gdp_mu()
+        if mu is None or not math.isfinite(mu):
+            raise EventRefused(
+                f"The dataset's gdp filter prices a release by its Gaussian-DP parameter mu, and the event of kind {event.kind!r} has "
+                "none that is known. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was created "
+                "with filter='basic', which takes every event."
+            )
+        return mu, event.delta0
+
+    def left(self, capacity: Capacity, totals: Totals) -> Totals:
+        """Give the exact μ² and tail that are left."""
+        return Fraction(capacity[0]) ** 2 - totals[0], Fraction(capacity[1]) - totals[1]
+
+    def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
+        """Give the μ that is left."""
+        square, tail = self.left(capacity, totals)
+        mu = root_at_most(square)
+        sentence = f"mu {mu:.6g} of {capacity[0]:.6g} remains (mu adds up as the root of a sum of squares)."
+        budget = Budget.gdp(mu) if mu > 0.0 else None
+        return Remaining((mu, float_at_most(tail)), capacity[:2], sentence, budget)
+
+
+@lru_cache(maxsize=1024)
+def _gdp_capacity(budget: Budget) -> Capacity:
+    refuse_infinite(budget, "gdp")
+    if budget.mu is not None:
+        return budget.mu, TAIL_ALLOWANCE
+    if budget.rho is not None:
+        raise BudgetError(
+            f"{budget!r} was stated under the gdp filter, which keeps Gaussian differential privacy. Create it "
+            f"with filter='renyi', or with Budget.gdp({root_at_most(2 * Fraction(budget.rho))!r}), which implies this budget."
+        )
+    epsilon, delta, tail = reserved(budget, "gdp")
+    return gdp_mu(epsilon, delta), tail
+
+
+# The renyi filter: divergences of one order, fixed beforehand, add up.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RenyiFilter(Filter):
+    """Σ D_α at one order α fixed when the dataset is created, or Σρ for a zCDP budget.
+
+    **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: at a fixed order
+    the divergences of fully adaptive releases add while their sum stays below a bound fixed beforehand (Feldman & Zrnic 2021,
+    Thm 3.1); the capacity is what that order allows at δ(1 − 2^-20) and an ε' ≤ ε as for gdp, and tails take the rest. For zCDP the same
+    holds at every order at once. α is the order at which a Gaussian release may be largest.
+    """
+
+    name: ClassVar[str] = "renyi"
+    power: ClassVar[int] = 1
+
+    def capacity(self, budget: Budget) -> Capacity:
+        """Give (divergence, tail, order)."""
+        return _renyi_capacity(budget)
+
+    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
+        """Give the event's divergence at the dataset's order, and its tail."""
+        refuse_unpaid(event, declared, self.name)
+        divergence = event.renyi(capacity[2]) if capacity[2] else event.zcdp_rho()
+        if divergence is None or not (math.isfinite(divergence) and divergence >= 0.0):
+            raise EventRefused(
+                f"The dataset's renyi filter prices a release by its Rényi divergence, and the event of kind {event.kind!r} has none "
+                "that is known and finite. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was "
+                "created with filter='basic', which takes every event."
+            )
+        return divergence, event.delta0
+
+    def left(self, capacity: Capacity, totals: Totals) -> Totals:
+        """Give the exact divergence and tail that are left."""
+        return Fraction(capacity[0]) - totals[0], Fraction(capacity[1]) - totals[1]
+
+    def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
+        """Give the divergence that is left."""
+        exact = self.left(capacity, totals)
+        left, tail = float_at_most(exact[0]), float_at_most(exact[1])
+        what = f"Rényi divergence of order {capacity[2]:g}" if capacity[2] else "rho"
+        sentence = f"{what}: {left:.6g} of {capacity[0]:.6g} remains."
+        budget = None if capacity[2] or left == 0.0 else Budget.zcdp(left)
+        return Remaining((left, tail), capacity[:2], sentence, budget)
+
+
+@lru_cache(maxsize=1024)
+def _renyi_capacity(budget: Budget) -> Capacity:
+    refuse_infinite(budget, "renyi")
+    if budget.rho is not None:
+        return budget.rho, TAIL_ALLOWANCE, 0.0
+    if budget.mu is not None:
+        raise BudgetError(
+            f"{budget!r} was stated under the renyi filter, and a bound on Rényi divergences does not imply "
+            "Gaussian differential privacy. Create the dataset with filter='gdp', or state the budget as Budget(epsilon, "
+            "delta) or Budget.zcdp(rho)."
+        )
+    epsilon, delta, tail = reserved(budget, "renyi")
+    order = best_order(epsilon, delta)
+    limit = order_capacity(order, epsilon, delta)
+    if limit <= 0.0:
+        raise BudgetError(
+            f"{budget!r} is too small for the renyi filter: no order allows any release. Use filter='gdp'."
+        )
+    return limit, tail, order
+
+
+FILTERS: dict[str, Filter] = {one.name: one for one in (BasicFilter(), GdpFilter(), RenyiFilter())}
+
+
+def filter_named(name: str) -> Filter:
+    """Give the filter of a name: "basic", "gdp" or "renyi"."""
+    if not isinstance(name, str) or name not in FILTERS:
+        raise InvalidParameter(
+            f"filter={name!r} names no privacy filter, and how charges add up cannot be guessed. Write 'basic' (epsilons and "
+            "deltas add up; takes every release), 'gdp' (best for many Gaussian releases) or 'renyi'."
+        )
+    return FILTERS[name]

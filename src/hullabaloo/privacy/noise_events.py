@@ -1,16 +1,16 @@
-"""The events of numbers released with noise, and of numbers released without."""
+"""The events of single releases: numbers with noise, choices of one candidate out of many, and numbers without noise."""
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import final
 
-from hullabaloo.privacy import pure_dp
+from hullabaloo.privacy import bounded_range, pure_dp
 from hullabaloo.privacy._rounding import padded, reciprocal_at_least
 from hullabaloo.privacy.events import (
     TAIL_MASS,
     Event,
-    fields_of,
     group_size,
+    grown,
     set_count,
     set_positive,
     shrunk,
@@ -27,7 +27,7 @@ class GaussianEvent(Event):
 
     noise_multiplier: float
     samples: int = 0
-    kind: ClassVar[str] = "gaussian"
+    kind = "gaussian"
 
     def __post_init__(self) -> None:
         """Refuse what is not a noise multiplier."""
@@ -64,10 +64,6 @@ class GaussianEvent(Event):
         """Give the event of a shift k times as long (kμ-GDP; Dong, Roth & Su 2022, Thm 2.14)."""
         return GaussianEvent(shrunk(self.noise_multiplier, k), self.samples)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, noise_multiplier, samples."""
-        return fields_of(self)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -76,7 +72,7 @@ class LaplaceEvent(Event):
 
     noise_multiplier: float
     samples: int = 0
-    kind: ClassVar[str] = "laplace"
+    kind = "laplace"
 
     def __post_init__(self) -> None:
         """Refuse what is not a noise multiplier."""
@@ -113,22 +109,14 @@ class LaplaceEvent(Event):
         """Give the event of a shift k times as long."""
         return LaplaceEvent(shrunk(self.noise_multiplier, k), self.samples)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, noise_multiplier, samples."""
-        return fields_of(self)
-
 
 @final
 @dataclass(frozen=True, slots=True)
 class NotPrivateEvent(Event):
     """A release without noise, or under a test key: ε = ∞. Every filter and every finite budget refuses it."""
 
-    kind: ClassVar[str] = "not-private"
-
-    @property
-    def delta0(self) -> float:
-        """Give 0."""
-        return 0.0
+    kind = "not-private"
+    delta0 = 0.0
 
     def gdp_mu(self) -> float:
         """Give ∞."""
@@ -156,6 +144,81 @@ class NotPrivateEvent(Event):
         group_size(k)
         return self
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind."""
-        return fields_of(self)
+
+# The events of choices: one candidate out of many.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SelectionEvent(Event):
+    """One exponential mechanism: ε-bounded range, hence ε-DP and ``ε²/8``-zCDP."""
+
+    epsilon: float
+    kind = "selection"
+    delta0 = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a range."""
+        set_positive(self, "epsilon")
+
+    def gdp_mu(self) -> float:
+        """Give `bounded_range.range_mu`, about 0.63 ε."""
+        return bounded_range.range_mu(self.epsilon)
+
+    def renyi(self, alpha: float) -> float:
+        """Give `bounded_range.range_renyi`, at most ``α ε²/8``."""
+        return bounded_range.range_renyi(self.epsilon, checked_order(alpha))
+
+    def zcdp_rho(self) -> float:
+        """Give ``ε²/8`` (Cesar & Rogers 2021)."""
+        return padded(self.epsilon**2 / 8.0, 4.0)
+
+    def pure_epsilon(self) -> float:
+        """Give ε: the interval of losses contains 0."""
+        return self.epsilon
+
+    def profile(self, epsilon: float) -> float:
+        """Give the profile of the worst bounded-range pair."""
+        return with_tail(lambda e: bounded_range.range_profile(self.epsilon, e), 0.0, epsilon)
+
+    def group(self, k: int) -> "SelectionEvent":
+        """Give range kε: ranges of k neighbouring steps add up."""
+        return SelectionEvent(grown(self.epsilon, k))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PermuteAndFlipEvent(Event):
+    """One permute-and-flip selection: ε-DP, priced as randomised response of that strength (McKenna & Sheldon 2020)."""
+
+    epsilon: float
+    kind = "permute-and-flip"
+    delta0 = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a positive ε."""
+        set_positive(self, "epsilon")
+
+    def gdp_mu(self) -> float:
+        """Give `pure_dp.pure_mu`."""
+        return pure_dp.pure_mu(self.epsilon)
+
+    def renyi(self, alpha: float) -> float:
+        """Give the curve of randomised response."""
+        return pure_dp.response_renyi(self.epsilon, checked_order(alpha))
+
+    def zcdp_rho(self) -> float:
+        """Give ``ε²/2`` (Bun & Steinke 2016, Prop. 1.4)."""
+        return padded(self.epsilon**2 / 2.0, 4.0)
+
+    def pure_epsilon(self) -> float:
+        """Give ε."""
+        return self.epsilon
+
+    def profile(self, epsilon: float) -> float:
+        """Give the profile of randomised response."""
+        return with_tail(lambda e: pure_dp.response_profile(self.epsilon, e), 0.0, epsilon)
+
+    def group(self, k: int) -> "PermuteAndFlipEvent":
+        """Give kε-DP (Dwork & Roth 2014, Thm 2.2)."""
+        return PermuteAndFlipEvent(grown(self.epsilon, k))

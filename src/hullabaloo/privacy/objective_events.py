@@ -2,13 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import final
 
 from hullabaloo.privacy._rounding import padded
 from hullabaloo.privacy.events import (
     TAIL_MASS,
     Event,
-    fields_of,
     group_size,
     set_count,
     set_positive,
@@ -39,7 +38,7 @@ class ObjectivePerturbationEvent(Event):
     neighbours: Neighbours
     samples: int = 0
     records: int = 1
-    kind: ClassVar[str] = "objective-perturbation"
+    kind = "objective-perturbation"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be priced."""
@@ -91,7 +90,3 @@ class ObjectivePerturbationEvent(Event):
         return ObjectivePerturbationEvent(
             self.noise_multiplier, self.curvature, self.neighbours, self.samples, self.records * group_size(k)
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give kind, noise_multiplier, curvature, neighbours, samples, records."""
-        return fields_of(self) | {"neighbours": self.neighbours.value}

@@ -1,17 +1,31 @@
-"""scikit-learn's base of estimators, shown without the passwords that an address among the parameters may hold."""
+"""scikit-learn's base of estimators: parameters are declared once, as fields, and shown without the passwords that one may hold."""
 
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
 from hullabaloo.errors import without_passwords
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Estimator(BaseEstimator):  # type: ignore[misc]  # untyped base
-    """An estimator whose words and pages repeat no password; its parameters stay as they were given."""
+    """An estimator whose words and pages repeat no password; its parameters stay as they were given.
+
+    The annotated names of a class, and of the classes that it is derived from, are its parameters: `__init__` takes each by keyword and
+    stores it untouched, as scikit-learn's `get_params`, `set_params` and `clone` ask. A class may write an `__init__` of its own.
+    """
 
     key_label: ClassVar[str]
     """By which saved models, states' fingerprints and ledgers know the class. Frozen: under another they would not be found again."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        writer = next(kind for kind in cls.__mro__ if "__init__" in vars(kind))
+        made = writer is object or getattr(vars(writer).get("__dataclass_params__"), "init", False)
+        dataclass(kw_only=True, eq=False, repr=False, init=made)(
+            cls
+        )  # one that was written by hand stays, and is inherited
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return without_passwords(super().__repr__(N_CHAR_MAX))

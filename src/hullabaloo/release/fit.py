@@ -147,7 +147,7 @@ def check(task: Task, encoding: Encoding) -> None:
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
             "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
-    check_matrix(task, len(encoding.facts.targets))
+    check_matrix(task.loss, (task.constraint, task.penalty), len(encoding.facts.targets))
     check_dimension(task.constraint, task.penalty, coordinates(task.loss, encoding))
 
 
@@ -213,14 +213,14 @@ def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Seq
         )
 
 
-def check_matrix(task: Task, targets: int) -> None:
+def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], targets: int) -> None:
     """Refuse a set or penalty of matrices that has not a column for each target of the loss."""
-    wanted = targets if isinstance(task.loss, VectorLoss) else 1
-    for shape in (task.constraint, task.penalty):
+    wanted = targets if isinstance(loss, VectorLoss) else 1
+    for shape in shapes:
         if isinstance(shape, NuclearBall | NuclearPenalty) and shape.columns != wanted:
             raise InvalidParameter(
                 f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, but a fit with the loss "
-                f"{task.loss.name!r} has a matrix of {wanted}, one for each target that is learned together. Nothing was read or "
+                f"{loss.name!r} has a matrix of {wanted}, one for each target that is learned together. Nothing was read or "
                 f"charged. Pass columns={wanted}, or use hb.MultiTaskRegression or a multinomial hb.LogisticRegression, which learn "
                 "several together."
             )

@@ -105,6 +105,13 @@ def positive(name: str, value: object, what: str, highest: float = math.inf, low
     return float(value)  # type: ignore[arg-type]
 
 
+def whole(value: Any) -> Any:
+    """NumPy's numbers as Python's, those of a tuple or list too; anything else as it is."""
+    if isinstance(value, tuple | list):
+        return tuple(map(whole, value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def shown(value: object) -> str:
     """What was given, as it is written, cut off where it is long: Python refuses to write very large numbers."""
     try:

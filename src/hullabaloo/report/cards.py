@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, final
 
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
@@ -119,6 +119,7 @@ def card(
         >>> hb.report.card(model).to_html("card.html")  # doctest: +SKIP
     """
     from hullabaloo.report.document import document
+    from hullabaloo.report.released import estimator_of
 
     return Card(document(estimator_of(model), ledger, title, entries))
 
@@ -167,30 +168,6 @@ def schema() -> dict[str, Any]:
 
     read: dict[str, Any] = json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))
     return read
-
-
-def estimator_of(model: Any) -> "PrivateLinearModel":
-    """The estimator inside a pipeline, or the estimator itself."""
-    from hullabaloo.linear_model.base import PrivateLinearModel
-    from hullabaloo.release.parameters import found as named
-    from hullabaloo.streaming.base import PrivateStream
-    from hullabaloo.streaming.model import StreamModel
-    from hullabaloo.streaming.periodic_erm import PeriodicModel
-
-    if isinstance(model, PrivateStream):
-        return estimator_of(model.model_at())
-    if isinstance(model, StreamModel):
-        return cast("PrivateLinearModel", model)
-    if isinstance(model, PeriodicModel):
-        return model.estimator
-    inner = getattr(model, "model_", getattr(model, "model", model))
-    for one in (model, inner):
-        if isinstance(one, PrivateLinearModel):
-            return one
-    raise InvalidParameter(
-        f"A card was asked for {named(model)}, which is no estimator of hullabaloo and carries no privacy statement. "
-        "Pass the fitted estimator (of a search, its best_estimator_), or hb.load(path) of a saved one; other releases go into entries=[…]."
-    )
 
 
 def _written(text: str, path: str | Path | None) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.release.parameters import found as named
-from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, SIZE, SMALL, heading, new_figure
+from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, PALE, SIZE, SMALL, frame, new_figure, note
 from hullabaloo.report.numbers import shown
 
 if TYPE_CHECKING:
@@ -61,26 +61,21 @@ def error_against_epsilon_plot(
     if chosen is not None and chosen in draws:
         value = float(np.mean(draws[chosen]))
         axes.plot([chosen], [value], "o", color=ORANGE, ms=8, zorder=4)
-        axes.annotate(
-            f"ε = {chosen:g}: {shown(value, 3)}", (chosen, value), (8, -8), textcoords="offset points", fontsize=SIZE, color=ORANGE,
-            fontweight="bold", va="top",
-        )  # fmt: skip
+        bold: dict[str, Any] = {"size": SIZE, "fontweight": "bold", "va": "top"}
+        note(axes, f"ε = {chosen:g}: {shown(value, 3)}", (chosen, value), (8, -8), colour=ORANGE, **bold)
     axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons], fontsize=SMALL)
     axes.minorticks_off()
     axes.margins(y=0.12)
-    axes.grid(axis="y", color=GRID, lw=0.6)
-    axes.set_xlabel("ε of one private release (smaller protects better)", fontsize=SMALL, color=INK)
-    axes.set_ylabel(metric, fontsize=SMALL, color=INK)
-    heading(axes, title if title is not None else f"{metric} against ε", PUBLIC_DATA, colour=ORANGE)
+    title = f"{metric} against ε" if title is None else title
+    x = "ε of one private release (smaller protects better)"
+    frame(axes, title, PUBLIC_DATA, x=x, y=metric, grid="y", colour=ORANGE)
     return figure
 
 
 def _level(axes: Any, value: float, text: str, colour: str, style: Any, *, above: bool) -> None:
     axes.axhline(value, color=colour, lw=1.1, ls=style, zorder=0)
-    axes.annotate(
-        text, (1.0, value), (-2, 3 if above else -3), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
-        fontsize=SMALL, color=colour, ha="right", va="bottom" if above else "top",
-    )  # fmt: skip
+    where = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": "bottom" if above else "top"}
+    note(axes, text, (1.0, value), (-2, 3 if above else -3), colour=colour, **where)
 
 
 def _finite(value: Any) -> bool:

@@ -21,7 +21,6 @@ from hullabaloo.report.mechanism import queries
 from hullabaloo.report.methods import methods, sources
 from hullabaloo.report.released import WITHHELD, coefficients
 from hullabaloo.report.spending import spending
-from hullabaloo.report.trust import trust
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.structure.structure_words import function_in_words
 
@@ -32,19 +31,6 @@ FORMAT = "hullabaloo privacy card"
 FORMAT_VERSION = 1
 
 Document = dict[str, Any]
-
-_FORMS = {
-    "LogisticRegression": "a logistic regression",
-    "LinearSVC": "a linear support vector classifier",
-    "PoissonRegressor": "a log-linear model",
-    "QuantileRegressor": "a linear quantile regression",
-    "HuberRegressor": "a robust linear regression",
-    "IncrementalRegression": "a linear regression, kept current along a stream,",
-    "SketchedRegression": "a linear regression of sketched records, kept current along a stream,",
-    "MultiTaskRegression": "a joint linear model",
-    "StructuredSparseClassifier": "a logistic regression with structured sparsity",
-    "StructuredSparseRegression": "a linear regression with structured sparsity",
-}
 
 
 def document(
@@ -58,19 +44,29 @@ def document(
         )
     statement = model.statement_
     readings = guarantee.readings(statement.event, statement.delta) if statement.private else None
+    facts = words.facts_of(statement, readings)
     numbers, about = coefficients(model), _about(model)
     rows, money, also = queries(statement), spending(model, ledger), entries.section(statement, others)
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "title": title if title is not None else _title(statement, about),
+        "title": title if title is not None else _title(about, facts),
         "private": statement.private,
         "not_private": statement.not_private,
-        "warnings": words.warnings(statement, readings) + entries.warnings(also) + _ledger_warnings(money),
+        "warnings": words.pieces("warnings", facts) + entries.warnings(also) + _ledger_warnings(money),
         "model": {**about, "intervals": None if numbers is None else numbers["confidence"]},
-        "plain": _plain(statement, readings),
-        "guarantee": _guarantee(statement, readings),
-        "trust": trust(statement),
+        "plain": {
+            **{name: words.text(name, facts) for name in ("headline", "guess", "belief")},
+            **{name: words.lines(name, facts) for name in ("cannot", "can")},
+            "delta": words.text("delta_text", facts),
+        },
+        "guarantee": _guarantee(statement, readings, facts),
+        "trust": {
+            "model": "central",
+            "model_text": words.text("model_text", facts),
+            **{name: words.lines(name, facts) for name in ("assumptions", "covered", "not_covered")},
+            "randomness": words.text("randomness", facts),
+        },
         "mechanism": {"queries": rows},
         "coefficients": numbers,
         "coefficients_text": "" if numbers is not None else WITHHELD,
@@ -78,7 +74,7 @@ def document(
         "also": also,
         "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain)} if model.domain else None,
         "check": commands(statement),
-        "methods": methods(statement, {**about, "intervals": _interval_level(numbers)}, rows, money),
+        "methods": methods(statement, facts, {**about, "intervals": _interval_level(numbers)}, rows, money),
         "sources": sources(statement),
         "versions": {"library": statement.version, "card_library": __version__, "accounting": ACCOUNTING_VERSION},
     }
@@ -94,7 +90,7 @@ def _about(model: "PrivateLinearModel") -> Document:
         "estimator": _estimator(model),
         "targets": list(encoding.facts.targets),
         "predicts": [UNNAMED if target.column is None else target.column for target in encoding.targets],
-        "form": _FORMS.get(_estimator(model), "a linear model"),
+        "form": words.book()["forms"].get(_estimator(model), "a linear model"),
         "features": [str(name) for name in encoding.feature_names_in or encoding.feature_names_out],
         "columns": [str(name) for name in encoding.facts.columns],
         "intercept": bool(encoding.facts.intercept),
@@ -127,49 +123,29 @@ def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) 
     return f"{'constraint' if constraint is not None else 'penalty'} {name}" + (f" ({inside})" if inside else "")
 
 
-def _title(statement: PrivacyStatement, about: Document) -> str:
-    place = f" in {statement.dataset}" if statement.dataset else ""
-    where = f", {words.span_text(statement)}" if words.of_stream(statement) else ""
+def _title(about: Document, facts: Document) -> str:
+    place = f" in {facts['dataset']}" if facts["dataset"] else ""
+    where = f", {facts['span']}" if facts["stream"] else ""
     return f"{about['estimator']} model of {', '.join(about['predicts'])}{place}{where}"
 
 
-def _plain(statement: PrivacyStatement, readings: Document | None) -> Document:
-    if readings is None:
-        return {
-            "headline": words.headline(statement, None),
-            "guess": "",
-            "belief": "",
-            "cannot": [],
-            "can": [],
-            "delta": "",
-        }
-    return {
-        "headline": words.headline(statement, readings),
-        "guess": words.guess_text(statement, readings),
-        "belief": words.belief_text(readings),
-        "cannot": words.cannot_learn(statement),
-        "can": words.can_learn(statement),
-        "delta": words.delta_text(statement),
-    }
-
-
-def _guarantee(statement: PrivacyStatement, readings: Document | None) -> Document:
+def _guarantee(statement: PrivacyStatement, readings: Document | None, facts: Document) -> Document:
     private = readings is not None
     event, delta = statement.event, statement.delta
     return {
         "epsilon": guarantee.finite(statement.epsilon()) if private else None,
         "delta": delta if private else None,
-        "mu": None if statement.mu is None else guarantee.finite(statement.mu),
+        "mu": guarantee.finite(statement.mu),
         "budget": statement.budget.to_dict(),
-        "budget_text": words.budget_text(statement.budget),
+        "budget_text": facts["budget"],
         "neighbours": str(statement.neighbours),
-        "relation_text": words.relation_text(statement),
+        "relation_text": facts["relation_text"],
         "unit": statement.unit,
-        "unit_text": words.unit_text(statement),
+        "unit_text": facts["unit_text"],
         "records_per_unit": statement.records_per_unit,
         "records": statement.records,
-        "records_public": words.records_public(statement),
-        "records_text": words.records_text(statement),
+        "records_public": facts["public"],
+        "records_text": facts["records_text"],
         "readings": readings,
         "groups": guarantee.groups(event, delta) if private else [],
         "other_deltas": guarantee.other_deltas(event, delta) if private else [],

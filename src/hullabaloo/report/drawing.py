@@ -31,6 +31,22 @@ def new_figure(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":
     return figure, axes
 
 
+def frame(
+    axes: "Axes", text: str, below: str = "", *, x: str = "", y: str = "", grid: str = "both", **given: Any
+) -> None:
+    """The grid, the names of both axes, and the heading."""
+    colour, size, place = given.pop("colour", MUTED), given.pop("size", SMALL), given.pop("place", "center")
+    axes.grid(axis=grid, color=GRID, lw=0.6)  # type: ignore[arg-type]
+    axes.set_xlabel(x, fontsize=size, color=INK, loc=place)
+    axes.set_ylabel(y, fontsize=size, color=INK, **given)
+    heading(axes, text, below, colour=colour)
+
+
+def note(axes: "Axes", text: str, at: Any, to: Any, *, colour: str, size: float = SMALL, **given: Any) -> None:
+    """Words at a point, `to` points away from it."""
+    axes.annotate(text, at, to, **{"textcoords": "offset points", "fontsize": size, "color": colour, **given})
+
+
 def heading(axes: "Axes", text: str, below: str = "", *, colour: str = MUTED) -> None:
     """What the picture shows, flush left at the figure's edge, and lines of explanation under it."""
     figure = axes.get_figure(root=True)

@@ -11,7 +11,7 @@ from hullabaloo.privacy import compose, epsilon_of, event_from_dict
 from hullabaloo.release import NOT_PRIVATE, PrivacyStatement
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report import words
-from hullabaloo.report.guarantee import finite
+from hullabaloo.report.guarantee import cost, finite
 
 Document = dict[str, Any]
 _KEYS = {"title", "lines", "table"}
@@ -137,7 +137,7 @@ def _shown(entry: Entry, statement: PrivacyStatement) -> Document:
         "epsilon": finite(statement.epsilon()) if private else None,
         "delta": statement.delta if private else None,
         "budget_text": words.budget_text(statement.budget),
-        "relation_text": words.relation_text(statement),
+        "relation_text": words.facts_of(statement)["relation_text"],
         "dataset": statement.dataset,
         "charge": statement.charge,
         "made": statement.made,
@@ -175,34 +175,17 @@ def _together(counted: Sequence[PrivacyStatement]) -> Document | None:
     """All of them composed, at the largest δ at which one of them is quoted."""
     if len(counted) < 2 or not all(one.private for one in counted):
         return None
-    event, delta = compose(*(one.event for one in counted)), max(one.delta for one in counted)
-    mu = event.gdp_mu()
-    return {
-        "releases": len(counted),
-        "epsilon": finite(epsilon_of(event, delta)),
-        "delta": delta,
-        "mu": None if mu is None else finite(mu),
-    }
+    event = compose(*(one.event for one in counted))
+    return {"releases": len(counted), **cost(event, max(one.delta for one in counted))}
 
 
 def _text(model: PrivacyStatement, counted: Sequence[PrivacyStatement], *, apart: bool) -> str:
     """What the total means; `apart`: something in the section is a release that is not part of it."""
-    if len(counted) < 2:
-        if apart:
-            return (
-                "Nothing of it is added to the cost of this model; what it reveals comes on top of what the model does."
-            )
-        return "Nothing of it adds to the cost of this model."
-    if not all(one.private for one in counted):
-        return "Not all of it is private, so nothing bounds what all of it together reveals about a person."
-    known = all(one.dataset is not None for one in counted)
-    where = (
-        f"All are charged to dataset {model.dataset!r}."
-        if known and not apart
-        else f"All that are added up are charged to dataset {model.dataset!r}."
-        if known
-        else "Not all are recorded: whether they are about the same records is for their owner to say. If they are, this is what they cost together."
-    )
-    if apart:
-        return f"{where} Somebody who sees the model and what is added up learns at most this about a person; what is not added up comes on top."
-    return f"{where} Somebody who sees the model and everything in this section learns at most this about a person."
+    facts = {
+        "alone": len(counted) < 2,
+        "apart": apart,
+        "all_private": all(one.private for one in counted),
+        "known": all(one.dataset is not None for one in counted),
+        "dataset": model.dataset,
+    }
+    return words.text("also", facts)

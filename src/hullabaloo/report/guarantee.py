@@ -76,10 +76,9 @@ def groups(event: Event, delta: float, sizes: Sequence[int] = GROUPS) -> list[di
 
 
 def _one_group(event: Event, delta: float) -> dict[str, Any]:
-    mu = event.gdp_mu()
     return {
         "epsilon": finite(epsilon_of(event, delta)),
-        "mu": None if mu is None else finite(mu),
+        "mu": finite(event.gdp_mu()),
         "best_guess": best_guess(event),
         "even_odds_after": belief_after(0.5, loss_bound(event, delta)),
     }
@@ -107,6 +106,11 @@ def _power(alarm: float, epsilon: float, delta: float) -> float:
     return min(delta + grow * alarm, 1.0 - (1.0 - delta - alarm) / grow)
 
 
-def finite(value: float) -> float | None:
+def cost(event: Event, delta: float) -> dict[str, Any]:
+    """What an event costs, at a δ."""
+    return {"epsilon": finite(epsilon_of(event, delta)), "delta": delta, "mu": finite(event.gdp_mu())}
+
+
+def finite(value: float | None) -> float | None:
     """A number for JSON: infinity is null."""
-    return float(value) if math.isfinite(value) else None
+    return None if value is None or not math.isfinite(value) else float(value)

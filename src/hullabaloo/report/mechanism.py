@@ -8,26 +8,7 @@ from hullabaloo.privacy import compose, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.guarantee import finite
 from hullabaloo.report.numbers import shown, up
-
-QUERIES = {
-    "moments": "all sums of products of two columns (features and target), at once",
-    "stream_moments": "all running sums of products of two columns (features and target), encoded once for every release of the stream",
-    "gradient": "the sum over records of clipped gradients of the loss",
-    "second_moments": "the sum of squares of each column",
-    "second_moments_laplace": "the sum of squares of each column",
-    "spread": "all sums of products of two centred columns of records shortened to a common length",
-    "partial": "the sum over records of one coordinate's clipped derivatives",
-    "count": "the number of records",
-    "means": "the sum of each column",
-    "quantiles": "a low and a high quantile of each column, among public candidates",
-    "scales": "how many records have gradients of about each length",
-    "score": "the sums over records of bounded scores of a model's predictions",
-    "step": "the sum over records of centred gradients, shortened to a common length",
-    "vertex": "the vertex of the set along which the sum of losses falls most",
-    "select": "the column along which the sum of losses falls most",
-    "minimizer": "the minimiser of the mean loss with a ridge",
-    "perturbed_minimizer": "the minimiser of the sum of losses with a ridge and a random linear term",
-}
+from hullabaloo.report.words import book
 
 
 def queries(statement: PrivacyStatement) -> list[dict[str, Any]]:
@@ -45,14 +26,14 @@ def _row(query: Mapping[str, Any], private: bool) -> dict[str, Any]:
     moved = next((query[bound] for bound in bounds if bound in query), None)
     return {
         "name": name,
-        "asks": QUERIES.get(name, name.replace("_", " ")),
+        "asks": book()["queries"].get(name, name.replace("_", " ")),
         "how": _how(query) if private else "",
         "answers": answers,
         "coordinates": _number(query.get("coordinates")),
         "sensitivity_l2": _number(moved),
         "noise_std": _number(spread) if private else 0.0,
         "noise_multiplier": _number(query["event"].get("noise_multiplier")) if private else 0.0,
-        "mu_of_all_answers": None if mu is None else finite(mu),
+        "mu_of_all_answers": finite(mu),
         "details": {k: v for k, v in query.items() if k in {"clip", "target_scale"} and isinstance(v, int | float)},
     }
 

@@ -12,7 +12,20 @@ import numpy as np
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Event, delta_of, epsilon_of
 from hullabaloo.release.parameters import found
-from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, PAPER, SIZE, SMALL, heading, new_figure
+from hullabaloo.report.drawing import (
+    BLUE,
+    GRID,
+    INK,
+    MUTED,
+    ORANGE,
+    PALE,
+    PAPER,
+    SIZE,
+    frame,
+    heading,
+    new_figure,
+    note,
+)
 from hullabaloo.report.guarantee import trade_off
 from hullabaloo.report.numbers import percent, up
 
@@ -34,19 +47,10 @@ def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, 
     An effect is the coefficient times the length of the feature's declared range (1 for a level), so that features in
     different units can be compared; it is in the target's units, or in those of a prediction's logarithm or odds. The intercept is left out.
     """
-    from hullabaloo.report.cards import estimator_of
-    from hullabaloo.report.declared import spans
-    from hullabaloo.report.released import INTERCEPT
+    from hullabaloo.report.released import estimator_of, rows_of
 
     model = estimator_of(model)
-    summary, lengths = model.summary(confidence=confidence), {} if model.domain is None else spans(model.domain)
-    rows = [
-        {
-            "name": row.name, "target": row.target, "measures": model._axis(row.target), "coefficient": row.coefficient, "estimate": row.estimate,
-            "privacy_std": row.privacy_error, "low": row.low, "high": row.high, "span": None if row.name == INTERCEPT else lengths.get(row.name, 1.0),
-        }
-        for row in summary.rows
-    ]  # fmt: skip
+    rows = rows_of(model, model.summary(confidence=confidence))
     chosen = target if target is not None else rows[0]["target"]
     if not isinstance(chosen, Hashable) or chosen not in {row["target"] for row in rows}:
         raise InvalidParameter(
@@ -69,44 +73,32 @@ def draw_coefficients(
     z = float(ndtri(0.5 + confidence / 2.0))
     for place, row in enumerate(bars):
         span, middle = row["span"], row["coefficient"] * row["span"]
-        if _known(row["low"]):
-            axes.plot(
-                [row["low"] * span, row["high"] * span],
-                [place, place],
-                color=INK,
-                lw=1.2,
-                solid_capstyle="butt",
-                zorder=2,
-            )
-        if _known(row["privacy_std"]):
+        if row["low"] is not None:
+            ends = [row["low"] * span, row["high"] * span]
+            axes.plot(ends, [place, place], color=INK, lw=1.2, solid_capstyle="butt", zorder=2)
+        if row["privacy_std"] is not None:
             half, about = z * row["privacy_std"] * span, row.get("estimate")
-            centre = about * span if about is not None and math.isfinite(about) else middle
+            centre = middle if about is None else about * span
             axes.plot([centre - half, centre + half], [place, place], color=PALE, lw=8, solid_capstyle="butt", zorder=1)
         axes.plot([middle], [place], "o", color=BLUE, ms=5.5, zorder=3)
     axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
     axes.set_yticks(range(len(bars)), [_short(str(row["name"])) for row in bars])
     axes.set_ylim(-0.7, max(len(bars), 1) - 0.3)
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=GRID, lw=0.6)
     axes.set_axisbelow(True)
-    measures = str(rows[0].get("measures", target)) if rows else target
-    axes.set_xlabel(
-        f"change in {_short(measures, 2 * _NAME)} over the declared range", fontsize=SMALL, color=INK, loc="right"
-    )
     axes.locator_params(axis="x", nbins=5)
     percentage = f"{100 * confidence:g} %"
     legend = [f"dot: released; bar: {percentage} privacy noise;", "line: with sampling error as well"]
-    if not any(_known(row["low"]) for row in bars):
-        legend = (
-            [f"dot: released; bar: {percentage} privacy noise"]
-            if any(_known(r["privacy_std"]) for r in bars)
-            else ["dot: released"]
-        )
+    if all(row["low"] is None for row in bars):
+        noisy = any(row["privacy_std"] is not None for row in bars)
+        legend = [f"dot: released; bar: {percentage} privacy noise" if noisy else "dot: released"]
     if left_out > 0:
         legend.append(f"the {MOST_ROWS} largest; {left_out} more are not drawn")
     if not private:
         legend = ["NOT PRIVATE: do not share", *legend]
-    heading(axes, "Released effects", "\n".join(legend))
+    measures = str(rows[0].get("measures", target)) if rows else target
+    x = f"change in {_short(measures, 2 * _NAME)} over the declared range"
+    frame(axes, "Released effects", "\n".join(legend), x=x, grid="x", place="right")
     return figure
 
 
@@ -133,25 +125,26 @@ def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[i
         label = "1 record" if k == 1 else f"{k} records"
         level = floor * 10 ** (1.2 + 2.2 * place)
         spot = min(range(len(values)), key=lambda i: abs(math.log(values[i] / level)))
-        axes.annotate(
-            label, (float(grid[spot]), values[spot]), (5, 2), textcoords="offset points", fontsize=SMALL, color=colour, va="bottom",
-            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8},
-        )  # fmt: skip
+        box = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}
+        note(axes, label, (float(grid[spot]), values[spot]), (5, 2), colour=colour, va="bottom", bbox=box)
     axes.plot([epsilon], [delta], "o", color=ORANGE, ms=7, zorder=4)
-    axes.annotate(
-        f"quoted: ε = {up(epsilon)}, δ = {up(delta)}", (epsilon, delta), (0.98, 0.93), textcoords="axes fraction", fontsize=SIZE,
-        color=ORANGE, fontweight="bold", va="center", ha="right",
-        arrowprops={"arrowstyle": "-", "color": ORANGE, "lw": 0.9, "shrinkB": 4, "relpos": (0.0, 0.5)},
-    )  # fmt: skip
+    arrow = {"arrowstyle": "-", "color": ORANGE, "lw": 0.9, "shrinkB": 4, "relpos": (0.0, 0.5)}
+    bold: dict[str, Any] = {
+        "size": SIZE,
+        "fontweight": "bold",
+        "va": "center",
+        "ha": "right",
+        "textcoords": "axes fraction",
+    }
+    quoted = f"quoted: ε = {up(epsilon)}, δ = {up(delta)}"
+    note(axes, quoted, (epsilon, delta), (0.98, 0.93), colour=ORANGE, arrowprops=arrow, **bold)
     axes.set_yscale("log")
     axes.set_ylim(floor, 1.0)
     axes.set_xlim(0.0, reach * 1.12)
-    axes.grid(color=GRID, lw=0.6)
     axes.locator_params(axis="x", nbins=6)
     axes.minorticks_off()
-    axes.set_xlabel("ε", fontsize=SIZE, color=INK)
-    axes.set_ylabel("δ", fontsize=SIZE, color=INK, rotation=0, labelpad=10)
-    heading(axes, "The whole guarantee", "any point on a curve is a valid (ε, δ)")
+    below = "any point on a curve is a valid (ε, δ)"
+    frame(axes, "The whole guarantee", below, x="ε", y="δ", size=SIZE, rotation=0, labelpad=10)
     return figure
 
 
@@ -166,44 +159,32 @@ def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
     figure, axes = new_figure(4.3)
     rates = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.0, 95)])
     axes.plot([0, 1], [0, 1], color=MUTED, lw=1.0, ls=(0, (4, 3)))
-    axes.annotate(
-        "learns nothing",
-        (0.74, 0.74),
-        (4, -4),
-        textcoords="offset points",
-        fontsize=SMALL,
-        color=MUTED,
-        va="top",
-        ha="left",
-    )
+    note(axes, "learns nothing", (0.74, 0.74), (4, -4), colour=MUTED, va="top", ha="left")
     for k in records:
         hits = trade_off(event.group(k), [float(rate) for rate in rates])
         colour, width = (BLUE, 2.4) if k == 1 else (ORANGE, 1.6)
         axes.plot(rates, hits, color=colour, lw=width)
         if k == 1:
             axes.fill_between(rates, rates, hits, color=PALE, lw=0, alpha=0.55)
-    ways = [((0.30, 0.18), "best attack, 1 record", BLUE)]
-    ways += [((0.05, 0.93 + 0.06 * j), f"{k} records", ORANGE) for j, k in enumerate(k for k in records if k != 1)]
-    for where, text, colour in ways:
-        if text.startswith("best"):
-            spot = 0.18
-            tip = trade_off(event.group(1), [spot])[0]
-            axes.annotate(
-                text, (spot, tip - 0.01), (0.36, 0.2), fontsize=SMALL, color=colour, va="center", fontweight="bold",
-                arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkB": 1},
-            )  # fmt: skip
-        else:
-            axes.annotate(text, where, fontsize=SMALL, color=colour, va="center", fontweight="bold")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
+    tip = trade_off(event.group(1), [0.18])[0] - 0.01
+    bold: dict[str, Any] = {"textcoords": "data", "va": "center", "fontweight": "bold"}
+    arrow = {"arrowstyle": "-", "color": BLUE, "lw": 0.8, "shrinkB": 1}
+    note(axes, "best attack, 1 record", (0.18, tip), (0.36, 0.2), colour=BLUE, arrowprops=arrow, **bold)
+    for place, k in enumerate(k for k in records if k != 1):
+        at = (0.05, 0.93 + 0.06 * place)
+        note(axes, f"{k} records", at, at, colour=ORANGE, **bold)
     axes.set_aspect("equal")
-    ticks = [0, 0.25, 0.5, 0.75, 1]
-    axes.set_xticks(ticks, ["0 %", "25 %", "50 %", "75 %", "100 %"])
-    axes.set_yticks(ticks, ["0 %", "25 %", "50 %", "75 %", "100 %"])
-    axes.grid(color=GRID, lw=0.6)
-    axes.set_xlabel("false alarms", fontsize=SMALL, color=INK)
-    axes.set_ylabel("hits", fontsize=SMALL, color=INK)
-    heading(axes, "The best possible attack on one person", "hits it can reach for the false alarms it accepts")
+    for each in ("x", "y"):
+        ticks = [0, 0.25, 0.5, 0.75, 1]
+        axes.set(
+            **{
+                f"{each}lim": (0, 1),
+                f"{each}ticks": ticks,
+                f"{each}ticklabels": [f"{t:.0%}".replace("%", " %") for t in ticks],
+            }
+        )
+    below = "hits it can reach for the false alarms it accepts"
+    frame(axes, "The best possible attack on one person", below, x="false alarms", y="hits")
     return figure
 
 
@@ -224,22 +205,27 @@ def draw_budget(shares: Mapping[str, float]) -> "Figure":
     """The picture of `budget_plot`: parts of the budget that this charge took, others took, and that is left."""
     figure, axes = new_figure(1.35)
     start = 0.0
-    parts = [
-        ("this release", shares["this"], BLUE),
-        ("other charges", shares["others"], MUTED),
-        ("left", shares["left"], GRID),
-    ]
-    for name, share, colour in parts:
+    for name, key, colour in (
+        ("this release", "this", BLUE),
+        ("other charges", "others", MUTED),
+        ("left", "left", GRID),
+    ):
+        share = shares[key]
         axes.barh([0], [share], left=start, height=0.62, color=colour, lw=0)
         if share >= 0.005:
             middle = start + share / 2.0
             align = "left" if middle < 0.12 else "right" if middle > 0.88 else "center"
             spot = start if align == "left" else start + share if align == "right" else middle
             text = percent(share) if name != "left" else f"{math.floor(1000 * share + 1e-6) / 10:g} %"
-            axes.annotate(
-                f"{name}\n{text}", (spot, -0.38), fontsize=SMALL, color=INK if name == "left" else colour, ha=align, va="top",
-                fontweight="bold" if name == "this release" else "normal", linespacing=1.3, annotation_clip=False,
-            )  # fmt: skip
+            ink, weight = INK if name == "left" else colour, "bold" if name == "this release" else "normal"
+            where: dict[str, Any] = {
+                "ha": align,
+                "va": "top",
+                "fontweight": weight,
+                "linespacing": 1.3,
+                "annotation_clip": False,
+            }
+            note(axes, f"{name}\n{text}", (spot, -0.38), (0, 0), colour=ink, **where)
         start += share
     axes.set_xlim(0, 1)
     axes.set_ylim(-1.3, 0.4)
@@ -266,10 +252,6 @@ def _require_private(statement: "PrivacyStatement", records: object) -> None:
             "A picture of the guarantee was asked for, but this release is NOT PRIVATE: it has no guarantee to draw. Fit with a "
             "finite budget and without a test key."
         )
-
-
-def _known(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
 
 
 def _short(name: str, most: int = _NAME) -> str:

@@ -5,22 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.errors import InvalidParameter, LedgerError
 from hullabaloo.ledger import Charge, Ledger, Remaining
-from hullabaloo.privacy import compose, epsilon_of, event_from_dict
+from hullabaloo.privacy import compose, event_from_dict
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.report.guarantee import finite
+from hullabaloo.report.guarantee import cost, finite
 from hullabaloo.report.numbers import down, shown
-from hullabaloo.report.words import budget_text
+from hullabaloo.report.words import book, budget_text, facts_of
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
-
-_STATUS = {
-    "not recorded": "The fit was not recorded, so there is no budget that it was taken from, and nothing counts other releases of the same records.",
-    "unreachable": "The ledger could not be read when this card was made, so what else was spent is not shown here.",
-    "mismatch": "The ledger does not hold this release under the dataset and charge that the model names: it is another ledger, or an "
-    "older backup was put back. `hullabaloo ledger verify` with --model and the model's file says which.",
-    "read": "",
-}
 
 
 def spending(model: "PrivateLinearModel", ledger: Ledger | str | None) -> dict[str, Any]:
@@ -52,7 +44,7 @@ def spending(model: "PrivateLinearModel", ledger: Ledger | str | None) -> dict[s
 def _section(status: str, statement: PrivacyStatement) -> dict[str, Any]:
     return {
         "status": status,
-        "text": _STATUS[status],
+        "text": book()["ledger_status"][status].format_map(facts_of(statement)),
         "address": statement.ledger,
         "dataset": statement.dataset,
         "charge": statement.charge,
@@ -84,7 +76,7 @@ def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:
         "remaining": remaining_text(left),
         "remaining_amounts": [finite(value) for value in left.amounts],
         "shares": shares(left, charges, statement.charge),
-        "together": _together(charges, statement),
+        "together": cost(compose(*(event_from_dict(dict(one.event)) for one in charges)), statement.delta),
         "charges": [_charge(one) for one in charges],
     }
 
@@ -112,17 +104,6 @@ def shares(left: Remaining, charges: Sequence[Charge], number: int | None) -> di
     costs = [one.cost[place] for one in charges if one.number == number]
     own = min(1.0 - rest, sum((cost / left.limits[place]) ** power for cost in costs))
     return {"this": own, "others": 1.0 - rest - own, "left": rest}
-
-
-def _together(charges: tuple[Charge, ...], statement: PrivacyStatement) -> dict[str, Any]:
-    """All charges composed: information, as the filter decides what fits."""
-    event = compose(*(event_from_dict(dict(one.event)) for one in charges))
-    mu = event.gdp_mu()
-    return {
-        "epsilon": finite(epsilon_of(event, statement.delta)),
-        "delta": statement.delta,
-        "mu": None if mu is None else finite(mu),
-    }
 
 
 def _charge(charge: Charge) -> dict[str, Any]:

@@ -12,7 +12,7 @@ _EXPORTS = {
     "PrivateStream": "streaming.base",
     "RedisSource": "data.sources",
     "RiverRegressor": "streaming.for_river",
-    "Sketch": "streaming.sketch",
+    "Sketch": "curation.sketch",
     "SketchedRegression": "streaming.sketched_regression",
     "StreamModel": "streaming.model",
     "StreamSource": "data.sources",
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from hullabaloo.curation.sketch import Sketch
     from hullabaloo.data.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource
     from hullabaloo.durable.private_files import new_key_file
     from hullabaloo.streaming.base import PrivateStream
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from hullabaloo.streaming.model import StreamModel, load
     from hullabaloo.streaming.periodic_erm import PeriodicERM
     from hullabaloo.streaming.planner import plan
-    from hullabaloo.streaming.sketch import Sketch
     from hullabaloo.streaming.sketched_regression import SketchedRegression
 
 

@@ -5,6 +5,7 @@ import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -13,22 +14,22 @@ import numpy.typing as npt
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import Tags
 
+from hullabaloo.curation.intake import Intake
+from hullabaloo.curation.process import Process
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import Estimator
-from hullabaloo.release.parameters import check_types, declared
-from hullabaloo.streaming.intake import Intake
+from hullabaloo.release.parameters import check_types, declared, whole
 from hullabaloo.streaming.opening import EXISTS, opened
-from hullabaloo.streaming.parameters import check_stream, whole
-from hullabaloo.streaming.process import Process
+from hullabaloo.streaming.parameters import check_stream
 
 Array = npt.NDArray[np.float64]
 
@@ -77,8 +78,8 @@ class PrivateStream(Estimator, ABC):
         n_features_in_, feature_names_in_: as in scikit-learn.
     """
 
-    _intake: Intake | None = None
-    _copied: Any = None
+    _intake: Intake | None = field(default=None, init=False)
+    _copied: Any = field(default=None, init=False)
     _is_copy = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -88,42 +89,22 @@ class PrivateStream(Estimator, ABC):
             shared = inspect.cleandoc(PrivateStream.__doc__).partition("\n\n")[2]
             cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(SEE_BELOW, shared)
 
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        horizon: int | None = None,
-        every: int | tuple[int, ...] | str = "auto",
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        fit_intercept: bool = True,
-        neighbours: str | Neighbours = "replace-one",
-        mechanism: str = "auto",
-        window: int | None = None,
-        half_life: float | None = None,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        state: str | Path | None = None,
-        key_file: str | Path | None = None,
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        self.budget = budget
-        self.domain = domain
-        self.horizon = horizon
-        self.every = every
-        self.constraint = constraint
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        self.neighbours = neighbours
-        self.mechanism = mechanism
-        self.window = window
-        self.half_life = half_life
-        self.ledger = ledger
-        self.dataset = dataset
-        self.state = state
-        self.key_file = key_file
-        self.test_key = test_key
+    budget: Budget | None = None
+    domain: Domain | None = None
+    horizon: int | None = None
+    every: int | tuple[int, ...] | str = "auto"
+    constraint: ConvexSet | None = None
+    penalty: Penalty | None = None
+    fit_intercept: bool = True
+    neighbours: str | Neighbours = "replace-one"
+    mechanism: str = "auto"
+    window: int | None = None
+    half_life: float | None = None
+    ledger: Ledger | str | None = None
+    dataset: str | None = None
+    state: str | Path | None = None
+    key_file: str | Path | None = None
+    test_key: TestKey | bytes | None = None
 
     # ---- what a concrete stream says of itself ----------------------------------------------------------------------
 

@@ -1,21 +1,15 @@
 """Private incremental linear regression: least squares that is current while records arrive."""
 
-from pathlib import Path
 from typing import Any, ClassVar, final
 
-from hullabaloo.data import Domain, Encoding
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
-from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.price import Price
+from hullabaloo.curation.moments_process import MomentsProcess, open_moments
+from hullabaloo.data import Encoding
+from hullabaloo.geometry import Projectable, require
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import one_of
+from hullabaloo.release.price import Price
 from hullabaloo.solvers.moments.moments import solve_moments
-from hullabaloo.streaming.hinge import MomentsProcess, StreamTask, open_moments
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
-from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.price import price_of
 from hullabaloo.streaming.regressor import StreamRegressor
 from hullabaloo.structure.not_in_file import refuse_unknown
@@ -48,49 +42,9 @@ class IncrementalRegression(StreamRegressor):
     """
 
     key_label: ClassVar[str] = "IncrementalRegression"
+    solver: str = "moments"
 
     SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Domain | None = None,
-        horizon: int | None = None,
-        every: int | tuple[int, ...] | str = "auto",
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        solver: str = "moments",
-        fit_intercept: bool = True,
-        neighbours: str | Neighbours = "replace-one",
-        mechanism: str = "auto",
-        window: int | None = None,
-        half_life: float | None = None,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        state: str | Path | None = None,
-        key_file: str | Path | None = None,
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            horizon=horizon,
-            every=every,
-            constraint=constraint,
-            penalty=penalty,
-            fit_intercept=fit_intercept,
-            neighbours=neighbours,
-            mechanism=mechanism,
-            window=window,
-            half_life=half_life,
-            ledger=ledger,
-            dataset=dataset,
-            state=state,
-            key_file=key_file,
-            test_key=test_key,
-        )
-        self.solver = solver
 
     def price(
         self, position: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
@@ -117,29 +71,6 @@ class IncrementalRegression(StreamRegressor):
         return open_moments(
             self._task(constraint, penalty), encoding, solve=noisy_projected_gradient if paper else solve_moments
         )
-
-    def _task(self, constraint: ConvexSet | None, penalty: Penalty) -> StreamTask:
-        assert self.budget is not None
-        assert self.domain is not None
-        return StreamTask(
-            what=label_of(self),
-            domain=self.domain,
-            budget=self.budget,
-            neighbours=Neighbours.parse(self.neighbours),
-            schedule=self._schedule,
-            constraint=constraint,
-            penalty=penalty,
-            fit_intercept=bool(self.fit_intercept),
-            mechanism=self.mechanism,
-            window=whole(self.window),
-            half_life=self.half_life,
-            ledger=self._ledger(),
-            dataset=self.dataset,
-            key=self._key(),
-        )
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        return None, NoPenalty()
 
     def _settings(self) -> dict[str, Any]:
         return {"solver": self.solver}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +16,16 @@ from hullabaloo.data.documents import Format
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import NotReleased
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.linear_model.predictions import predict_interval
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.predictions import predict_interval
+from hullabaloo.inference.refit import refit
+from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.linear_model.summary import Summary, summarise
-from hullabaloo.losses import AnyLoss, Squared
+from hullabaloo.losses import Squared
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.fit import Task, check, problem_of
-from hullabaloo.solvers import solve_moments
 from hullabaloo.streaming.single import SinglePredictor
 from hullabaloo.structure.structure_files import penalty_in_file, set_in_file, shape_to_dict
-
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
 Array = npt.NDArray[np.float64]
 FORMAT = Format("hullabaloo stream model", "saved model of a stream", "stream.model_at().save(path)")
@@ -126,44 +123,20 @@ class StreamModel:
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
         """Coefficients with standard errors, split into sampling and privacy noise, and intervals."""
-        return summarise(cast("PrivateLinearModel", self), confidence)
+        return summarise(self._fitted(), confidence)
 
     def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
         """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2)."""
-        model = cast("PrivateLinearModel", self)
-        return predict_interval(model, X, confidence=confidence, kind=kind, method="auto")
+        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind, method="auto")
 
     def refit(self, *, constraint: ConvexSet | None = None, penalty: Penalty | None = None) -> "StreamModel":
         """The model of the same release under another constraint or penalty; post-processing, at no further cost."""
-        encoding, statement, moments = self.encoding_, self.statement, self.release_.moments
-        if moments is None:
+        if self.release_.moments is None:
             raise NotReleased(
                 "This release does not contain the noisy moments that other models are computed from, so it cannot be fitted again."
             )
         sibling = replace(self, constraint=constraint, penalty=penalty)
-        shape, pulled = chosen(cast("PrivateLinearModel", sibling), encoding)
-        task = Task(
-            what=self.estimator,
-            loss=Squared(),
-            domain=self.domain,
-            budget=statement.budget,
-            neighbours=statement.neighbours,
-            constraint=shape,
-            penalty=pulled,
-            fit_intercept=encoding.fit_intercept,
-            solver="moments",
-        )
-        check(task, encoding)
-        solution = solve_moments(moments, problem_of(task, encoding, statement.records))
-        release = replace(
-            self.release_,
-            theta=solution.theta,
-            plan={**self.release_.plan, "refit": {}},
-            privacy_covariance=solution.privacy_covariance,
-            sampling_covariance=solution.sampling_covariance,
-            trace=solution.trace,
-        )
-        return replace(sibling, release_=release)
+        return replace(sibling, release_=refit(sibling._fitted()))
 
     def __str__(self) -> str:
         horizon = "an unknown horizon" if self.schedule.horizon is None else f"a horizon of {self.schedule.horizon:,}"
@@ -177,14 +150,12 @@ class StreamModel:
 
     # ---- what summaries and cards ask of a model ------------------------------------------------------------------
 
-    def _loss(self, encoding: Encoding) -> AnyLoss:
-        return Squared()
+    def _fitted(self) -> FittedModel:
+        shape, pulled = chosen(self, self.encoding_)
+        return FittedModel(self.release_, self.encoding_, Squared(), shape, pulled, self.estimator)
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, NoPenalty()
-
-    def _meaning(self) -> str:
-        return ""
 
     def _axis(self, target: str) -> str:
         return target

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hullabaloo.curation.intake import Intake
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
@@ -10,8 +11,7 @@ from hullabaloo.ledger import Charge
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
-from hullabaloo.streaming.intake import Intake
-from hullabaloo.streaming.parameters import whole
+from hullabaloo.release.parameters import whole
 from hullabaloo.structure.structure_files import shape_to_dict
 
 if TYPE_CHECKING:

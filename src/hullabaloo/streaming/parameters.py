@@ -47,13 +47,6 @@ def check_stream(model: Any) -> None:
         )
 
 
-def whole(value: Any) -> Any:
-    """NumPy's numbers as Python's, those of a tuple or list too; anything else as it is."""
-    if isinstance(value, tuple | list):
-        return tuple(map(whole, value))
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _whole(name: str, value: object) -> None:
     if value is not None and (
         isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < 2**63

@@ -10,25 +10,24 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from hullabaloo.curation.prefixes import PrefixProcess
+from hullabaloo.curation.process import Process
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.records import table_of
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
+from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.summary import Summary
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import label_of
-from hullabaloo.release.parameters import found, one_of
+from hullabaloo.release.parameters import found, one_of, whole
 from hullabaloo.streaming.base import PrivateStream
-from hullabaloo.streaming.parameters import whole
-from hullabaloo.streaming.prefixes import PrefixProcess
-from hullabaloo.streaming.process import Process
-from hullabaloo.streaming.refits import RULES, Refits, spacing
+from hullabaloo.streaming.refits import RULES, planned, spacing
 
 
 @final
@@ -204,7 +203,7 @@ class PeriodicERM(PrivateStream):
         if isinstance(every, str) and every == "auto":
             every = spacing(self.rule, task, encoding, whole(self.horizon))
         schedule = Schedule.of(whole(self.horizon), whole(every))
-        process = PrefixProcess(task, Refits.planned(task, encoding, schedule))
+        process = PrefixProcess(task, planned(task, encoding, schedule))
         self._every = schedule.every
         return process
 

@@ -1,13 +1,13 @@
 """`hb.streaming.plan`: when to keep running sums, when to fit again, when to sketch, from public facts alone."""
 
-import html
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
@@ -17,12 +17,12 @@ from hullabaloo.planning.outlook import WIDEST_REHEARSAL, Outlook, can_rehearse,
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.fit import Prepared, Task, pose, rehearsal
+from hullabaloo.release.parameters import whole
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
-from hullabaloo.streaming.hinge import StreamTask, plan_moments
-from hullabaloo.streaming.parameters import whole
 from hullabaloo.streaming.plan_arguments import check_types, declared_for
-from hullabaloo.streaming.refits import RULES, Refits, favours, spacing
+from hullabaloo.streaming.refits import RULES, favours, planned, spacing
+from hullabaloo.tables import Printed, text_table
 
 LOOKS = 4
 """Releases at which the ways are compared: the first, the last, and others evenly spaced by the logarithm of the records."""
@@ -76,7 +76,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StreamPlan:
+class StreamPlan(Printed):
     """What `hb.streaming.plan` gives. Printing shows the table.
 
     Attributes:
@@ -97,23 +97,12 @@ class StreamPlan:
 
     def __str__(self) -> str:
         lines = [HEAD, *[way.cells() for way in self.ways]]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
-        table = [
-            ("→ " if line[0] == self.chosen else "  ")
-            + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
+        table = text_table(lines, marks=["→ " if line[0] == self.chosen else "  " for line in lines])
         after = ", ".join(f"{position:,}" for position in self.positions)
         notes = [f"Compared after {after} records, of {self.releases:,} releases. {self.why}"]
         notes += [KEEPS] if any(way.kept for way in self.ways) else []
         notes += [f"{way.name} cannot: {way.reason}" for way in self.ways if not way.able]
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
@@ -258,8 +247,8 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
         raise InvalidParameter(
             f"Running sums determine the squared loss, not the loss {task.loss.name!r}. A target of 0 and 1 by squared loss makes chances."
         )
-    of = _stream(task, schedule)
-    query = plan_moments(of, encoding.facts)
+    about = {one.name: getattr(task, one.name) for one in fields(task)} | {"solver": "moments"}
+    query = plan_moments(StreamTask(**about, schedule=schedule), encoding.facts)
     found = []
     for position in looks:
         problem, menu = _posed(task, encoding, position)
@@ -285,7 +274,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     """The best batch solver at its share of the budget."""
     own = spacing(RULES[0], task, encoding, horizon) if every == "auto" else every
     schedule = Schedule.of(horizon, own)
-    refits = Refits.planned(task, encoding, schedule)
+    refits = planned(task, encoding, schedule)
     found = []
     for position in looks:
         found.append(_fitted(refits.fits[max(1, schedule.completed(position)) - 1], encoding))
@@ -338,12 +327,6 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
         plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
         found.append((Outlook(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
     return _of(SKETCH, found, _state(query), 1.0, f"{query.moments.facts.width} coordinates of {encoding.facts.width}")
-
-
-def _stream(task: Task, schedule: Schedule) -> StreamTask:
-    return StreamTask(
-        "plan", task.domain, task.budget, task.neighbours, schedule, task.constraint, task.penalty, task.fit_intercept
-    )
 
 
 def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu]:

@@ -3,13 +3,13 @@
 import math
 from dataclasses import replace
 
+from hullabaloo.curation.moments_process import MomentsProcess, StreamTask
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.price import Price, price
 from hullabaloo.privacy import Budget, Neighbours, epsilon_of
 from hullabaloo.release import large_delta
 from hullabaloo.release.fit import prepare
-from hullabaloo.streaming.hinge import MomentsProcess, StreamTask
+from hullabaloo.release.price import Price, price
 
 
 def price_of(task: StreamTask, process: MomentsProcess, encoding: Encoding, position: int | None) -> Price:
@@ -32,7 +32,7 @@ def price_of(task: StreamTask, process: MomentsProcess, encoding: Encoding, posi
         )
     query = process.query
     records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
-    fit = replace(task.as_fit(), neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None, budget=Budget(math.inf))
+    fit = replace(task, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None, budget=Budget(math.inf))
     if noise > 0.0:
         once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
         fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))

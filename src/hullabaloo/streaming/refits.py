@@ -2,18 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 
+from hullabaloo.curation.prefixes import Refits
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.choose import FAVOUR, best_of, prospects, weights
-from hullabaloo.privacy import Allowance, Budget, Calibration, Event, compose
+from hullabaloo.privacy import Allowance, Budget, Calibration, compose
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.fit import Posed, Prepared, Task, allowance, check, pose, prepare, problem_of, rehearsal
 from hullabaloo.solvers import Menu, Problem, Solver
@@ -25,58 +24,36 @@ RULES = ("convex", "strongly_convex", "width")
 REHEARSED = 8
 """Releases at which the solver is chosen anew, evenly spaced by the logarithm of the records; between two of them it stays."""
 ROUGH = "preconditioned_gradient"
-CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
-"""Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Refits:
-    """The fits of a stream: at release k on all records so far, at its share of μ².
+def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
+    """Plan every release; reads, draws and charges nothing.
 
-    **Guarantee.** Every fit is a plan for the budget `μ √share`; a record takes part in those from its position on, so the first record in
-    all of them, and no record in more. Adaptive composition of all plans' events (Dong, Roth, Su 2022) covers every record: earlier
-    models, from which a fit starts, are released numbers.
-
-    Attributes:
-        schedule: the releases' positions.
-        fits: the prepared fits, their price and noise included.
-        event: what all cost together.
-    """
-
-    schedule: Schedule
-    fits: tuple[Prepared, ...]
-    event: Event
-
-    @classmethod
-    def planned(cls, task: Task, encoding: Encoding, schedule: Schedule) -> "Refits":
-        """Plan every release; reads, draws and charges nothing.
-
-        Raises:
-            InvalidParameter: more than `MOST` fits.
+    Raises:
+        InvalidParameter: more than `MOST` fits.
         BudgetError: the fits of a solver of the user's cost more than they were given.
-        """
-        check(task, encoding)
-        if schedule.steps > MOST:
-            raise InvalidParameter(
-                f"{schedule.steps:,} fits were asked for, and at most {MOST:,} are planned: each would have next to nothing of the budget, and "
-                "visit all records so far. Nothing was charged or read. Fit less often (every=…), or keep running sums: "
-                "hb.streaming.IncrementalRegression."
-            )
-        positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
-        budgets = _budgets(task, positions)
-        solvers = _solvers(task, encoding, positions, budgets)
-        fits = tuple(
-            _prepared(replace(task, solver=solver), encoding, position, budget, step)
-            for step, (position, budget, solver) in enumerate(zip(positions, budgets, solvers, strict=True), start=1)
+    """
+    check(task, encoding)
+    if schedule.steps > MOST:
+        raise InvalidParameter(
+            f"{schedule.steps:,} fits were asked for, and at most {MOST:,} are planned: each would have next to nothing of the budget, and "
+            "visit all records so far. Nothing was charged or read. Fit less often (every=…), or keep running sums: "
+            "hb.streaming.IncrementalRegression."
         )
-        event = compose(*(one.plan.event for one in fits))
-        if not allowance(task).takes(event):
-            raise BudgetError(
-                f"The {len(fits)} fits up to the horizon cost more than the budget {task.budget.describe()} allows. Nothing was charged "
-                "or read. This is a fault of the planner; please report it."
-            )
-        return cls(schedule, fits, event)
+    positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
+    budgets = _budgets(task, positions)
+    solvers = _solvers(task, encoding, positions, budgets)
+    fits = tuple(
+        _prepared(replace(task, solver=solver), encoding, position, budget, step)
+        for step, (position, budget, solver) in enumerate(zip(positions, budgets, solvers, strict=True), start=1)
+    )
+    event = compose(*(one.plan.event for one in fits))
+    if not allowance(task).takes(event):
+        raise BudgetError(
+            f"The {len(fits)} fits up to the horizon cost more than the budget {task.budget.describe()} allows. Nothing was charged "
+            "or read. This is a fault of the planner; please report it."
+        )
+    return Refits(schedule, fits, event)
 
 
 def divided(positions: tuple[int, ...]) -> tuple[float, ...]:
@@ -88,18 +65,6 @@ def divided(positions: tuple[int, ...]) -> tuple[float, ...]:
     weights = [1.0 / math.sqrt(position) for position in positions]
     total = math.fsum(weights)
     return tuple(weight / total for weight in weights)
-
-
-def corrects(fit: Prepared) -> bool:
-    """Whether a fit can start from the model before it: it then learns what is to be added to that model.
-
-    The predictions of the earlier model are known offsets of the records. Where a set or penalty speaks of the coefficients themselves,
-    or the solver asks for moments or minimisers, a fit starts afresh.
-    """
-    problem = fit.problem
-    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty) and problem.targets == 1
-    smooth = isinstance(problem.loss, Loss) and problem.loss.kernel_code != KernelCode.POISSON
-    return free and smooth and fit.plan.solver in CORRECTS and fit.allowance.is_private
 
 
 def spacing(rule: str, task: Task, encoding: Encoding, horizon: int) -> int:

@@ -6,15 +6,18 @@ from typing import Any
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
 
+from hullabaloo.curation.moments_process import StreamTask
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.not_private import scoring, warn_of_score
+from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
+from hullabaloo.release.parameters import whole
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
-from hullabaloo.streaming.parameters import whole
 
 
 class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
@@ -36,6 +39,29 @@ class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # 
                 "column holds 0 and 1: predictions are then chances, cut off at 0 and 1."
             )
         return TargetScale.SYMMETRIC, None
+
+    def _task(self, constraint: ConvexSet | None, penalty: Penalty) -> StreamTask:
+        assert self.budget is not None
+        assert self.domain is not None
+        return StreamTask(
+            what=label_of(self),
+            domain=self.domain,
+            budget=self.budget,
+            neighbours=Neighbours.parse(self.neighbours),
+            schedule=self._schedule,
+            constraint=constraint,
+            penalty=penalty,
+            fit_intercept=bool(self.fit_intercept),
+            mechanism=self.mechanism,
+            window=whole(self.window),
+            half_life=self.half_life,
+            ledger=self._ledger(),
+            dataset=self.dataset,
+            key=self._key(),
+        )
+
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        return None, NoPenalty()
 
     def _released_model(self, release: Release, position: int, encoding: Encoding) -> StreamModel:
         settings = {"mechanism": self.mechanism, "window": whole(self.window), "half_life": whole(self.half_life)}

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import ConvexSet
-from hullabaloo.streaming.sketch import Sketch
 
 RESOLVED = 4.0
 """Coordinates for each unit of W². Half as many lose signal, more gained little on simulated streams: `python -m benchmarks sketch`."""

@@ -5,18 +5,14 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from hullabaloo.curation.moments_process import open_moments
+from hullabaloo.curation.process import Process
+from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, Projectable, require
-from hullabaloo.ledger import Ledger
+from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
 from hullabaloo.linear_model.regularisation import chosen
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.estimator import label_of
-from hullabaloo.streaming.hinge import StreamTask, open_moments
-from hullabaloo.streaming.process import Process
 from hullabaloo.streaming.regressor import StreamRegressor
-from hullabaloo.streaming.sketch import Sketch
 from hullabaloo.streaming.sketch_size import MOST, paper_size, relative_width, resolved_size
 from hullabaloo.streaming.sketched_solve import solve_sketched
 from hullabaloo.structure.not_in_file import refuse_unknown
@@ -58,53 +54,10 @@ class SketchedRegression(StreamRegressor):
     """
 
     key_label: ClassVar[str] = "SketchedRegression"
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        domain: Any = None,
-        horizon: int | None = None,
-        every: int | tuple[int, ...] | str = "auto",
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
-        sketch_size: int | str = "auto",
-        seed: int = 0,
-        max_nonzeros: int | None = None,
-        inside: ConvexSet | None = None,
-        fit_intercept: bool = True,
-        neighbours: str | Neighbours = "replace-one",
-        mechanism: str = "auto",
-        window: int | None = None,
-        half_life: float | None = None,
-        ledger: Ledger | str | None = None,
-        dataset: str | None = None,
-        state: Any = None,
-        key_file: Any = None,
-        test_key: TestKey | bytes | None = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            domain=domain,
-            horizon=horizon,
-            every=every,
-            constraint=constraint,
-            penalty=penalty,
-            fit_intercept=fit_intercept,
-            neighbours=neighbours,
-            mechanism=mechanism,
-            window=window,
-            half_life=half_life,
-            ledger=ledger,
-            dataset=dataset,
-            state=state,
-            key_file=key_file,
-            test_key=test_key,
-        )
-        self.sketch_size = sketch_size
-        self.seed = seed
-        self.max_nonzeros = max_nonzeros
-        self.inside = inside
+    sketch_size: int | str = "auto"
+    seed: int = 0
+    max_nonzeros: int | None = None
+    inside: ConvexSet | None = None
 
     def _open(self, encoding: Encoding) -> Process:
         constraint, penalty = chosen(self, encoding)
@@ -116,7 +69,7 @@ class SketchedRegression(StreamRegressor):
             )
         refuse_unknown(constraint, penalty)
         require(constraint, [Projectable], "SketchedRegression")
-        task = self._task(constraint)
+        task = self._task(constraint, penalty)
         sketch = self._sketch(encoding, constraint, task.records)
         process = open_moments(
             task,
@@ -146,28 +99,6 @@ class SketchedRegression(StreamRegressor):
                 "'paper' for the rule of the theory."
             )
         return Sketch(trial.columns, min(asked, trial.columns), trial.seed, trial.max_nonzeros, trial.inside)
-
-    def _task(self, constraint: ConvexSet) -> StreamTask:
-        assert self.budget is not None
-        assert self.domain is not None
-        return StreamTask(
-            what=label_of(self),
-            domain=self.domain,
-            budget=self.budget,
-            neighbours=Neighbours.parse(self.neighbours),
-            schedule=self._schedule,
-            constraint=constraint,
-            fit_intercept=bool(self.fit_intercept),
-            mechanism=self.mechanism,
-            window=self.window,
-            half_life=self.half_life,
-            ledger=self._ledger(),
-            dataset=self.dataset,
-            key=self._key(),
-        )
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        return None, NoPenalty()
 
     def _settings(self) -> dict[str, Any]:
         return {"sketch": self.sketch_.to_dict()}

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curation.sketch import Sketch
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
@@ -14,7 +15,6 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution
 from hullabaloo.solvers.moments.shrinkage import EDGE, normalised
 from hullabaloo.streaming.lift import is_least, lift, minimise_sketched
-from hullabaloo.streaming.sketch import Sketch
 
 Array = npt.NDArray[np.float64]
 

@@ -41,7 +41,7 @@ BOOKS = (
     Bug(
         "a root forgotten",
         "The gdp filter compares Σμ² with 2μ in place of μ².",
-        "privacy.gdp_filter",
+        "privacy.filters",
         old="return Fraction(capacity[0]) ** 2 - totals[0], Fraction(capacity[1]) - totals[1]",
         new="return 2 * Fraction(capacity[0]) - totals[0], Fraction(capacity[1]) - totals[1]",
         caught_by=(
@@ -52,7 +52,7 @@ BOOKS = (
     Bug(
         "a free allowance",
         "The basic filter lets a thousandth more through than there is, for rounding.",
-        "privacy.basic_filter",
+        "privacy.filters",
         old="BASIC_ROOM = Fraction(1) + Fraction(1, 2**51)",
         new="BASIC_ROOM = Fraction(1) + Fraction(1, 1000)",
         caught_by=(

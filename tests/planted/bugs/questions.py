@@ -66,7 +66,7 @@ QUESTIONS = (
     Bug(
         "search: parts by values",
         "Which records are held out depends on their values, so one record that is replaced moves others from part to part.",
-        "model_selection.parts",
+        "curation.parts",
         old="held[_order(count, secret)",
         new='held[np.argsort(np.nan_to_num(table.numbers([0])[:, 0]), kind="stable")',
         caught_by=("tests/model_selection/test_parts.py::test_replace_one_draws_a_set_of_public_size",),
@@ -74,7 +74,7 @@ QUESTIONS = (
     Bug(
         "search: public positions",
         "Which positions are held out is public: in a sorted table one record that is replaced moves many others from part to part.",
-        "model_selection.parts",
+        "curation.parts",
         old='shake_256(b"positions" + secret)',
         new='shake_256(b"positions")',
         caught_by=(
@@ -85,7 +85,7 @@ QUESTIONS = (
     Bug(
         "search: units in both parts",
         "Records of one person fall into the part to train on and into the part that compares.",
-        "model_selection.parts",
+        "curation.parts",
         old="    if terms.domain.unit is None:\n",
         new="    if terms.domain.unit is None or holdout < 1.0:\n",
         caught_by=(
@@ -96,7 +96,7 @@ QUESTIONS = (
     Bug(
         "search: public coins for people",
         "A person's part is a public function of the name: who replaces another moves from part to part.",
-        "model_selection.parts",
+        "curation.parts",
         old="key=secret, digest_size=8",
         new='key=b"parts of a search", digest_size=8',
         caught_by=(
@@ -107,7 +107,7 @@ QUESTIONS = (
     Bug(
         "search: the number of runs is shown",
         "The released plan says in which run the best model was found.",
-        "model_selection.running",
+        "curation.running",
         old="            best = Best(number, score, release)\n",
         new='            release.plan["run"] = run\n            best = Best(number, score, release)\n',
         caught_by=(
@@ -117,7 +117,7 @@ QUESTIONS = (
     Bug(
         "search: charged as one run",
         "The best of many runs is priced as one run.",
-        "model_selection.searching",
+        "curation.searching",
         old="    event = TunedEvent(mu, repeats.expected, repeats.shape, draws)\n",
         new="    event = TunedEvent(mu, 1.0, repeats.shape, draws)\n",
         caught_by=(

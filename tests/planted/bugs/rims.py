@@ -28,7 +28,7 @@ _REMEMBERED = (
     Bug(
         "kernels compiled when drawn",
         "Candidates of one solver are taken to be of one kind, and the folder of compiled kernels shows which others were drawn.",
-        "model_selection.loaded",
+        "curation.loaded",
         old="    return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes",
         new="    return (one.fit.plan.solver, len(asked), len(shapes))",
         caught_by=(
@@ -169,7 +169,7 @@ _REMEMBERED = (
     Bug(
         "parts whatever the records",
         "The number of runs, the candidates and the parts of a search are drawn before the key is bound to the records.",
-        "model_selection.running",
+        "curation.running",
         old="    lots = lots.about(rows.values())\n",
         new="",
         caught_by=(
@@ -182,7 +182,7 @@ _LEFT = (
     Bug(
         "the ledger is asked in each run",
         "Every run of a search asks the ledger whether its dataset is still there, and the database's log counts the runs.",
-        "model_selection.running",
+        "curation.running",
         old="        number = run if alone else lots.candidate(count, run)\n",
         new=(
             "        if plan.terms.ledger is not None and plan.terms.dataset is not None:  # it may have gone away meanwhile\n"
@@ -196,7 +196,7 @@ _LEFT = (
     Bug(
         "the end has its own length",
         "The end of a search is written as long as its text is, which tells a failure from a release, and one candidate from another, under a seal too.",
-        "model_selection.kept",
+        "curation.kept",
         old="            room=self._plan.room,\n",
         new="",
         caught_by=(
@@ -296,7 +296,7 @@ _CODE = (
     Bug(
         "handlers hear of runs",
         "NumPy's and SciPy's own handlers of floating-point errors are called in the runs of a search, with what happened in them.",
-        "model_selection.running",
+        "curation.running",
         old='    with warnings.catch_warnings(), np.errstate(all="ignore"), special.errstate(all="ignore"):',
         new="    with warnings.catch_warnings():",
         caught_by=(

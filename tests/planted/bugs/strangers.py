@@ -74,7 +74,7 @@ STRANGERS = (
     Bug(
         "records shown to a set",
         "A sketch asks any set whether a record lies inside.",
-        "streaming.sketch",
+        "curation.sketch",
         old="        stranger = foreign(self.inside)",
         new="        stranger = foreign(self.size)",
         caught_by=("tests/curator/test_own_shapes.py::test_a_sketch_shows_records_to_no_set_of_ones_own",),

@@ -46,7 +46,7 @@ STREAMS = (
     Bug(
         "noise drawn at every reading",
         "Whoever reads the model of a stream has it fitted again, with noise of its own.",
-        "streaming.prefixes",
+        "curation.prefixes",
         old="        return self._release\n\n    def snapshot(",
         new=(
             "        if self._parts:\n"
@@ -113,7 +113,7 @@ STREAMS = (
     Bug(
         "shown before it is saved",
         "A step is shown before its save is there: a kill in between, and the step is released again with other noise.",
-        "streaming.intake",
+        "curation.intake",
         old="        self._due = self._next()\n        if self._unsaved:\n            self._save()\n",
         new="        self._due = self._next()\n        self._unsaved = False\n",
         caught_by=(
@@ -185,7 +185,7 @@ STREAMS = (
     Bug(
         "sketched rows longer than stated",
         "Sketched rows are stretched to the lengths of the old ones, and declared to be half as long.",
-        "streaming.sketch",
+        "curation.sketch",
         old="        bound = self._bound(about)\n        return replace(",
         new="        bound = 0.5 * self._bound(about)\n        return replace(",
         caught_by=(
@@ -196,7 +196,7 @@ STREAMS = (
     Bug(
         "units in a stream",
         "A domain that protects people is taken by a stream, whose sensitivity is that of a record.",
-        "streaming.hinge",
+        "curation.moments_process",
         old="    if task.domain.unit is not None:\n",
         new='    if task.domain.unit == "record":\n',
         caught_by=("tests/streaming/test_hinge.py::test_a_unit_is_refused_with_the_reason",),

@@ -5,44 +5,39 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from hullabaloo.cli import build, options
+from hullabaloo.cli import build
 from hullabaloo.cli.demo import survey
 from hullabaloo.cli.demo.files import Files
-from hullabaloo.cli.voice import Verbatim, Voice, facts
+from hullabaloo.cli.options import command
+from hullabaloo.cli.output import Output, Verbatim, facts
 
 if TYPE_CHECKING:
     from hullabaloo.cli.demo.job import Outcome
 
 
-def demo(
-    *,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for everything that is made.")] = Path(
-        "demo-output"
-    ),
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Begin again with a new ledger. Excusable only because the survey is public."),
-    ] = False,
-    as_json: options.Json = False,
-) -> None:
+@command
+def demo(*, out: Path = Path("demo-output"), fresh: bool = False, json_: bool = False) -> None:
     """Do the whole job on a real survey: domain, ledger, private regression, privacy card, report. Offline, a minute.
 
     The survey is public: 6366 readers of a magazine on marriage and affairs, 1974. A second run shows the ledger refusing.
+
+    Args:
+        out DIR: The folder for everything that is made.
+        fresh: Begin again with a new ledger. Excusable only because the survey is public.
     """
     build.places(out)
     files = Files(out)
     files.prepare(fresh)
-    voice = Voice("demo", as_json)
+    output = Output("demo", json_)
     from hullabaloo.cli.demo.job import run
 
-    outcome = run(files, voice)
-    voice.result(_data(files, outcome), *_shown(files, outcome))
+    outcome = run(files, output)
+    output.result(_data(files, outcome), *_shown(files, outcome))
 
 
 def _data(files: Files, outcome: "Outcome") -> dict[str, Any]:
@@ -59,9 +54,9 @@ def _data(files: Files, outcome: "Outcome") -> dict[str, Any]:
 
 
 def _shown(files: Files, outcome: "Outcome") -> list[Any]:
+    from hullabaloo.cli.charge import guarantee
     from hullabaloo.cli.demo.curve import DRAWS, WARNING
     from hullabaloo.cli.fit import coefficients
-    from hullabaloo.cli.paid import guarantee
     from hullabaloo.privacy import Budget
 
     curve = outcome.curve

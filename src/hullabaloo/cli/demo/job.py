@@ -8,7 +8,7 @@ from hullabaloo.cli.demo import survey
 from hullabaloo.cli.demo.curve import EPSILONS, Curve, measure
 from hullabaloo.cli.demo.files import Files
 from hullabaloo.cli.demo.page import picture, write_report
-from hullabaloo.cli.voice import Voice
+from hullabaloo.cli.output import Output
 from hullabaloo.data import Domain
 from hullabaloo.data.saving import write_whole
 from hullabaloo.errors import BudgetExhausted
@@ -35,7 +35,7 @@ class Outcome:
     reused: bool
 
 
-def run(files: Files, voice: Voice) -> Outcome:
+def run(files: Files, output: Output) -> Outcome:
     """Do the whole job in a folder, or show again what an earlier run released there."""
     table = survey.load()
     write_whole(files.domain, survey.DOMAIN)
@@ -45,12 +45,12 @@ def run(files: Files, voice: Voice) -> Outcome:
     asked = LinearRegression(domain=domain, budget=budget, ledger=ledger, dataset=survey.DATASET)
     price = asked.price(n=len(table)).expectation
     reused = files.model.exists()
-    with voice.working("Charging the ledger, reading the survey, drawing noise"):
+    with output.working("Charging the ledger, reading the survey, drawing noise"):
         model = load(files.model) if reused else _fit(asked, files)
         refusal = _second_fit(asked, files)
         report.card(model).to_html(files.card_html)
         report.card(model).to_json(files.card_json)
-    curve = Curve.load(files.curve) if reused and files.curve.exists() else _measure(model, domain, table, voice)
+    curve = Curve.load(files.curve) if reused and files.curve.exists() else _measure(model, domain, table, output)
     curve.save(files.curve)
     remaining = ledger.remaining(survey.DATASET)
     picture(curve).savefig(files.curve_picture, dpi=160)
@@ -81,6 +81,6 @@ def _second_fit(model: PrivateLinearModel, files: Files) -> str:
     return "it was accepted, which is a fault of the ledger"
 
 
-def _measure(model: PrivateLinearModel, domain: Domain, table: Any, voice: Voice) -> Curve:
-    with voice.steps("Accuracy against epsilon, on public data", len(EPSILONS)) as advance:
+def _measure(model: PrivateLinearModel, domain: Domain, table: Any, output: Output) -> Curve:
+    with output.steps("Accuracy against epsilon, on public data", len(EPSILONS)) as advance:
         return measure(model, domain, table, survey.DELTA, advance)

@@ -13,8 +13,8 @@ from hullabaloo.report.drawing import inline_svg
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hullabaloo.inference.summary import Row
     from hullabaloo.linear_model.base import PrivateLinearModel
-    from hullabaloo.linear_model.summary import Row
 
 
 def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remaining: str, refusal: str) -> None:

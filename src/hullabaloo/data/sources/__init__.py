@@ -6,7 +6,7 @@ for batch in CsvSource("events.csv").batches():
     stream.partial_fit(batch.table)
 """
 
-from hullabaloo.data.sources.base import Batch, Mark, SourceChanged, StreamSource
+from hullabaloo.data.sources.base import Batch, Mark, SourceChanged, SourceLost, StreamSource
 from hullabaloo.data.sources.csv_lines import CsvSource
 from hullabaloo.data.sources.json_lines import JsonLinesSource
 from hullabaloo.data.sources.parquet import ParquetSource
@@ -20,5 +20,6 @@ __all__ = [
     "ParquetSource",
     "RedisSource",
     "SourceChanged",
+    "SourceLost",
     "StreamSource",
 ]

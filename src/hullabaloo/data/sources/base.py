@@ -14,8 +14,12 @@ BATCH = 4096  # records of a batch at most
 PAUSE = 0.05  # seconds between two looks at a source that has nothing new
 
 
-class SourceChanged(HullabalooError, OSError):
-    """A source is no longer the one whose records were taken, or cannot be read any more."""
+class SourceChanged(HullabalooError):
+    """A source is no longer the one whose records were taken: it is refused."""
+
+
+class SourceLost(SourceChanged, OSError):
+    """A source cannot be read any more: the machine or the network failed, or a file is damaged."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -13,7 +13,7 @@ from typing import Any
 
 from hullabaloo.data.given import names_of, path_of
 from hullabaloo.data.readers.parquet import ParquetPart, ParquetTable
-from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, StreamSource
+from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceLost, StreamSource
 from hullabaloo.data.sources.prefix import Prefix, goes_on
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import InvalidParameter
@@ -129,8 +129,8 @@ class ParquetSource(StreamSource):
         self._row += found.num_rows
         return Portion(found.num_rows, partial(ParquetPart, found, self._kept))
 
-    def _broken(self) -> SourceChanged:
-        return SourceChanged(
+    def _broken(self) -> SourceLost:
+        return SourceLost(
             f"The Parquet file {self._path} could not be read any further: it was replaced or is damaged. What came before has "
             "been taken. Restore the file and run the command again."
         )

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from hullabaloo.data.given import names_of
 from hullabaloo.data.records import RecordTable, cells_schema
-from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, StreamSource
+from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, SourceLost, StreamSource
 from hullabaloo.data.table import TableSchema
 from hullabaloo.errors import InvalidParameter
 
@@ -161,8 +161,8 @@ class RedisSource(StreamSource):
             self._hang_up()
             raise self._silent() from None
 
-    def _silent(self) -> SourceChanged:
-        return SourceChanged(f"The Redis server at {self._shown} could not be asked for the stream {self._stream!r}.")
+    def _silent(self) -> SourceLost:
+        return SourceLost(f"The Redis server at {self._shown} could not be asked for the stream {self._stream!r}.")
 
     def _send(self, *words: Any) -> None:
         if self._link is None:

@@ -1,31 +1,71 @@
-"""The number of columns: its norm is the l1 norm."""
+"""Set functions F(A) = g(|A|), for which a sort is all that a norm takes: the cardinality itself, up to a bound, and any concave g."""
 
-from dataclasses import dataclass
-from typing import Any, final
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.codec import Written
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, vector
+from hullabaloo.geometry.expected import expected_sorted_sum, near_quadrature
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
-from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.width import Width, closed_form
+
+
+class HasCardinalityForm(ABC):
+    """F(A) = g(|A|) with g concave: Ω is a sum of sorted magnitudes, Σ_k (g(k) − g(k−1)) |w|_(k)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def steps(self, p: int) -> Vector:
+        """g(k) − g(k−1) for k = 1..p, falling and at least 0; (p,)."""
+
+
+def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
+    """argmin over u of weight·Σ steps_k |u|_(k) + ½‖u − v‖².
+
+    Signs and order of v are those of u, so that |u| in this order is the nearest falling vector, at least 0, to
+    |v| − weight·steps (Bogdan et al. 2015, Proposition 2.2).
+    """
+    from hullabaloo.geometry.submodular.isotonic_kernels import sorted_fit
+
+    v = np.ascontiguousarray(vector(v))
+    below = np.abs(v)
+    np.negative(below, out=below)
+    order = np.argsort(below)
+    if below[order[0]] < -1e280:  # sums would overflow
+        return sorted_prox(v * 2.0**-64, steps, weight * 2.0**-64) * 2.0**64
+    u: Vector = sorted_fit(v, order, steps, weight, below)
+    return u
+
+
+def sorted_width(steps: Vector) -> Width:
+    """E Σ_k steps_k |g|_(k), the width of |P|."""
+    return near_quadrature(expected_sorted_sum(steps))
+
+
+# The number of columns: its norm is the l1 norm.
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
+class Cardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
     """F(A) = |A|: Ω(w) = ‖w‖₁, Ω*(s) = max|s_j|, |P| the cube of side 2. Any number of columns.
 
     >>> Cardinality().value(np.array([True, False, True]))
     2.0
     """
 
-    @property
-    def dimension(self) -> int | None:
-        """None: it serves every number of columns."""
-        return None
+    kind = "cardinality"
+
+    dimension = None
 
     def value(self, members: NDArray[np.bool_]) -> float:
         """|A|."""
@@ -51,6 +91,144 @@ class Cardinality(SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityFor
         """p √(2/π)."""
         return closed_form(dimension_number(p) * float(np.sqrt(2.0 / np.pi)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "cardinality"}."""
-        return {"kind": "cardinality"}
+
+# The number of columns up to a bound: its norm is the sum of the largest magnitudes.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedCardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
+    """F(A) = min(|A|, bound): Ω(w) is the sum of the `bound` largest |w_j|, the largest alone for bound 1.
+
+    `bound` a whole number of at least 1, else `InvalidParameter`. Any number of columns.
+
+    >>> BoundedCardinality(2).value(np.array([True, True, True]))
+    2.0
+    """
+
+    bound: int = 1
+    kind = "bounded-cardinality"
+    dimension = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bound, bool) or not isinstance(self.bound, Integral) or self.bound < 1:
+            raise InvalidParameter(
+                f"The bound of a BoundedCardinality must be a whole number of at least 1, but it is {self.bound!r}; "
+                "give how many columns count."
+            )
+        object.__setattr__(self, "bound", int(self.bound))
+
+    def value(self, members: NDArray[np.bool_]) -> float:
+        """min(|A|, bound)."""
+        return float(min(int(np.count_nonzero(members)), self.bound))
+
+    def gains(self, order: NDArray[np.int64]) -> Vector:
+        """`bound` ones, then zeros."""
+        return self.steps(order.size)
+
+    def greedy(self, sizes: Vector) -> Vector:
+        """1 at the `bound` largest, found by a partition."""
+        if self.bound >= sizes.size:
+            return np.ones(sizes.size)
+        least = np.partition(sizes, -self.bound)[-self.bound]
+        s: Vector = (sizes > least).astype(np.float64)
+        s[np.flatnonzero(sizes == least)[: self.bound - np.count_nonzero(s)]] = 1.0
+        return s
+
+    def steps(self, p: int) -> Vector:
+        """`bound` ones, then zeros."""
+        steps = np.zeros(dimension_number(p))
+        steps[: self.bound] = 1.0
+        return steps
+
+    def prox(self, v: Vector, weight: float) -> Vector:
+        """By a sort and an isotonic regression."""
+        return sorted_prox(v, self.steps(np.size(v)), weight)
+
+    def gaussian_width(self, p: int) -> Width:
+        """The expected sum of the `bound` largest of p |g_j|, by quadrature."""
+        return sorted_width(self.steps(p))
+
+
+# A concave function of the number of columns: its norm is the sorted l1 norm.
+
+
+_WIDEST = 10**8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConcaveCardinality(Written, SetFunction, HasProximalForm, HasCardinalityForm):
+    """F(A) = weights_1 + … + weights_|A|: Ω(w) = Σ_k weights_k |w|_(k), the sorted l1 norm (Bogdan et al. 2015).
+
+    `weights` holds a number for each column: the first above 0, falling, none below 0, finite; else
+    `InvalidParameter`. Steep weights favour few columns, and draw large coefficients together (OSCAR, Bondell and
+    Reich 2008).
+
+    >>> ConcaveCardinality([3.0, 1.0, 0.5]).value(np.array([True, False, True]))
+    4.0
+    """
+
+    weights: tuple[float, ...]
+    array: Vector = field(init=False, repr=False, compare=False)
+    kind = "concave-cardinality"
+
+    def __post_init__(self) -> None:
+        given = self.weights.tolist() if isinstance(self.weights, np.ndarray) else self.weights
+        if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+            raise InvalidParameter(
+                f"The weights of a ConcaveCardinality must be a list of numbers, one for each column, but they are "
+                f"{self.weights!r}; give for example [3.0, 2.0, 1.0]."
+            )
+        weights = tuple(finite_number(w, f"Weight {k} of a ConcaveCardinality") for k, w in enumerate(given))
+        array = np.array(weights)
+        if weights[0] <= 0.0 or weights[-1] < 0.0 or (np.diff(array) > 0.0).any():
+            raise InvalidParameter(
+                "The weights of a ConcaveCardinality must fall from a number above 0 to one of at least 0, as Ω is not "
+                f"convex otherwise, but they begin with {weights[:4]}; sort them, largest first."
+            )
+        array.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "array", array)
+
+    @classmethod
+    def power(cls, p: int, exponent: float) -> "ConcaveCardinality":
+        """F(A) = |A|^exponent on p columns, 0 < exponent ≤ 1, else `InvalidParameter`."""
+        if not 0.0 < finite_number(exponent, "The exponent of a ConcaveCardinality") <= 1.0:
+            raise InvalidParameter(
+                f"The exponent of a ConcaveCardinality must be above 0 and at most 1, but it is {exponent}; a larger "
+                "one is not submodular."
+            )
+        if isinstance(p, bool) or not isinstance(p, Integral) or not 1 <= p <= _WIDEST:
+            raise InvalidParameter(
+                f"The number of columns of a ConcaveCardinality must be a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the "
+                "model's own."
+            )
+        steps = np.diff(np.arange(p + 1.0) ** exponent)
+        return cls(tuple(np.minimum.accumulate(steps).tolist()))
+
+    @property
+    def dimension(self) -> int | None:
+        """The number of weights."""
+        return self.array.size
+
+    def value(self, members: NDArray[np.bool_]) -> float:
+        """The sum of the first |A| weights."""
+        return float(self.array[: np.count_nonzero(members)].sum())
+
+    def gains(self, order: NDArray[np.int64]) -> Vector:
+        """The weights."""
+        return self.array
+
+    def steps(self, p: int) -> Vector:
+        """The weights."""
+        dimension_number(p, self.dimension)
+        return self.array
+
+    def prox(self, v: Vector, weight: float) -> Vector:
+        """By a sort and an isotonic regression."""
+        return sorted_prox(vector(v, dimension=self.dimension), self.array, weight)
+
+    def gaussian_width(self, p: int) -> Width:
+        """Σ_k weights_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
+        return sorted_width(self.steps(p))

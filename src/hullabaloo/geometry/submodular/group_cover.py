@@ -1,15 +1,17 @@
-"""Covers by groups that may overlap: a support costs the groups it touches."""
+"""Covers by groups that may overlap, the squares and half-planes of a grid among them: a support costs the groups it touches."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from numbers import Integral
 from reprlib import Repr
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, first_missing, vector
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -21,16 +23,49 @@ from hullabaloo.geometry.submodular.cover_parts import (
     signed_prox,
     starts,
 )
-from hullabaloo.geometry.submodular.grid import grid_groups
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 from hullabaloo.geometry.width import Width
+
+
+def grid_groups(rows: int, columns: int, window: int | None) -> tuple[tuple[int, ...], ...]:
+    """All window×window squares that meet a grid, cut off at its border; without a window its half-planes.
+
+    Pixels are numbered row by row. A side shorter than the window counts as the window's: in a single row windows are stretches. Half-planes are the first 1, …, rows − 1 rows, the last 1, …, rows − 1 rows, columns likewise, and once the whole.
+    """
+    rows, columns = _side(rows, "rows"), _side(columns, "columns")
+    pixels = np.arange(rows * columns).reshape(rows, columns)
+    if window is not None:
+        k = _side(window, "rows of a window")
+        if k > max(rows, columns):
+            raise InvalidParameter(
+                f"A window of {k}×{k} does not fit into a grid of {rows}×{columns}; give a smaller one."
+            )
+        high, wide = min(k, rows), min(k, columns)
+        places = itertools.product(range(1 - high, rows), range(1 - wide, columns))
+        return tuple(tuple(pixels[max(i, 0) : i + high, max(j, 0) : j + wide].ravel().tolist()) for i, j in places)
+    sides = [pixels[:i] for i in range(1, rows)] + [pixels[i:] for i in range(1, rows)]
+    sides += [pixels[:, :j] for j in range(1, columns)] + [pixels[:, j:] for j in range(1, columns)]
+    return tuple(tuple(side.ravel().tolist()) for side in [*sides, pixels])
+
+
+def _side(number: object, what: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
+        raise InvalidParameter(
+            f"The number of {what} of a grid must be a whole number of at least 1, but it is {number!r}; "
+            "give the shape of the image."
+        )
+    return int(number)
+
+
+# Covers by groups that may overlap: a support costs the groups it touches.
+
 
 _SHORT = Repr()
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
+class GroupCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
     """F(A) = Σ_G d_G 1[A ∩ G ≠ ∅] for groups G of columns, which may overlap: Ω(w) = Σ_G d_G max_{j∈G} |w_j|.
 
     The columns at 0 are a union of groups, so that supports are what unions of groups leave (Jenatton, Audibert, Bach
@@ -61,6 +96,7 @@ class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
     holders: Lists = field(init=False, repr=False, compare=False)
     charges: Vector = field(init=False, repr=False, compare=False)
     forest: Forest | None = field(init=False, repr=False, compare=False)
+    kind = "group-cover"
 
     def __post_init__(self) -> None:
         groups = _groups(self.groups)
@@ -132,7 +168,7 @@ class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
 
     def greedy(self, sizes: Vector) -> Vector:
         """The weight of each group at its largest column, O(p + Σ|G|)."""
-        from hullabaloo.geometry.submodular.greedy_kernels import cover_greedy
+        from hullabaloo.geometry.submodular.cover_kernels import cover_greedy
 
         s: Vector = cover_greedy(sizes, self.lists.start, self.lists.entry, self.charges)
         return s
@@ -151,14 +187,6 @@ class GroupCover(SetFunction, HasGreedyForm, HasProximalForm):
         """Σ_G d_G E max over |G| standard normals of |g_j|."""
         dimension_number(p, self.dimension)
         return largest_magnitudes(np.diff(self.lists.start), self.charges)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "group-cover", "groups": lists of columns, "weights": numbers}."""
-        return {
-            "kind": "group-cover",
-            "groups": [list(group) for group in self.groups],
-            "weights": list(self.weights or ()),
-        }
 
 
 def _groups(groups: object) -> tuple[tuple[int, ...], ...]:

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -16,7 +17,7 @@ from hullabaloo.geometry.width import Width
 
 @final
 @dataclass(frozen=True, slots=True)
-class Intervals(SetFunction, HasGreedyForm, HasProximalForm):
+class Intervals(Written, SetFunction, HasGreedyForm, HasProximalForm):
     """F(A) = p − 1 + (max A − min A + 1) for A ≠ ∅: supports are stretches of neighbouring columns.
 
     For columns with an order: wavelengths of a spectrum, positions on a chromosome, hours. `p` is the number of
@@ -41,6 +42,7 @@ class Intervals(SetFunction, HasGreedyForm, HasProximalForm):
     """
 
     p: int | None = None
+    kind = "intervals"
 
     def __post_init__(self) -> None:
         if self.p is None:
@@ -71,7 +73,7 @@ class Intervals(SetFunction, HasGreedyForm, HasProximalForm):
 
     def greedy(self, sizes: Vector) -> Vector:
         """1 for the largest column of each prefix, each suffix and the whole, O(p)."""
-        from hullabaloo.geometry.submodular.greedy_kernels import interval_greedy
+        from hullabaloo.geometry.submodular.cover_kernels import interval_greedy
 
         s: Vector = interval_greedy(sizes)
         return s
@@ -87,7 +89,3 @@ class Intervals(SetFunction, HasGreedyForm, HasProximalForm):
         """2 Σ_{k<p} E max over k standard normals of |g_j| + that of p."""
         p = dimension_number(p, self.p)
         return largest_magnitudes(np.arange(1, p + 1), np.where(np.arange(1, p + 1) < p, 2.0, 1.0))
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "intervals", "p": the number of columns or None}."""
-        return {"kind": "intervals", "p": self.p}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.geometry.submodular.water_kernels import added, water_level
+from hullabaloo.geometry.submodular.cover_kernels import added, water_level
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.submodular.base import SetFunction
+from hullabaloo.geometry.submodular.cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.group_cover import GroupCover
 from hullabaloo.geometry.submodular.intervals import Intervals
-from hullabaloo.geometry.submodular.of_cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
 

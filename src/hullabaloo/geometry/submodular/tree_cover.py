@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from reprlib import Repr
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -20,7 +21,7 @@ _SHORT = Repr()
 
 @final
 @dataclass(frozen=True, slots=True)
-class TreeCover(SetFunction, HasGreedyForm, HasProximalForm):
+class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
     """F(A) = Σ d_j over all columns j at or above a column of A: Ω(w) = Σ_j d_j max |w| over j and its descendants.
 
     The `GroupCover` whose group j is column j and all that descends from it, in memory p whatever the depth. Supports
@@ -42,6 +43,7 @@ class TreeCover(SetFunction, HasGreedyForm, HasProximalForm):
     charges: Vector = field(init=False, repr=False, compare=False)
     rank: Indices = field(init=False, repr=False, compare=False)
     forest: Forest = field(init=False, repr=False, compare=False)
+    kind = "tree-cover"
 
     def __post_init__(self) -> None:
         from hullabaloo.geometry.submodular.laminar_kernels import children_first
@@ -89,7 +91,7 @@ class TreeCover(SetFunction, HasGreedyForm, HasProximalForm):
 
     def greedy(self, sizes: Vector) -> Vector:
         """Each weight at the largest column there or below, O(p) whatever the depth."""
-        from hullabaloo.geometry.submodular.greedy_kernels import forest_greedy
+        from hullabaloo.geometry.submodular.cover_kernels import forest_greedy
 
         s: Vector = forest_greedy(sizes, self.rank, self.forest.up, self.forest.weight)
         return s
@@ -104,10 +106,6 @@ class TreeCover(SetFunction, HasGreedyForm, HasProximalForm):
 
         dimension_number(p, self.dimension)
         return largest_magnitudes(counts_below(self.rank, self.above), self.charges)
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"kind": "tree-cover", "parents": columns or −1, "weights": numbers}."""
-        return {"kind": "tree-cover", "parents": list(self.parents), "weights": list(self.weights or ())}
 
 
 def _parents(parents: object) -> tuple[int, ...]:

@@ -47,6 +47,7 @@ class Hybrid(Strategy):
     first: int = 1
 
     name: ClassVar[str] = "hybrid"
+    column_norm = UP
 
     def __post_init__(self) -> None:
         """Refuse what is not a workload of prefix sums, and a first epoch that is not a power of two."""
@@ -62,11 +63,6 @@ class Hybrid(Strategy):
     def share(self) -> float:
         """α²."""
         return RARE if self.first == LONGEST else DOUBLING
-
-    @property
-    def column_norm(self) -> float:
-        """At most 1."""
-        return UP
 
     @property
     def encoded(self) -> int:

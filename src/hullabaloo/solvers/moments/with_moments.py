@@ -3,7 +3,7 @@
 A solver that releases coefficients alone leaves open how far they are from the truth: how curved the loss is where they lie, how much
 of them the solver shrank, and what sampling did. Three answers tell it: the noisy second moments of the records, for the
 curvature; after the fit, one noisy gradient at the released coefficients, from which a Newton step takes out what the solver
-left (`linear_model/from_score.py`; Avella-Medina, Bradshaw & Loh 2023 step likewise); and the coefficients. Under the squared loss the
+left (`inference/from_score.py`; Avella-Medina, Bradshaw & Loh 2023 step likewise); and the coefficients. Under the squared loss the
 moments alone do.
 """
 

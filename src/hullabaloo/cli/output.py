@@ -1,0 +1,127 @@
+"""How commands speak: tables and sentences for people, or one JSON object for scripts.
+
+Results go to standard output, progress to standard error. With `--json` standard output carries exactly one object and
+standard error stays empty. Progress has no length that depends on records: a spinner, or a bar over public steps.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unicodedata import category
+
+from rich import box
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+PLAIN_WIDTH = 120  # where the output is not a terminal
+
+
+class PlainConsole(Console):
+    """A console that writes characters that are no printable ones as their escapes; markup in texts is not interpreted."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(highlight=False, markup=False, **settings)
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich renders it, escape sequences and other controls inside of texts made visible."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
+
+def visible(text: str) -> str:
+    """The text with an escape in place of every character that is neither printable nor a blank or a line break.
+
+    >>> visible("age\\x1b[2J")
+    'age\\\\x1b[2J'
+    """
+    return "".join(
+        one if one == "\n" or one.isprintable() or category(one) == "Zs" else ascii(one)[1:-1] for one in text
+    )
+
+
+class Verbatim(str):
+    """Text to copy, such as a command: never broken into lines."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one command says; `as_json` chooses the listener."""
+
+    command: str
+    as_json: bool
+
+    def result(self, data: Mapping[str, Any], *shown: Any, ok: bool = True) -> None:
+        """End a command: print `data` as JSON, or what is to be shown to people; not `ok` where its exit code says that something is wrong."""
+        if self.as_json:
+            print(json.dumps({"ok": ok, "command": self.command, **plain(data)}, allow_nan=False, ensure_ascii=False))
+            return
+        console = PlainConsole(width=None if sys.stdout.isatty() else PLAIN_WIDTH)  # wide, so that tables are not cut
+        for one in shown:
+            console.print(Text(one) if isinstance(one, str) else one, soft_wrap=isinstance(one, Verbatim))
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show that something takes time, and nothing about how much of it is done."""
+        console = PlainConsole(stderr=True)
+        if self.as_json or not console.is_terminal:
+            yield
+            return
+        with console.status(what):
+            yield
+
+    @contextmanager
+    def steps(self, what: str, total: int) -> Iterator[Callable[[], None]]:
+        """A bar over a number of steps that is public before any record is read; gives a function to advance it."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+        console = PlainConsole(stderr=True)
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        off = self.as_json or not console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=off) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda: bar.advance(task)
+
+
+def plain(value: Any) -> Any:
+    """JSON-ready: infinities and NaN become null, tuples and arrays lists, whatever else its text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str | int) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return [plain(one) for one in value] if isinstance(value, Sequence) else str(value)
+
+
+def table(head: Sequence[str], body: Sequence[Sequence[Any]], *, left: int = 1) -> Table:
+    """A table whose first `left` columns are text and the others numbers."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, name in enumerate(head):
+        made.add_column(name, justify="left" if i < left else "right", overflow="fold")
+    for line in body:
+        made.add_row(*map(_cell, line))
+    return made
+
+
+def facts(pairs: Sequence[tuple[str, Any]]) -> Table:
+    """Names and values below each other."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column(overflow="fold")
+    for name, value in pairs:
+        grid.add_row(name, _cell(value))
+    return grid
+
+
+def _cell(value: Any) -> Text:
+    return value if isinstance(value, Text) else Text(str(value))

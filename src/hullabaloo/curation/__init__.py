@@ -1,0 +1,1 @@
+"""What runs on rows besides fits: processes of streams and their intake, runs of searches."""

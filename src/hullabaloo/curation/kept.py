@@ -1,0 +1,182 @@
+"""`Kept`: what is left of a search on disk and in a ledger: its beginning and its end, and nothing of what is in between."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+from uuid import uuid4
+
+from hullabaloo.curation.searching import SearchPlan
+from hullabaloo.durable.journal import outdated, require_own
+from hullabaloo.durable.sealed import State
+from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.state import StateFile
+from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
+from hullabaloo.ledger import Charge
+from hullabaloo.noise import Key, ReleaseKey
+from hullabaloo.release import Release
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Best:
+    """The end of a search: number, score (larger is better) and release of the best run."""
+
+    number: int
+    score: float
+    release: Release
+
+
+@final
+class Kept:
+    """The key of a search, its charge and its end; with a state file, a ledger, both or neither. `begin` once, `end` once, `close`.
+
+    **Guarantee.** Precondition: as of `Journal`, the ledger keeps what it has acknowledged. Claims. (1) A search is charged once. (2) The state
+    file is written twice and the ledger twice, each time in one transaction and with bytes whose number is public: at the beginning the secret
+    of all draws and the charge; at the end the release or the failure, in `SearchPlan.room` bytes, and its confirmation. So neither the number of
+    runs nor anything else that is drawn shows in a size, a count of writes or of transactions, a row or a time that is kept. (3) With a file and a
+    ledger, of all that is ever carried out under one charge, from copies, in other processes, on other tables, one end is shown.
+    Proof. (1) The file is written under a fresh name before the charge; the ledger makes one charge a name. (2) `begin` and `end` are all that writes, and
+    neither knows the number of runs; the row's time is that of the charge (`Ledger.advance` at the same position). (3) An end is shown
+    after the ledger has accepted its token in place of the beginning's, which it does for one token (`Ledger.advance`); from then on a file
+    that holds the beginning, or another end, is refused.
+
+    The end does not hold the secret: from it nobody can tell the number of runs, or who was held out.
+    """
+
+    def __init__(
+        self, plan: SearchPlan, key: Key, file: StateFile | None, state: State | None, charge: Charge | None
+    ) -> None:
+        self._plan = plan
+        self._file = file
+        self._state = state
+        self.key = key
+        self.charge = charge
+        self.ended, self.best = (False, None) if state is None else _end_in(state)
+
+    @classmethod
+    def begin(cls, plan: SearchPlan, path: Any, key_file: str | os.PathLike[str] | None) -> Self:
+        """Charge a search, or find it where it stands.
+
+        Raises:
+            StateError: the file is in use, damaged, foreign, outdated, of an older version, or cannot be used.
+            LedgerError: the ledger refuses or cannot be reached.
+        """
+        terms = plan.terms
+        drawn = ReleaseKey.fresh()
+        if path is None:
+            charge = terms.charge(plan.event, terms.budget, plan.detail)
+            return cls(plan, terms.key or drawn, None, None, charge)
+        file = StateFile(path, key_file, "search")
+        try:
+            found = file.open()
+            fresh = found is None
+            if found is None:
+                name, dataset = uuid4().hex, None if terms.ledger is None else terms.dataset
+                found = State(plan.fingerprint, plan.public, name, 0, name, name, dataset, snapshot=_snapshot(drawn))
+                file.write(found)
+            _require_this(file, found, plan)
+            charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh)
+            key = terms.key or ReleaseKey.reopened(bytes.fromhex(found.snapshot.numbers["secret"]))  # type: ignore[union-attr]  # written with one
+            kept = cls(plan, key, file, found, charge)
+        except BaseException:
+            file.close()
+            raise
+        return kept
+
+    def end(self, best: Best | None) -> None:
+        """Keep the end, None that of a run that failed, and confirm it in the ledger. Only when this returns may it be shown.
+
+        Raises:
+            StateError: the file could not be written, or was replaced.
+            StreamMoved: this search has ended elsewhere.
+            LedgerError: the ledger cannot be reached or does not know the search.
+        """
+        if self._file is None or self._state is None:
+            return
+        state = replace(
+            self._state,
+            snapshot=_snapshot(None, best),
+            token=uuid4().hex,
+            previous=self._state.token,
+            room=self._plan.room,
+        )
+        self._file.write(state)
+        _confirm(state, self._plan)
+
+    def close(self) -> None:
+        """Unlock the state file."""
+        if self._file is not None:
+            self._file.close()
+
+
+_NO_SECRET = "0" * 64
+
+
+def _snapshot(secret: ReleaseKey | None, best: Best | None = None) -> Snapshot:
+    """A beginning, which has a secret, or an end; without a best run, that of a run that failed."""
+    kept = None if best is None else [best.number, best.score, best.release.to_dict()]
+    return Snapshot(
+        {"secret": _NO_SECRET if secret is None else secret.sealed().hex(), "ended": secret is None, "best": kept}
+    )
+
+
+def _end_in(state: State) -> tuple[bool, Best | None]:
+    assert state.snapshot is not None
+    best = state.snapshot.numbers["best"]
+    kept = None if best is None else Best(int(best[0]), float(best[1]), Release.from_dict(best[2]))
+    return bool(state.snapshot.numbers["ended"]), kept
+
+
+def _require_this(file: StateFile, found: State, plan: SearchPlan) -> None:
+    """Refuse the state of another search, and of one that an older version began."""
+    if found.public.get("format") in (1, 2):
+        raise StateError(
+            f"The state file {file.path} is of a search that hullabaloo {found.library} began, which saved every run: how often it did told how many runs "
+            "there were. This version keeps searches in another way and cannot go on with it. Nothing was read or charged. End that search with "
+            "the version that began it, or name a file that does not exist: that is another search, and another charge."
+        )
+    require_own(file, found, plan.fingerprint, plan.public, None if plan.terms.ledger is None else plan.terms.dataset)
+
+
+def _paid(file: StateFile, found: State, plan: SearchPlan, *, fresh: bool) -> Charge:
+    """The search's one charge, made now or before; the ledger must stand at this save, or at the one before it."""
+    terms = plan.terms
+    ledger, dataset = terms.ledger, found.dataset
+    assert ledger is not None
+    assert dataset is not None
+    ended, _ = _end_in(found)
+    if ended:
+        ledger.stream(
+            dataset, found.stream
+        )  # a ledger that does not know a search that has ended must not charge it again
+    try:
+        made = ledger.open_stream(
+            dataset,
+            found.stream,
+            plan.event,
+            budget=terms.budget,
+            neighbours=terms.neighbours,
+            unit=terms.unit,
+            records_per_unit=terms.domain.records_per_unit,
+            what=terms.what,
+            detail=plan.detail,
+            test_key=terms.key is not None,
+        )
+    except LedgerUnreachable:
+        raise  # the charge may have been made: the search keeps its name
+    except HullabalooError:
+        if fresh:
+            file.remove()
+        raise
+    row = ledger.stream(dataset, found.stream)
+    if row.token not in (found.token, found.previous):
+        raise StateError(outdated(file, found, row, ledger))
+    if row.token != found.token:
+        _confirm(found, plan)
+    return made
+
+
+def _confirm(state: State, plan: SearchPlan) -> None:
+    ledger = plan.terms.ledger
+    if ledger is not None and state.dataset is not None:
+        ledger.advance(state.dataset, state.stream, position=state.position, token=state.token, previous=state.previous)

@@ -1,0 +1,63 @@
+"""Every kind of candidate, carried out once on a table of nothing, so that what is imported and compiled tells not which of them were drawn.
+
+Python and Numba keep compiled code on disk: without this the folder of a search's first time would show which kinds of candidates it had tried.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from hullabaloo.curation.scoring import score_of
+from hullabaloo.curation.searching import Contender, SearchPlan
+from hullabaloo.data import Rows
+from hullabaloo.noise import TestKey
+from hullabaloo.release.fit import answer
+
+_RECORDS = 8
+_PUBLIC = TestKey(b"tables of nothing hide no record")
+
+
+def load_all(plan: SearchPlan, tables: Mapping[Any, Rows]) -> None:
+    """Carry each kind of candidate out on rows of zeros, kept as the table's are; before anything is drawn.
+
+    **Guarantee.** A function of public facts: the plan, and how rows are kept. Nothing of the table is read, and nothing comes of it.
+    """
+    done = set()
+    for one in plan.contenders:
+        kind = _kind(one)
+        if kind in done:
+            continue
+        done.add(kind)
+        rows = _nothing(tables[one.reads], one.encoding.facts.intercept)
+        with suppress(Exception):  # whether a candidate is any good is for its own runs to tell
+            release = answer(one.fit, rows, None, _PUBLIC)
+            score_of(one.read, one.quote, release.theta, rows, _PUBLIC)
+
+
+def _kind(one: Contender) -> tuple[Any, ...]:
+    """What decides which code runs."""
+    problem = one.fit.problem
+    asked = tuple(type(quote) for quote in one.fit.plan.quotes)
+    shapes = tuple(map(_shape, (problem.constraint, problem.penalty)))
+    return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes
+
+
+def _shape(shape: object) -> tuple[Any, ...]:
+    """The types of a set or penalty, and of the set function that it may have."""
+    return type(shape), type(getattr(shape, "function", None))
+
+
+def _nothing(rows: Rows, intercept: bool) -> Rows:
+    count, k = _RECORDS, rows.Y.shape[1]
+    X: Any = np.zeros((count, rows.X.shape[1]))
+    if intercept:
+        X[:, -1] = 1.0
+    if not isinstance(rows.X, np.ndarray):
+        X = type(rows.X)(X)
+        X.indices, X.indptr = X.indices.astype(rows.X.indices.dtype), X.indptr.astype(rows.X.indptr.dtype)
+    weight, offset = (
+        None if found is None else np.full(count, value) for found, value in ((rows.weight, 1.0), (rows.offset, 0.0))
+    )
+    return Rows(X, np.zeros((count, k)), weight, offset)

@@ -1,0 +1,282 @@
+"""The hinge of streams: from public arguments to a process that holds a stream's curator, its price and its releases.
+
+Validate → plan here; the estimator charges the process's event through its journal; only then it hands over records.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from hullabaloo.curation.process import Process
+from hullabaloo.curator import StreamCurator, StreamSumQuery
+from hullabaloo.curator.stream_sum import plan_stream
+from hullabaloo.data import Encoding, Rows
+from hullabaloo.data.source import RowFacts
+from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.losses import AnyLoss, Squared
+from hullabaloo.privacy import Event
+from hullabaloo.privacy.allowance import DRAWS
+from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.calibrate import gaussian_mu
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.fit import Task, allowance, check, problem_of
+from hullabaloo.release.parameters import whole
+from hullabaloo.solvers import Problem, Solution, Solver
+from hullabaloo.solvers.moments.moments import TARGET_SCALE, solve_moments
+
+FORMAT = 1
+"""Version of what fingerprints and snapshots mean."""
+
+Solve = Callable[[NoisyMoments, Problem], Solution]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTask(Task):
+    """The public arguments of one stream: those of a fit by least squares, and when it releases.
+
+    Attributes:
+        schedule: when.
+        mechanism: the name of the strategy, or "auto".
+        window: the number of latest records that a model is about, rounded to whole steps; None for all.
+        half_life: after how many records a record counts half, from step to step; None for never.
+    """
+
+    schedule: Schedule
+    mechanism: str = "auto"
+    window: int | None = None
+    half_life: float | None = None
+    loss: AnyLoss = field(default_factory=Squared)
+    constraint: ConvexSet | None = None
+    penalty: Penalty = field(default_factory=NoPenalty)
+    fit_intercept: bool = True
+    solver: str | Solver = "moments"
+
+    @property
+    def records(self) -> int:
+        """The most records that the stream is accounted for."""
+        return self.schedule.position(self.schedule.steps)
+
+    @property
+    def decay(self) -> float:
+        """What a step's records count for one step later, in (0, 1]."""
+        if self.half_life is None:
+            return 1.0
+        half_life = whole(self.half_life)
+        if not (isinstance(half_life, int | float) and 0.0 < half_life < math.inf):
+            raise InvalidParameter(
+                f"half_life={self.half_life!r} was asked. It is the number of records after which a record counts half: pass a positive "
+                "number, or None to forget nothing."
+            )
+        every = self._spacing("half_life")
+        if every > 30 * half_life:
+            raise InvalidParameter(
+                f"half_life={self.half_life!r} was asked of a stream that releases every {every} records: nothing would be left of one "
+                "step at the next. Release more often (every=…), or pass a longer half-life."
+            )
+        return float(0.5 ** (every / half_life))
+
+    @property
+    def window_steps(self) -> int | None:
+        """The number of latest steps that a model is about; None for all."""
+        if self.window is None:
+            return None
+        window = whole(self.window)
+        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+            raise InvalidParameter(
+                f"window={self.window!r} was asked. It is the number of latest records that a model is about: pass a positive whole "
+                "number, or None for all records."
+            )
+        steps = max(1, round(window / self._spacing("window")))
+        return steps if steps < self.schedule.steps else None
+
+    def _spacing(self, name: str) -> int:
+        if not isinstance(self.schedule.every, int):
+            raise InvalidParameter(
+                f"A {name} was asked together with releases at listed positions. Records are forgotten by whole steps, which must be "
+                "equally long then: pass every=… as one number."
+            )
+        return self.schedule.every
+
+
+def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
+    """The problem that a stream's models solve; raises for all that can be known to be wrong beforehand."""
+    if task.domain.unit is not None:
+        raise DomainError(
+            f"The domain declares the unit {task.domain.unit!r}, and a stream protects single records: what a person contributes over "
+            "time is not bounded by a column. Declare a domain without a unit; a person with k records in the stream then has the "
+            "guarantee of k records, which the statement gives."
+        )
+    if task.window is not None and task.half_life is not None:
+        raise InvalidParameter("A window and a half-life were asked together. Forget in one way: pass one of the two.")
+    check(task, encoding)
+    return problem_of(task, encoding, task.records)
+
+
+def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
+    """What the running moments of rows of these facts cost and how they are encoded; draws nothing, reads nothing."""
+    about = (facts, task.neighbours, task.records, task.schedule)
+    query = plan_stream(*about, task.mechanism, task.decay, task.window_steps, target_scale=TARGET_SCALE)
+    samples = max(DRAWS, query.length)
+    query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task).filter))
+    if task.budget.is_private and not task.budget.admits(query.event):
+        raise BudgetError(
+            f"The noise of mechanism {task.mechanism!r} costs more than the budget {task.budget.describe()} allows. Nothing was charged "
+            "or read. This is a fault of the planner; please report it."
+        )
+    return query
+
+
+@final
+class MomentsProcess(Process):
+    """A stream whose models are solved from the noisy moments after each step."""
+
+    def __init__(
+        self,
+        task: StreamTask,
+        problem: Problem,
+        query: StreamSumQuery,
+        *,
+        transform: Callable[[Rows], Rows] | None = None,
+        solve: Solve = solve_moments,
+        public: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.task, self.problem, self.query, self.schedule = task, problem, query, query.schedule
+        self.transform, self._solve, self._public = transform, solve, dict(public or {})
+        self._event, self._quoted = query.event, query.to_dict()
+        self._curator = StreamCurator(query, key=task.key)
+        self._latest: tuple[int, Release] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A stream under way holds private sums and cannot be pickled or copied.")
+
+    @property
+    def event(self) -> Event:
+        """What all releases up to the horizon cost together."""
+        return self._event
+
+    @property
+    def position(self) -> int:
+        """Records taken."""
+        return self._curator.position
+
+    def take(self, rows: Rows) -> None:
+        """Take records; noise is drawn for every step that they complete."""
+        self._curator.take(rows if self.transform is None else self.transform(rows))
+
+    def moments(self) -> NoisyMoments | None:
+        """The noisy moments of the last completed step."""
+        return self._curator.moments()
+
+    def released(self) -> Release | None:
+        """The model of the last completed step: solved when it is first read, remembered until the next."""
+        step = self.schedule.completed(self.position)
+        if self._latest is not None and self._latest[0] == step:
+            return self._latest[1]
+        moments = self.moments()
+        if moments is None:
+            return None
+        solution = self._solve(moments, self.problem)
+        settings = {"target_scale": moments.target_scale, "sigma": self._quoted["noise_std_of_sum"], **self._public}
+        reason = "one noisy running sum serves every model of the stream"
+        plan = {"solver": "continual_moments", "queries": [self._quoted], "settings": settings, "reason": reason}
+        release = Release(
+            theta=solution.theta,
+            statement=statement(self.task, self, (self._quoted,)),
+            plan=plan,
+            privacy_covariance=solution.privacy_covariance,
+            sampling_covariance=solution.sampling_covariance,
+            moments=solution.moments,
+            trace=solution.trace,
+        )
+        self._latest = step, release
+        return release
+
+    def snapshot(self) -> Snapshot:
+        """Everything needed to go on, bit for bit. PRIVATE."""
+        return Snapshot({"format": FORMAT, "position": self.position}, self._curator.state())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot of the same public configuration (the caller has compared fingerprints)."""
+        self._curator.restore(snapshot.arrays)
+        self._latest = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Names everything public that the encoding and the noise depend on: a state goes on under no other."""
+        return fingerprint(
+            self.task,
+            {
+                "columns": list(self.query.moments.facts.columns),
+                "strategy": self.query.strategy.to_dict(),
+                "sigma": self._quoted["noise_std_of_sum"],
+                "target_scale": self.query.moments.target_scale,
+                **self._public,
+            },
+        )
+
+
+def open_moments(
+    task: StreamTask,
+    encoding: Encoding,
+    *,
+    facts: RowFacts | None = None,
+    transform: Callable[[Rows], Rows] | None = None,
+    solve: Solve = solve_moments,
+    public: Mapping[str, Any] | None = None,
+) -> MomentsProcess:
+    """A process for the stream, planned and priced; nothing is charged or read.
+
+    Args:
+        task: the public arguments.
+        encoding: how records become rows.
+        facts: the public facts of the rows that `transform` makes, where it is given.
+        transform: a public map of rows, record by record (a sketch): what it gives obeys `facts` whatever the records hold.
+        solve: how a model is computed from noisy moments: post-processing.
+        public: what else belongs into the plan and the fingerprint (a sketch's seed, a solver's settings).
+    """
+    problem = check_stream(task, encoding)
+    query = plan_moments(task, encoding.facts if facts is None else facts)
+    return MomentsProcess(task, problem, query, transform=transform, solve=solve, public=public)
+
+
+def statement(task: StreamTask, process: Process, noise: tuple[Mapping[str, Any], ...]) -> PrivacyStatement:
+    """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
+    schedule, private = task.schedule, task.budget.is_private
+    seen = schedule.position(schedule.completed(process.position))
+    return PrivacyStatement(
+        event=process.event,
+        budget=task.budget,
+        neighbours=task.neighbours,
+        unit="record",
+        records_per_unit=1,
+        records=seen if schedule.horizon is None else schedule.horizon,
+        not_private="epsilon" if not private else "" if task.key is None else "test_key",
+        query_noise=noise,
+        horizon=task.records,
+        quoted_line_breaks=task.domain.quoted_line_breaks,
+    )
+
+
+def fingerprint(task: StreamTask, more: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of a task's public facts, those of its rows' and noise's in `more` included."""
+    facts = {
+        "format": FORMAT,
+        "what": task.what,
+        "domain": task.domain.to_dict(),
+        "fit_intercept": task.fit_intercept,
+        "budget": task.budget.to_dict(),
+        "neighbours": str(task.neighbours),
+        "schedule": task.schedule.to_dict(),
+        "window": task.window_steps,
+        "decay": task.decay,
+        "test_key": task.key is not None,
+        **more,
+    }
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=True)
+    return hashlib.sha256(text.encode()).hexdigest()

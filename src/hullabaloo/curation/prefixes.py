@@ -1,0 +1,228 @@
+"""The records of a stream so far, and the estimator that is fitted on all of them again at every release."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curation.process import Process
+from hullabaloo.data.source import Rows
+from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.losses import KernelCode, Loss
+from hullabaloo.planning.named import solver_to_dict
+from hullabaloo.privacy import Event
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.fit import Prepared, Task, answer
+
+Array = npt.NDArray[Any]
+
+FORMAT = 1
+"""Version of what fingerprints and snapshots mean."""
+CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
+"""Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Refits:
+    """The fits of a stream: at release k on all records so far, at its share of μ².
+
+    **Guarantee.** Every fit is a plan for the budget `μ √share`; a record takes part in those from its position on, so the first record in
+    all of them, and no record in more. Adaptive composition of all plans' events (Dong, Roth, Su 2022) covers every record: earlier
+    models, from which a fit starts, are released numbers.
+
+    Attributes:
+        schedule: the releases' positions.
+        fits: the prepared fits, their price and noise included.
+        event: what all cost together.
+    """
+
+    schedule: Schedule
+    fits: tuple[Prepared, ...]
+    event: Event
+
+
+@final
+class PrefixProcess(Process):
+    """Keeps every encoded record, PRIVATE, and fits on all of them at each release.
+
+    A fit that can starts from the model before it: the released model's predictions are known offsets of the records, and what the
+    fit learns is added to the model. **Guarantee.** That of `Refits`: noise for gradients cut at a bound is the same whatever
+    the offsets, and released numbers may be used in any later fit.
+    """
+
+    def __init__(self, task: Task, refits: Refits) -> None:
+        self.schedule = refits.schedule
+        self.task, self.refits = task, refits
+        self._parts: list[Rows] = []
+        self._position = 0
+        self._release: Release | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A stream under way holds private records and cannot be pickled or copied.")
+
+    @property
+    def event(self) -> Event:
+        """What all fits up to the horizon cost together."""
+        return self.refits.event
+
+    @property
+    def fingerprint(self) -> str:
+        """Names everything public that the kept rows and the models depend on."""
+        task, problem = self.task, self.refits.fits[0].problem
+        facts = {
+            "format": FORMAT,
+            "what": task.what,
+            "domain": task.domain.to_dict(),
+            "columns": list(self.refits.fits[0].encoding.facts.columns),
+            "budget": task.budget.to_dict(),
+            "neighbours": str(task.neighbours),
+            "calibration": str(task.calibration),
+            "loss": task.loss.to_dict(),
+            "solver": solver_to_dict(task.solver),
+            "constraint": None if problem.constraint is None else problem.constraint.to_dict(),
+            "penalty": task.penalty.to_dict(),
+            "schedule": self.schedule.to_dict(),
+            "fits": [fit.plan.event.to_dict() for fit in self.refits.fits],
+            "test_key": task.key is not None,
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()
+
+    @property
+    def position(self) -> int:
+        """Records taken."""
+        return self._position
+
+    def take(self, rows: Rows) -> None:
+        """Keep records, and fit wherever they complete a step; after the last fit nothing is kept."""
+        start, count = 0, rows.Y.shape[0]
+        while start < count:
+            step = self.schedule.completed(self._position) + 1
+            if step > self.schedule.steps:
+                self._position += count - start
+                return
+            stop = min(count, start + self.schedule.position(step) - self._position)
+            self._parts.append(_part(rows, start, stop))
+            self._position += stop - start
+            start = stop
+            if self.schedule.completed(self._position) == step:
+                self._fit(step)
+                if step == self.schedule.steps:
+                    self._parts = []
+
+    def released(self) -> Release | None:
+        """The model of the last fit; it stays until the next."""
+        return self._release
+
+    def snapshot(self) -> Snapshot:
+        """The records and the last release. PRIVATE, of a size that grows with the number of records and says nothing else of them."""
+        rows = self._rows()
+        arrays: dict[str, Array] = {}
+        if rows is not None:
+            arrays = {"Y": rows.Y, **_matrix(rows.X)}
+            arrays |= {
+                name: value for name, value in (("weight", rows.weight), ("offset", rows.offset)) if value is not None
+            }
+        release = None if self._release is None else self._release.to_dict()
+        return Snapshot({"position": self._position, "release": release}, arrays)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on with the records and the release of a snapshot."""
+        arrays, release = snapshot.arrays, snapshot.numbers["release"]
+        self._position = int(snapshot.numbers["position"])
+        self._release = None if release is None else Release.from_dict(release)
+        self._parts = [Rows(_read(arrays), arrays["Y"], arrays.get("weight"), arrays.get("offset"))] if arrays else []
+
+    def _fit(self, step: int) -> None:
+        fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
+        assert rows is not None
+        onward = before is not None and corrects(fit)
+        if onward:
+            assert before is not None
+            rows = replace(rows, offset=(rows.X @ before.theta)[:, 0])
+        release = answer(fit, rows, None)
+        if onward:
+            assert before is not None
+            release = replace(
+                release, theta=before.theta + release.theta, privacy_covariance=None, sampling_covariance=None
+            )
+        plan = {**release.plan, "fit": step, "of": self.schedule.steps, "starts from the model before": onward}
+        self._release = replace(release, statement=self._statement(release.statement), plan=plan)
+
+    def _statement(self, alone: PrivacyStatement) -> PrivacyStatement:
+        """Of all fits together, in place of the one fit's."""
+        return replace(alone, event=self.event, budget=self.task.budget, records=self._horizon, horizon=self._horizon)
+
+    @property
+    def _horizon(self) -> int:
+        return self.schedule.position(self.schedule.steps)
+
+    def _rows(self) -> Rows | None:
+        """All records so far, as one table."""
+        if len(self._parts) > 1:
+            parts = self._parts
+            self._parts = [
+                Rows(
+                    _stacked([one.X for one in parts]),
+                    np.concatenate([one.Y for one in parts]),
+                    _joined([one.weight for one in parts]),
+                    _joined([one.offset for one in parts]),
+                )
+            ]
+        return self._parts[0] if self._parts else None
+
+
+def _part(rows: Rows, start: int, stop: int) -> Rows:
+    """Some records, in memory of their own."""
+
+    def cut(values: Array | None) -> Array | None:
+        return None if values is None else values[start:stop].copy()
+
+    return Rows(rows.X[start:stop].copy(), rows.Y[start:stop].copy(), cut(rows.weight), cut(rows.offset))
+
+
+def _joined(parts: list[Array | None]) -> Array | None:
+    kept = [part for part in parts if part is not None]
+    return np.concatenate(kept) if kept else None
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return vstack(parts, format="csr")
+
+
+def _matrix(X: Any) -> dict[str, Array]:
+    """The rows cell by cell, also where they are sparse: how many cells are not 0 would show in the size of the file."""
+    return {"X": X} if isinstance(X, np.ndarray) else {"cells": X.toarray()}
+
+
+def _read(arrays: Mapping[str, Array]) -> Any:
+    if "X" in arrays:
+        return arrays["X"]
+    from scipy.sparse import csr_array
+
+    if "cells" in arrays:
+        return csr_array(arrays["cells"])
+    rows, columns = map(int, arrays["shape"])  # as older versions wrote it
+    return csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(rows, columns))
+
+
+def corrects(fit: Prepared) -> bool:
+    """Whether a fit can start from the model before it: it then learns what is to be added to that model.
+
+    The predictions of the earlier model are known offsets of the records. Where a set or penalty speaks of the coefficients themselves,
+    or the solver asks for moments or minimisers, a fit starts afresh.
+    """
+    problem = fit.problem
+    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty) and problem.targets == 1
+    smooth = isinstance(problem.loss, Loss) and problem.loss.kernel_code != KernelCode.POISSON
+    return free and smooth and fit.plan.solver in CORRECTS and fit.allowance.is_private

@@ -1,0 +1,76 @@
+"""Private scores of coefficients on records that are encoded already."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator import Curator, CuratorMenu, Query, ScoreQuery
+from hullabaloo.curator.lottery import Lottery
+from hullabaloo.data import Encoding, Rows
+from hullabaloo.losses.readings import Reading
+from hullabaloo.losses.tallies import Tally
+from hullabaloo.noise import Key
+from hullabaloo.privacy import Neighbours
+
+__all__ = ["Lottery", "Noise", "score_noise", "score_of", "score_quote"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Public facts of an answer.
+
+    Attributes:
+        sigma: noise of each coordinate.
+        records: the public number of records: n, or the declared one.
+        count_weight: what the number of records is multiplied by in the answer's last coordinate; 0 where it has none.
+        inflation: W m: weights and several records of a person make a sum's sampling variance at most so many times that of
+            records counted one by one, `Var Σ w s ≤ W m Σ w Var s`.
+    """
+
+    sigma: float
+    records: int
+    count_weight: float
+    inflation: float
+
+    @property
+    def number_variance(self) -> float:
+        """Of the noisy number of records; 0 where it is public."""
+        return (self.sigma / self.count_weight) ** 2 if self.count_weight else 0.0
+
+
+Read = Callable[[npt.NDArray[np.float64], Noise], float]
+"""From a noisy answer to a score; larger is better."""
+
+
+def score_quote(
+    encoding: Encoding,
+    reading: Reading,
+    tallies: Sequence[Tally],
+    *,
+    mu: float,
+    neighbours: Neighbours,
+    records: int,
+) -> ScoreQuery:
+    """What one score costs: a query whose event is at most μ-GDP; `records` is public."""
+    return CuratorMenu(encoding.facts, neighbours, records).score(reading, tallies, mu=mu)
+
+
+def score_noise(quote: Query) -> Noise:
+    """The public facts by which an answer to it is read."""
+    assert isinstance(quote, ScoreQuery)
+    facts = quote.facts
+    inflation = 1.0 if facts.alike else facts.max_weight * facts.records_per_unit
+    return Noise(quote.sigma, quote.records, quote.count_weight, inflation)
+
+
+def score_of(read: Read, quote: ScoreQuery, theta: npt.ArrayLike, rows: Rows, key: Key | None = None) -> float:
+    """A private score of released coefficients θ, (p, k), on encoded records; larger is better.
+
+    **Guarantee.** One answer to the quote, which costs its event; θ is a function of public facts and earlier releases. What it
+    costs has been charged, or is part of what was.
+    """
+    return read(Curator(rows, [quote], key=key).score(theta), score_noise(quote))

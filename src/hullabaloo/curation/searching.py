@@ -1,0 +1,161 @@
+"""What a search is, before anything is charged or read: its candidates, every one of them planned, and what they cost together."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from hullabaloo.curation.scoring import Read
+from hullabaloo.data import Encoding
+from hullabaloo.errors import BudgetError
+from hullabaloo.privacy import TAIL_MASS, Event, NotPrivateEvent, Repeats, TunedEvent
+from hullabaloo.release.fit import Prepared
+from hullabaloo.release.terms import Terms
+
+FORMAT = 3
+"""Version of what a saved search means."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Contender:
+    """One candidate, planned: its fit on the training part, and its score on the rest.
+
+    Attributes:
+        params: its setting.
+        fit: planned.
+        quote: what its score costs.
+        read: from a noisy answer to the score; larger is better.
+        metric: the score's name.
+        higher_is_better: whether more of the metric itself is.
+        error: expected privacy error of its score.
+    """
+
+    params: Mapping[str, Any]
+    fit: Prepared
+    quote: Any
+    read: Read
+    metric: str
+    higher_is_better: bool
+    error: float
+
+    @property
+    def encoding(self) -> Encoding:
+        """How it reads records."""
+        return self.fit.encoding
+
+    @property
+    def reads(self) -> tuple[Any, ...]:
+        """What its encoding depends on: candidates that agree in it read the same rows."""
+        return self.encoding.fit_intercept, self.encoding.scale
+
+    @property
+    def numbers(self) -> int:
+        """At most so many numbers are in its release: each is a function of the longest answer or as long as θ."""
+        longest = max(getattr(quote, "length", 1) for quote in self.fit.plan.quotes)
+        asked = sum(quote.count for quote in self.fit.plan.quotes)
+        targets = len(self.encoding.facts.targets)
+        return 8 * targets * (longest + self.encoding.facts.width) + asked
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchPlan:
+    """Everything that is fixed before data is read.
+
+    Attributes:
+        terms: budget, relation, ledger.
+        contenders: the candidates, every one of them planned.
+        repeats: the law of the number of runs.
+        mu: what one run may cost; ∞ without privacy.
+        holdout: the share of records that are held out.
+        records: the public number of records.
+        event: what the release costs, however many runs and candidates there are.
+    """
+
+    terms: Terms
+    contenders: tuple[Contender, ...]
+    repeats: Repeats
+    mu: float
+    holdout: float
+    records: int
+    event: Event
+
+    @property
+    def noise(self) -> tuple[Mapping[str, Any], ...]:
+        """Queries of one run of the first candidate, for the plan's readers."""
+        return tuple(quote.to_dict() for quote in (*self.contenders[0].fit.plan.quotes, self.contenders[0].quote))
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """JSON-ready facts by which two searches are told apart."""
+        names = [re.sub(r" at 0x[0-9a-f]+", "", repr(dict(one.params))) for one in self.contenders]
+        return {
+            "format": FORMAT,
+            "what": self.terms.what,
+            "budget": self.terms.budget.to_dict(),
+            "event": self.event.to_dict(),
+            "neighbours": str(self.terms.neighbours),
+            "domain": self.terms.domain.to_dict(),
+            "records": self.records,
+            "holdout": self.holdout,
+            "test_key": self.terms.key is not None,
+            "candidates": names,
+            "metric": self.contenders[0].metric,
+            "plans": [[quote.to_dict() for quote in (*one.fit.plan.quotes, one.quote)] for one in self.contenders],
+        }
+
+    @property
+    def room(self) -> int:
+        """The bytes that the end of a search is written in, whichever it is: a power of two above what any candidate's release needs.
+
+        From public facts alone: the text of all plans, and 32 characters a number. (A release that were longer would show its own length.)
+        """
+        text = max(len(json.dumps(one.fit.plan.to_dict(), default=str)) for one in self.contenders)
+        most = max(one.numbers for one in self.contenders)
+        return 1 << (2 * text + 32 * most + (1 << 14)).bit_length()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the public facts."""
+        text = json.dumps(self.public, sort_keys=True, separators=(",", ":"), default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        """For a ledger's readers."""
+        solvers = sorted({one.fit.plan.solver for one in self.contenders})
+        return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
+
+
+def priced(terms: Terms, contenders: Sequence[Contender], repeats: Repeats, mu: float) -> Event:
+    """What the release costs.
+
+    **Guarantee.** Claim: the event bounds the release of the best run. Proof: each contender's fit and score have a Gaussian-DP parameter of
+    at most μ (checked here), so a run is μ-GDP (`parts.held_out`), its candidate drawn uniformly included; its draws are counted; `TunedEvent`.
+
+    Raises:
+        BudgetError: a plan costs more than it was given; a fault of a solver.
+    """
+    if math.isinf(mu):
+        return NotPrivateEvent()
+    draws = 0
+    for one in contenders:
+        for event in (one.fit.plan.event, one.quote.event):
+            cost = event.gdp_mu()
+            if cost is None or not cost <= mu:
+                raise BudgetError(
+                    f"A run with {dict(one.params)!r} has the Gaussian-DP parameter {cost}, and {mu:.6g} is what one run may cost. A search "
+                    "prices runs by that parameter; take a solver whose noise is Gaussian or a selection. Nothing was charged or read."
+                )
+        draws = max(draws, math.ceil((one.fit.plan.event.delta0 + one.quote.event.delta0) / TAIL_MASS))
+    event = TunedEvent(mu, repeats.expected, repeats.shape, draws)
+    if not terms.allowance().takes(event):
+        raise BudgetError(
+            f"The search costs more than the budget {terms.budget.describe()} allows. Nothing was charged or read. This is a fault of the "
+            "planner; please report it."
+        )
+    return event

@@ -1,0 +1,1 @@
+"""What a release tells of the population: intervals, summaries, further models from one release; functions of a `FittedModel`."""

@@ -1,0 +1,34 @@
+"""What inference is told of a fitted model: its release, how its rows are encoded, and what it minimised."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hullabaloo.data import Encoding
+from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.losses import AnyLoss
+from hullabaloo.release import Release
+from hullabaloo.release.fit import Task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedModel:
+    """A release and the public facts by which it is read; holds no record, and nothing here can reach one.
+
+    Attributes:
+        release: everything released, on the unit domain.
+        encoding: the public map from rows to the unit domain.
+        loss: of one record.
+        constraint, penalty: what the coefficients were fitted with, the estimator's default where none was given.
+        name: the estimator's, for sentences.
+        meaning: what a coefficient is, where it is not the plain change of the target; else "".
+        task: the public arguments of the fit, without ledger and key; None where a fit cannot be planned again.
+    """
+
+    release: Release
+    encoding: Encoding
+    loss: AnyLoss
+    constraint: ConvexSet | None
+    penalty: Penalty
+    name: str
+    meaning: str = ""
+    task: Callable[[], Task] | None = None

@@ -1,0 +1,129 @@
+"""Estimates of the least-squares coefficients, or of a ridge's, that the noisy moments of a release hold.
+
+What a release's moments tell of the records is independent of the set or penalty that its coefficients were held by. So the intervals
+are about the least-squares coefficients of the population, whatever shrinking, thresholding or projecting did to the
+released ones; only a quadratic penalty that was asked for belongs to the question, and the intervals are about its optimum.
+
+Sampling errors are those of errors alike for all records (homoskedastic): fourth moments, which a sandwich needs, are not released.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.data import Encoding
+from hullabaloo.geometry import HasElasticForm
+from hullabaloo.inference.debiased import Debiased, Equations
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.refit import kept_columns
+from hullabaloo.privacy.answers import NoisyMoments
+
+Array = npt.NDArray[np.float64]
+
+SEEN = 1.5
+"""An indicator of missing values stays in the question when its share is so many times the spectral radius of the noise."""
+LEAST_COUNT = 0.2
+"""Fewer than this share of the declared records are not reckoned with."""
+
+
+def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[Debiased, float]:
+    """The unshrunk estimate of one target's coefficients, and the residual variance with its own noise's deviation added."""
+    encoding, n = model.encoding, moments.records
+    ridge = asked_ridge(model)
+    gram, exact = moments.gram.copy(order="C"), encoding.facts.intercept and moments.counted
+    if exact:
+        gram[-1, -1] = 1.0
+    basis = subspace(model, gram, moments.gram_noise)
+    penalised = gram + np.diag(ridge)
+    cross = np.ascontiguousarray(moments.cross[:, target])
+    nothing = np.zeros_like(gram)
+
+    def solved(sampling: Array) -> Debiased:
+        noise = (moments.gram_noise, moments.cross_noise)
+        nowhere = np.zeros_like(cross)
+        return Debiased(Equations(penalised, cross, *noise, sampling, basis, nowhere, nowhere, exact))
+
+    first = solved(nothing)
+    theta, square = first.theta, float(moments.square[target, target])
+    optimism = float(np.sum(first.inverse * first.noise))
+    freedom = max(n - basis.shape[1], 1.0)
+    left = float(square - 2.0 * theta @ cross + theta @ gram @ theta) + optimism
+    variance = min(max(left, 0.0), 1.0) * n / freedom
+    share = max(float(gram[-1, -1]), LEAST_COUNT) if encoding.facts.intercept else 1.0
+    pull = ridge * theta
+    found = solved((variance * gram / share + np.outer(pull, pull)) / n)
+    doubt = math.sqrt(
+        moments.square_noise**2
+        + 4.0 * moments.cross_noise**2 * theta @ theta
+        + (moments.gram_noise * theta @ theta) ** 2
+    )
+    return found, (variance + doubt) / share
+
+
+def asked_ridge(model: FittedModel) -> Array:
+    """Weights of the quadratic penalty that the model was asked for, (p,); zeros where it was none or has corners."""
+    encoding: Encoding = model.encoding
+    facts = encoding.facts
+    penalty = model.penalty
+    none, slopes = np.zeros(facts.width), facts.width - facts.intercept
+    if not isinstance(penalty, HasElasticForm):
+        return none
+    kinks, squares = penalty.elastic_weights(slopes)
+    return none if kinks.any() else np.append(squares, np.zeros(int(facts.intercept)))
+
+
+def subspace(model: FittedModel, gram: Array, noise: float) -> Array:
+    """Orthonormal columns (p, r): the coefficients that the question is about.
+
+    Left out are columns that a refit left out, indicators of missing values too rare to be told from none, and the directions in which
+    encoded columns always add up to the same (all levels of a category, and the constant): there the coefficients of least norm
+    are meant, as everywhere else in the library. Without noise directions without variance are left out likewise.
+    """
+    encoding: Encoding = model.encoding
+    width = encoding.facts.width
+    kept = np.zeros(width, dtype=bool)
+    kept[kept_columns(encoding, model.release.plan.get("refit", {}).get("features"))] = True
+    if noise == 0.0:
+        places = np.flatnonzero(kept)
+        values, vectors = np.linalg.eigh(gram[np.ix_(places, places)])
+        basis = np.zeros((width, places.size))
+        basis[places] = vectors
+        return basis[:, values > 1e-10 * max(float(values[-1]), 1e-300)]
+    edge = SEEN * noise * math.sqrt(2.0 * width)
+    for place in indicators(encoding):
+        kept[place] &= bool(gram[place, place] >= edge)
+    fixed = [np.where(kept, direction, 0.0) for direction in constants(encoding, kept)]
+    basis = np.eye(width)[:, kept]
+    if len(fixed) < 2:
+        return basis
+    null = np.stack([direction - fixed[0] for direction in fixed[1:]], axis=1)[kept]
+    full, _ = np.linalg.qr(null, mode="complete")
+    return np.asarray(basis @ full[:, null.shape[1] :], dtype=np.float64)
+
+
+def indicators(encoding: Encoding) -> list[int]:
+    """Places of the columns that say that a value is missing."""
+    if encoding.layout is None:
+        return []
+    places = [one.indicator for one in encoding.layout.numeric] + [one.missing for one in encoding.layout.onehot]
+    return [place for place in places if place >= 0]
+
+
+def constants(encoding: Encoding, kept: npt.NDArray[np.bool_]) -> list[Array]:
+    """Sums of encoded columns, as 0/1 vectors (p,), that are 1 in every record with known levels."""
+    width, found = encoding.facts.width, []
+    if encoding.facts.intercept:
+        found.append(np.eye(width)[-1])
+    for block in encoding.layout.onehot if encoding.layout is not None else ():
+        if len(block.levels) == len(block.all_levels) and kept[list(block.columns)].all():
+            direction = np.zeros(width)
+            direction[[*block.columns, *([block.missing] if block.missing >= 0 else [])]] = 1.0
+            found.append(direction)
+    return found
+
+
+def outside(basis: Array, functions: Array) -> npt.NDArray[np.bool_]:
+    """Which of the functions (m, p) ask for a column that was left out of the question."""
+    absent = (basis**2).sum(axis=1) < 1e-12
+    return np.asarray(np.abs(functions[:, absent]).sum(axis=1) > 0.0)

@@ -1,0 +1,165 @@
+"""What a release tells of the population's coefficients: debiased estimates and intervals of anything linear in them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference.bootstrap import bootstrapped
+from hullabaloo.inference.debiased import Intervals
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
+from hullabaloo.inference.from_score import stepped
+from hullabaloo.losses import Huber, Logistic, Poisson, Squared, SquaredTargets
+from hullabaloo.release.parameters import one_of
+from hullabaloo.solvers.moments.with_moments import scores_in
+
+Array = npt.NDArray[np.float64]
+
+METHODS = ("auto", "debiased", "bootstrap")
+SMOOTH = (Logistic, Poisson, Huber)
+
+
+class Estimator(Protocol):
+    """Intervals of linear functions of one target's coefficients."""
+
+    def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """What is known of one target's coefficients on the unit domain.
+
+    Attributes:
+        estimator: gives intervals.
+        basis: (p, r), the coefficients that the question is about.
+        residual_variance: of the unit target around its prediction; NaN where it is not told.
+    """
+
+    estimator: Estimator
+    basis: Array
+    residual_variance: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inference:
+    """All targets, and in words what the intervals are about; `told` is empty where `reason` says why nothing is.
+
+    Attributes:
+        method: "debiased" or "bootstrap".
+        about: what the intervals are meant to cover.
+    """
+
+    told: tuple[Told, ...]
+    method: str = ""
+    about: str = ""
+    reason: str = ""
+
+
+def inference(model: FittedModel, method: str) -> Inference:
+    """Everything that the release tells, by the method that was asked for; a function of the release alone."""
+    asked = one_of("method", method, METHODS)
+    if model.release.plan.get("starts from the model before"):
+        return Inference(
+            (),
+            reason="This model corrects an earlier one, and its release is about what that one left: no intervals are told.",
+        )
+    reason = _reason(model)
+    if asked == "bootstrap":
+        told = bootstrapped(model)
+        if isinstance(told, str):
+            return Inference((), reason=told)
+        known = tuple(Told(one, one.basis, one.residual_variance) for one in told)
+        return Inference(known, "bootstrap", f"{_about(model)}, by a parametric bootstrap of the whole fit")
+    if reason:
+        return Inference((), reason=reason)
+    release, loss = model.release, model.loss
+    assert release.moments is not None
+    found = []
+    for target in range(len(model.encoding.facts.targets)):
+        if isinstance(loss, Squared | SquaredTargets):
+            estimator, variance = debiased(model, release.moments, target)
+        else:
+            scores = scores_in(release.trace)
+            assert scores is not None
+            noise = float(release.plan["settings"]["gradient noise"])
+            estimator, variance = stepped(model, release.moments, scores, noise, target), math.nan
+        found.append(Told(estimator, estimator.equations.basis, variance))
+    return Inference(tuple(found), "debiased", _about(model))
+
+
+def tell(model: FittedModel, told: Told, functions: Array, confidence: float, own: float = 0.0) -> Intervals:
+    """Intervals of the functions (m, p) of one target's unit coefficients; NaN where they ask for columns left out.
+
+    With `own`, a variance, of the functions' values plus a normal residual of that variance.
+    """
+    release = model.release
+    count = release.statement.records if release.moments is None else release.moments.records
+    freedom = count - told.basis.shape[1]
+    if freedom < 1.0:
+        return _nothing(len(functions))
+    found = told.estimator.intervals(functions, float(stdtrit(freedom, 0.5 + confidence / 2.0)), own)
+    absent = outside(told.basis, functions)
+    for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
+        part[absent] = np.nan
+    return found
+
+
+def check_confidence(confidence: float) -> float:
+    """The level, a number strictly between 0 and 1.
+
+    Raises:
+        InvalidParameter: it is none.
+    """
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
+        raise InvalidParameter(
+            f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
+        )
+    return float(confidence)
+
+
+def _nothing(count: int) -> Intervals:
+    empty: Sequence[Array] = [np.full(count, np.nan) for _ in range(5)]
+    return Intervals(*empty)
+
+
+def _about(model: FittedModel) -> str:
+    loss = model.loss
+    squared = isinstance(loss, Squared | SquaredTargets)
+    if asked_ridge(model).any():
+        return "the optimum of the quadratic penalty that was asked for, over the population"
+    return (
+        "the least-squares coefficients of the population"
+        if squared
+        else (f"the coefficients of least {loss.name} loss over the population")
+    )
+
+
+def _reason(model: FittedModel) -> str:
+    """Why the release tells no intervals, and what to do; "" where it tells them."""
+    release, loss = model.release, model.loss
+    squared, smooth = isinstance(loss, Squared | SquaredTargets), isinstance(loss, SMOOTH)
+    if not squared and not smooth:
+        return f"Intervals of coefficients of the {loss.name} loss are not told: nothing that is released holds their sampling errors."
+    if release.moments is None or release.moments.gram.shape[0] != model.encoding.facts.width:
+        cheap = "fit with solver='moments', or " if squared else ""
+        return (
+            "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
+            f"without another charge; {cheap}with solver=hb.WithMoments({_inner(model)!r}), to have them."
+        )
+    if smooth and model.encoding.offset is not None:
+        return "Intervals are not told where exposures are known: how they are spread over the records is not released."
+    if smooth and scores_in(release.trace) is None:
+        return "This release holds no gradient at its coefficients, so what the solver left of them cannot be told."
+    return ""
+
+
+def _inner(model: FittedModel) -> str:
+    name = str(model.release.plan.get("solver", "auto"))
+    return "auto" if name in ("moments", "continual_moments") else name

@@ -1,0 +1,98 @@
+"""Further models from one release of noisy moments: post-processing, so they cost nothing more."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hullabaloo.data import Encoding
+from hullabaloo.data.reference import columns_of
+from hullabaloo.errors import InvalidParameter, NotReleased
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.losses import Squared
+from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.release import Release
+from hullabaloo.release.fit import check_dimension, check_matrix
+from hullabaloo.solvers import Problem, solve_moments
+
+
+def refit(model: FittedModel, features: list[str] | None = None) -> Release:
+    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty."""
+    moments, release, encoding = released_moments(model), model.release, model.encoding
+    keep = kept_columns(encoding, features)
+    facts = encoding.facts
+    names = [facts.columns[place] for place in keep]
+    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets))
+    check_dimension(model.constraint, model.penalty, names[:-1] if facts.intercept else names)
+    problem = Problem(
+        loss=model.loss,
+        dimension=len(keep),
+        intercept=facts.intercept,
+        norm_l1=facts.norm_l1,
+        norm_l2=facts.norm_l2,
+        norm_linf=facts.norm_linf,
+        targets=len(facts.targets),
+        records=release.statement.records,
+        neighbours=release.statement.neighbours,
+        constraint=model.constraint,
+        penalty=model.penalty,
+    )
+    solution = solve_moments(moments.subset(keep), problem)
+    theta = np.zeros((facts.width, len(facts.targets)))
+    theta[keep] = solution.theta
+    return replace(
+        release,
+        theta=theta,
+        plan={**release.plan, "refit": {"features": features}},
+        privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
+        sampling_covariance=_spread(solution.sampling_covariance, keep, facts.width),
+        trace=solution.trace,
+    )
+
+
+def released_moments(model: FittedModel) -> NoisyMoments:
+    """The moments of a fitted model's release, or a refusal that says what to do."""
+    moments: NoisyMoments | None = model.release.moments
+    if not isinstance(model.loss, Squared):
+        raise NotReleased(
+            f"A {model.name} cannot be computed from second moments, which is all that further models at no cost are "
+            "computed from: its loss is not the squared one. Fit it again, within the budget; LinearRegression, Ridge, Lasso, "
+            "ElasticNet, GroupLasso and StructuredSparseRegression with solver='moments' can be refitted."
+        )
+    if moments is None:
+        raise NotReleased(
+            f"This {model.name} was fitted by the solver {model.release.plan['solver']!r}, whose release does "
+            "not contain the noisy moments that other models are computed from. Fit with solver='moments'; one such "
+            "release serves any number of models."
+        )
+    return moments
+
+
+def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
+    """Places of the encoded columns that belong to the named features, the intercept always among them."""
+    facts = encoding.facts
+    width = facts.width - (1 if facts.intercept else 0)
+    if features is None:
+        return list(range(facts.width))
+    if isinstance(features, str):
+        raise InvalidParameter(f"The features of a sub-model are a list of names, but the text {features!r} was given.")
+    outside = [name for name in features if not columns_of(encoding, name)]
+    if outside:
+        raise InvalidParameter(
+            f"The release has no feature {outside[0]!r}. A sub-model can use features that were in the fit: "
+            f"{', '.join(encoding.feature_names_in or ())}; or single encoded columns: {', '.join(encoding.feature_names_out)}."
+        )
+    if not features and not facts.intercept:
+        raise InvalidParameter(
+            "A sub-model without features was asked of a fit without an intercept: nothing is left of it. Name at least one."
+        )
+    chosen = sorted({place for name in features for place in columns_of(encoding, name)})
+    return [*chosen, *([width] if facts.intercept else [])]
+
+
+def _spread(covariance: Any, keep: list[int], width: int) -> Any:
+    if covariance is None:
+        return None
+    full = np.zeros((covariance.shape[0], width, width))
+    full[np.ix_(range(covariance.shape[0]), keep, keep)] = covariance
+    return full

@@ -1,0 +1,177 @@
+"""A fitted model as a table: coefficients, standard errors split into sampling and privacy noise, intervals."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.data import Encoding
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.frames import dataframe
+from hullabaloo.inference.intervals import Inference, check_confidence, inference, tell
+from hullabaloo.losses import Squared
+from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One coefficient, in the user's units; what the release cannot tell is NaN.
+
+    Attributes:
+        coefficient: the released one, by which the model predicts.
+        estimate: the debiased one, that errors and interval belong to.
+        sampling_error, privacy_error: its standard errors.
+        low, high: the ends of the interval.
+    """
+
+    target: str
+    name: str
+    coefficient: float
+    estimate: float
+    sampling_error: float
+    privacy_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Summary(Printed):
+    """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
+
+    Intervals are those of debiased estimates (`inference/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small,
+    wider and not symmetric where it is not, not available where it may have made all. The note says what they are about.
+    They are post-processing of the release and cost nothing.
+    """
+
+    rows: tuple[Row, ...]
+    confidence: float
+    statement: str
+    note: str
+
+    def to_dataframe(self) -> Any:
+        """The rows as a pandas dataframe, a row per coefficient."""
+        return dataframe(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows as JSON-ready values; what cannot be told is None."""
+
+        def plain(value: Any) -> Any:
+            return None if isinstance(value, float) and not math.isfinite(value) else value
+
+        rows = [{name: plain(getattr(row, name)) for name in Row.__slots__} for row in self.rows]
+        return {"confidence": self.confidence, "note": self.note, "rows": rows}
+
+    @property
+    def moved(self) -> bool:
+        """Whether an estimate differs from its coefficient as it is printed."""
+        return any(f"{row.estimate:.4g}" not in (f"{row.coefficient:.4g}", "nan") for row in self.rows)
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        percent = f"{100 * self.confidence:g}%"
+        several = len({row.target for row in self.rows}) > 1
+        head = [
+            *(["target"] if several else []),
+            "",
+            "coefficient",
+            *(["debiased"] if self.moved else []),
+            "sampling s.e.",
+            "privacy s.e.",
+            percent + " interval",
+        ]
+        body = []
+        for row in self.rows:
+            interval = "not available" if math.isnan(row.low) else f"[{row.low:.4g}, {row.high:.4g}]"
+            moved = ["n/a" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if self.moved else []
+            errors = ["n/a" if math.isnan(e) else f"{e:.3g}" for e in (row.sampling_error, row.privacy_error)]
+            body.append(
+                [*([row.target] if several else []), row.name, f"{row.coefficient:.4g}", *moved, *errors, interval]
+            )
+        return head, body
+
+    def __str__(self) -> str:
+        head, body = self._cells()
+        table = text_table([head, *body], right=True, ruled=True)
+        return "\n".join([*table, "", *wrapped((self.note, self.statement))])
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells()) + html_paragraphs((self.note, self.statement))
+
+
+def summarise(model: FittedModel, confidence: float, method: str = "auto") -> Summary:
+    """Build the table from the release alone."""
+    level = check_confidence(confidence)
+    known = inference(model, method)
+    rows = rows_of(model, known, level)
+    note = " ".join(part for part in (model.meaning, _zeros(model), _words(model, known, rows)) if part)
+    return Summary(tuple(rows), level, str(model.release.statement), note)
+
+
+def rows_of(model: FittedModel, known: Inference, confidence: float) -> list[Row]:
+    """The table's rows."""
+    encoding = model.encoding
+    coefficients, intercepts = encoding.coefficients_to_user(model.release.theta)
+    names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
+    rows = []
+    for k, target in enumerate(encoding.facts.targets):
+        values = np.append(coefficients[k], intercepts[k])[: len(names)]
+        numbers = _numbers(model, known, k, values, confidence)
+        rows += [Row(target, name, *map(float, line)) for name, line in zip(names, numbers.T, strict=True)]
+    return rows
+
+
+def _numbers(model: FittedModel, known: Inference, k: int, values: Array, confidence: float) -> Array:
+    """Coefficient, estimate, errors and ends of target k's coefficients in the user's units, (6, q)."""
+    encoding, covariance = model.encoding, model.release.privacy_covariance
+    if not known.told:
+        nothing = np.full(values.size, np.nan)
+        return np.stack(
+            [values, nothing, nothing, standard_errors(encoding, covariance, k)[: values.size], nothing, nothing]
+        )
+    matrix = encoding.user_matrix(k)[: values.size]
+    found = tell(model, known.told[k], matrix, confidence)
+    offset = np.zeros(values.size)
+    if encoding.facts.intercept:
+        offset[-1] = encoding.target_offset[k]
+    placed = [part + offset for part in (found.estimate, found.low, found.high)]
+    return np.stack([values, placed[0], found.sampling_error, found.privacy_error, *placed[1:]])
+
+
+def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Array:
+    """Of target k's coefficients in the user's units, then the intercept; NaN where the release does not tell them."""
+    if covariance is None:
+        return np.full(len(encoding.feature_names_out) + 1, np.nan)
+    matrix = encoding.user_matrix(k)
+    variance = np.einsum("ij,jl,il->i", matrix, covariance[k], matrix)
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
+
+
+def _zeros(model: FittedModel) -> str:
+    if any(query["name"] == "select" for query in model.release.plan["queries"]):
+        return "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
+    return ""
+
+
+def _words(model: FittedModel, known: Inference, rows: list[Row]) -> str:
+    """What the intervals are about, and what is not known."""
+    if not known.told:
+        return known.reason
+    noisy = model.release.moments is None or model.release.moments.sigma > 0.0
+    found = [f"Intervals are for {known.about}"]
+    if noisy and known.method == "debiased":
+        found.append(
+            "they come from estimates that are not shrunk, whatever noise, a set or a penalty made of the coefficients, and both errors are "
+            "theirs; sampling errors are those of residuals alike for all records"
+        )
+    words = "; ".join(found) + "."
+    if any(math.isnan(row.low) for row in rows):
+        words += (
+            " Where noise leaves an interval without an end it is not available: fewer columns, model.refit(features=[…]), or a ridge, "
+            "model.refit(penalty=hb.SquaredL2Penalty(…)), ask less of the same release, at no further cost."
+            if isinstance(model.loss, Squared) and known.method == "debiased"
+            else " Where noise leaves an interval without an end it is not available."
+        )
+    return words

@@ -1,0 +1,205 @@
+"""What a fit would cost and what it can be expected to gain, from public facts, before any data is read."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hullabaloo.data.reference import reference_gram, undetermined
+from hullabaloo.errors import CalibrationError
+from hullabaloo.losses import Squared, SquaredTargets
+from hullabaloo.privacy import epsilon_of
+from hullabaloo.release import large_delta
+from hullabaloo.release.fit import Prepared, replanned
+from hullabaloo.release.gain import about, prospect, rival
+from hullabaloo.tables import Printed
+
+# The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
+WIDEST = 2_048
+# A budget beyond this protects so little that it is not offered as a remedy.
+LARGEST_EPSILON = 10.0
+# Nor is a larger multiple of what there is.
+FARTHEST = 2.0**20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Price(Printed):
+    """Spend and expected gain of one fit.
+
+    Attributes:
+        solver: the algorithm that would run.
+        epsilon: ε at `delta` that the plan costs.
+        delta: the δ at which ε is quoted.
+        mu: its Gaussian-DP parameter (None when it has none; ∞ when no noise is drawn).
+        columns: names of the encoded columns; empty where there are too many to show.
+        privacy_errors: expected privacy noise (standard error) of each of their coefficients, in the user's units, for a
+            table whose features are spread evenly over their declared ranges.
+        expectation: a sentence that says whether the model can be expected to beat a constant, and from which n or ε.
+        reason: why this solver and these settings.
+        notes: sentences on what should be changed before the fit, if anything.
+    """
+
+    solver: str
+    epsilon: float
+    delta: float
+    mu: float | None
+    records: int
+    columns: tuple[str, ...]
+    privacy_errors: tuple[float, ...]
+    expectation: str
+    reason: str
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        mu = "" if self.mu is None or math.isinf(self.mu) else f", mu = {self.mu:.4g}"
+        spend = (
+            "no privacy at all (epsilon is infinite)"
+            if math.isinf(self.epsilon)
+            else (f"epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}{mu}")
+        )
+        width = max([len(name) for name in self.columns], default=0)
+        errors = [
+            f"  {name.ljust(width)}  ±{error:.3g}"
+            for name, error in zip(self.columns, self.privacy_errors, strict=True)
+        ]
+        return "\n".join(
+            [
+                f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
+                f"gain:  {self.expectation}",
+                *(
+                    [
+                        "expected privacy noise (standard error) of each coefficient, in the units of the table, were its features "
+                        "spread evenly over their bounds (seldom so, and the noise is then larger):"
+                    ]
+                    if errors
+                    else []
+                ),
+                *errors,
+                *(f"note:  {note}" for note in self.notes),
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; infinity is None."""
+        values = {name: getattr(self, name) for name in Price.__slots__}
+        for name, value in values.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                values[name] = None
+        lists = {name: list(values[name]) for name in ("columns", "privacy_errors", "notes")}
+        return {**values, **lists}
+
+
+def price(prepared: Prepared) -> Price:
+    """Read the price off a prepared fit."""
+    task, plan = prepared.task, prepared.plan
+    private = task.budget.is_private
+    delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
+    names, errors = _errors(prepared)
+    return Price(
+        solver=plan.solver,
+        epsilon=epsilon_of(plan.event, delta) if private else math.inf,
+        delta=delta,
+        mu=plan.event.gdp_mu() if private else math.inf,
+        records=prepared.problem.records,
+        columns=names,
+        privacy_errors=errors,
+        expectation=_expectation(prepared),
+        reason=plan.reason,
+        notes=_notes(prepared, named=bool(names)),
+    )
+
+
+def _errors(prepared: Prepared) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Names and expected noise of the coefficients on the reference table; nothing for a very wide one.
+
+    Nothing either for losses that are not squared: the noise follows the curvature where the predictions lie, which no
+    declaration tells (twenty times the noise of a flat prediction has been seen).
+    """
+    encoding = prepared.encoding
+    if encoding.facts.width > WIDEST or not isinstance(prepared.problem.loss, Squared | SquaredTargets):
+        return (), ()
+    noise = prepared.solver.predicted_noise(prepared.problem, prepared.plan, reference_gram(encoding))
+    errors = np.sqrt(encoding.user_matrix(0) ** 2 @ noise**2)
+    names = (*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else []))
+    return names, tuple(float(error) for error in errors[: len(names)])
+
+
+def _notes(prepared: Prepared, named: bool) -> tuple[str, ...]:
+    task, encoding = prepared.task, prepared.encoding
+    notes = []
+    if not named:
+        why = ": it depends on where the records' predictions lie" if encoding.facts.width <= WIDEST else ""
+        notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown{why}")
+    if named and any(quote.name == "select" for quote in prepared.plan.quotes):
+        notes.append(
+            "which columns are chosen is not known beforehand: this is the noise of columns that are, and leaves out that steps along "
+            "one column at a time end short of the optimum; all other coefficients are 0"
+        )
+    if late := large_delta(task.budget, prepared.problem.records):
+        notes.append(late)
+    features = undetermined(encoding)
+    if named and features and task.budget.is_private:
+        names = ", ".join(repr(name) for name in features[:5]) + (" and others" if len(features) > 5 else "")
+        notes.append(
+            f"{names}: every level has a column beside the intercept, so what they share cannot be told apart, and the noise "
+            "of each says so. Predictions do not suffer; to read the coefficients, declare a baseline: "
+            "hb.Categorical([...], baseline=...)"
+        )
+    return tuple(notes)
+
+
+def _expectation(prepared: Prepared) -> str:
+    if not prepared.task.budget.is_private:
+        return "the non-private optimum: no noise is drawn and nothing is protected"
+    problem = prepared.problem
+    formula = _risk(prepared, problem.records, 1.0)
+    risk, best = prospect(prepared, formula)
+    where, constant = about(problem), rival(problem)
+    if risk < best:
+        kept = 100 * (1 - risk / best)
+        return f"for {where}, expected to keep about {kept:.0f} % of what the non-private model gains over {constant}"
+    # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
+    enough = min(best * formula / risk, formula) * (1.0 - 1e-9)
+    records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
+    epsilon = task_epsilon(prepared)
+    most = 0.0 if epsilon is None else min(LARGEST_EPSILON / epsilon, FARTHEST)
+    budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
+    remedies = []
+    if records is not None:
+        remedies.append(f"about {_round(problem.records * records):,} records")
+    if budget is not None and epsilon is not None:
+        remedies.append(f"about epsilon = {epsilon * budget:.2g}")
+    hope = " or ".join(remedies) if remedies else "far more records"
+    return f"for {where}, NOT expected to beat {constant}; that would take {hope}"
+
+
+def task_epsilon(prepared: Prepared) -> float | None:
+    """The budget's ε, where it has one."""
+    return prepared.task.budget.epsilon if prepared.task.budget.kind == "dp" else None
+
+
+def _risk(prepared: Prepared, records: int, budget: float) -> float:
+    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice holds so many."""
+    try:
+        return replanned(prepared, records=records, spend=budget)
+    except CalibrationError:
+        return math.inf
+
+
+def _first(enough: Any, most: float = FARTHEST) -> float | None:
+    """The smallest factor from 1 up to `most`, within a few per cent, for which `enough` holds; None when there is none."""
+    low, high = 0.5, 1.0
+    while high > most or not enough(high):
+        if high >= most:
+            return None
+        low, high = high, min(2.0 * high, most)
+    for _ in range(5):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _round(number: float) -> int:
+    digits = max(0, math.floor(math.log10(number)) - 1)
+    return int(math.ceil(number / 10**digits) * 10**digits)

@@ -1,0 +1,77 @@
+"""Options follow from signatures and docstrings: each is described once, belongs to somebody, and is shown whole."""
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hullabaloo.cli
+from hullabaloo import linear_model, streaming
+from hullabaloo.cli import options
+from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, ModelOptions
+from hullabaloo.cli.search import candidates
+from hullabaloo.cli.stream_build import OWN, SHARED, StreamOptions
+from tests.cli.conftest import Run
+from tests.laws.text_doors import commands
+
+COMMANDS = dict(commands())
+# What an estimator takes from other options, or not from a command line.
+ELSEWHERE = {"budget", "domain", "ledger", "dataset", "test_key"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_page_of_80_columns_breaks_no_word(run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Choices were listed beside the names, so that examples had no room: 'polytope:0,0;1,0;0,1' was cut in its middle."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = set(run(*name.split(), "--help").out.replace("│", " ").split())
+    for parameter in COMMANDS[name].params:
+        assert parameter.help, f"{parameter.name} says nothing"
+        assert set(parameter.help.split()) <= shown
+        assert "…" not in "".join(shown) or "…" in str([one.help for one in COMMANDS[name].params])
+
+
+def test_every_description_is_of_a_parameter() -> None:
+    names = {parameter.name for command in COMMANDS.values() for parameter in command.params}
+    for module in pkgutil.walk_packages(hullabaloo.cli.__path__, "hullabaloo.cli."):
+        if module.name.endswith("__main__"):
+            continue
+        for thing in vars(importlib.import_module(module.name)).values():
+            if callable(thing) and getattr(thing, "__module__", "") == module.name:
+                assert set(options.described(getattr(thing, "__wrapped__", thing))[1]) <= names
+
+
+def test_every_parameter_of_an_estimator_is_an_option_of_fit() -> None:
+    known = {PARAMETERS.get(name, name) for name in ModelOptions._fields} - {"estimator"}
+    of_estimators = {
+        name
+        for kind in ESTIMATORS.values()
+        for name in getattr(linear_model, kind)().get_params()
+        if name not in ELSEWHERE
+    }
+    assert set(ESTIMATORS.values()) == set(linear_model.ESTIMATORS)
+    assert of_estimators == known
+
+
+def test_every_option_of_a_stream_is_a_parameter_of_one() -> None:
+    of_streams: set[Any] = {
+        *streaming.IncrementalRegression().get_params(),
+        *streaming.SketchedRegression().get_params(),
+    }
+    of_streams |= {"rule"}
+    assert {PARAMETERS.get(name, name) for name in (*OWN, *SHARED, "horizon", "every")} <= of_streams
+    assert {*OWN, *SHARED, "horizon", "every", "method", "estimator"} == set(StreamOptions._fields)
+
+
+def test_a_grid_says_one_vs_rest_as_fit_does(tmp_path: Path) -> None:
+    """`multi-class = ["one-vs-rest"]` was handed on as "one_vs_rest", which no estimator knows."""
+    path = tmp_path / "grid.toml"
+    path.write_text('multi-class = ["one-vs-rest"]\nsolver = ["frank-wolfe"]\nset = ["l1:1"]\ngroup = [[["a", "b"]]]\n')
+    found = candidates(path, None)  # type: ignore[arg-type]
+    assert (found["multi_class"], found["solver"], found["groups"]) == (
+        ["one-vs-rest"],
+        ["frank_wolfe"],
+        [[["a", "b"]]],
+    )
+    assert found["constraint"][0].radius == 1.0

@@ -1,0 +1,288 @@
+"""Intervals of coefficients and predictions: laws without noise, laws in n, ε and units, coverage, and where none is told."""
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+import hullabaloo as hb
+from hullabaloo.errors import InvalidParameter, NotReleased
+from hullabaloo.inference import bootstrap
+from hullabaloo.inference.intervals import inference
+from hullabaloo.inference.summary import rows_of
+from hullabaloo.noise import TestKey
+
+KEY = TestKey(bytes(range(32)))
+SLOPES = np.array([0.6, -0.4, 0.2, -0.8])
+TRUTH = np.append(SLOPES, 0.3)
+
+
+def domain(p: int = 4, records: int | None = None, scale: float = 1.0, **target: Any) -> hb.Domain:
+    declared = target or {"target": (-4, 4)}
+    return hb.Domain(
+        features={f"x{j}": (-scale, scale) for j in range(p)}, indicators=False, records=records, **declared
+    )
+
+
+def table(n: int, seed: int = 0, p: int = 4, deviation: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n, p))
+    return X, X @ SLOPES[:p] + 0.3 + deviation * rng.normal(size=n)
+
+
+def labels(X: np.ndarray, seed: int = 1) -> np.ndarray:
+    chance = np.random.default_rng(seed).uniform(size=len(X))
+    return (chance < 1.0 / (1.0 + np.exp(-(X @ SLOPES[: X.shape[1]] + 0.3)))).astype(int)
+
+
+def ends(model: Any, method: str = "auto") -> np.ndarray:
+    return np.array([(row.low, row.high) for row in rows_of(model._fitted(), inference(model._fitted(), method), 0.95)])
+
+
+def linear(epsilon: float, n: int, seed: int = 0, key: TestKey = KEY, **more: Any) -> Any:
+    budget = hb.Budget(epsilon, 1e-6) if math.isfinite(epsilon) else hb.Budget(math.inf)
+    asked = {"budget": budget, "domain": domain(), "solver": "moments", "test_key": key, **more}
+    return hb.LinearRegression(**asked).fit(*table(n, seed))
+
+
+def test_without_noise_the_intervals_are_the_classical_ones() -> None:
+    X, y = table(60)
+    model = linear(math.inf, 60)
+    A = np.column_stack([X, np.ones(60)])
+    inverse = np.linalg.inv(A.T @ A)
+    theta = inverse @ A.T @ y
+    variance, quantile = float(np.sum((y - A @ theta) ** 2)) / 55, student.ppf(0.975, 55)
+    half = quantile * np.sqrt(variance * np.diagonal(inverse))
+    assert ends(model) == pytest.approx(np.stack([theta - half, theta + half], axis=1), rel=1e-9)
+    at = np.column_stack([X[:7], np.ones(7)])
+    leverage = np.einsum("ij,jk,ik->i", at, inverse, at)
+    for kind, spread in (("mean", leverage), ("observation", 1.0 + leverage)):
+        half = quantile * np.sqrt(variance * spread)
+        expected = np.stack([at @ theta - half, at @ theta + half], axis=1)
+        assert model.predict_interval(X[:7], kind=kind) == pytest.approx(expected, rel=1e-9)
+    assert all(row.estimate == pytest.approx(row.coefficient, rel=1e-9) for row in model.summary().rows)
+
+
+def test_intervals_shrink_with_records_and_with_epsilon() -> None:
+    by_records = [np.diff(ends(linear(1.0, n))).ravel() for n in (5_000, 20_000, 80_000)]
+    by_epsilon = [np.diff(ends(linear(epsilon, 20_000))).ravel() for epsilon in (0.5, 1.0, 3.0, math.inf)]
+    for widths in (by_records, by_epsilon):
+        for wider, narrower in pairwise(widths):
+            assert np.all(narrower < wider)
+    wide, narrow = (linear(1.0, 20_000).summary(confidence=c).rows for c in (0.99, 0.5))
+    assert all(a.low < b.low < b.high < a.high for a, b in zip(wide, narrow, strict=True))
+
+
+def test_units_do_not_matter() -> None:
+    X, y = table(5_000)
+    plain = linear(1.0, 5_000)
+    scaled = hb.LinearRegression(
+        budget=hb.Budget(1.0, 1e-6), domain=domain(scale=1000.0), solver="moments", test_key=KEY
+    ).fit(1000.0 * X, y)
+    assert ends(scaled)[:4] * 1000.0 == pytest.approx(ends(plain)[:4], rel=1e-6)
+    assert ends(scaled)[4] == pytest.approx(ends(plain)[4], rel=1e-6)
+    spots = X[:5]
+    assert scaled.predict_interval(1000.0 * spots) == pytest.approx(plain.predict_interval(spots), rel=1e-6)
+
+
+def test_whatever_holds_coefficients_back_the_intervals_stay() -> None:
+    model = linear(1.0, 20_000)
+    for other in (model.refit(constraint=hb.L1Ball(0.05)), model.refit(penalty=hb.L1Penalty(0.05))):
+        assert np.abs(other.coef_).sum() < np.abs(model.coef_).sum()
+        assert np.array_equal(ends(other), ends(model))
+    ridge = model.refit(penalty=hb.SquaredL2Penalty(0.05))
+    assert "optimum of the quadratic penalty" in ridge.summary().note
+    assert np.all(np.abs(ends(ridge)[:4].mean(axis=1)) < np.abs(ends(model)[:4].mean(axis=1)))
+
+
+def test_a_sub_models_intervals_are_its_own() -> None:
+    X, y = table(200)
+    part = linear(math.inf, 200).refit(features=["x0", "x2"])
+    alone = hb.LinearRegression(
+        budget=hb.Budget(math.inf),
+        domain=hb.Domain(features={"x0": (-1, 1), "x2": (-1, 1)}, target=(-4, 4), indicators=False),
+        solver="moments",
+    ).fit(X[:, [0, 2]], y)
+    assert ends(part)[[0, 2, 4]] == pytest.approx(ends(alone), rel=1e-9)
+    assert np.isnan(ends(part)[[1, 3]]).all()
+
+
+def test_where_noise_may_have_made_everything_no_interval_is_told() -> None:
+    model = linear(0.1, 150)
+    assert np.isnan(ends(model)[:4]).all()
+    text = str(model.summary())
+    assert "not available" in text
+    assert "ask less of the same release" in text
+    assert np.isnan(model.predict_interval(np.ones((1, 4)))).all()
+
+
+def test_columns_that_are_never_missing_and_all_levels_cost_no_interval() -> None:
+    """Indicators of missing values that hold nothing, and a category's levels beside the constant, are left out of the question."""
+    rng = np.random.default_rng(3)
+    level, x = rng.integers(0, 3, 40_000), rng.uniform(-1.0, 1.0, 40_000)
+    y = 0.5 * x + np.array([0.0, 0.6, -0.4])[level] + 0.3 * rng.normal(size=40_000)
+    frame = np.column_stack([x, level])
+    declared = hb.Domain(features={"x": (-1, 1), "level": [0, 1, 2]}, target=(-4, 4))
+    asked = {"domain": declared, "solver": "moments", "test_key": KEY}
+    exact = hb.LinearRegression(budget=hb.Budget(math.inf), **asked).fit(frame, y)
+    noisy = hb.LinearRegression(budget=hb.Budget(2.0, 1e-6), **asked).fit(frame, y)
+    for model in (exact, noisy):
+        found = {row.name: row for row in model.summary().rows}
+        assert math.isnan(found["x:missing"].low)
+        assert math.isnan(found["level:missing"].low)
+        assert found["x"].low < 0.5 < found["x"].high
+        assert found["level=1"].low < found["level=1"].estimate < found["level=1"].high
+    least = {
+        row.name: row.coefficient for row in exact.summary().rows
+    }  # of all least-squares models, that of least norm
+    for row in noisy.summary().rows:
+        if not row.name.endswith(":missing"):
+            half = (row.high - row.low) / 2.0
+            assert (
+                abs(row.estimate - least[row.name]) < 2.7 * half
+            )  # 5.3 standard errors of eight: false alarm below 1e-6
+
+
+def covered(models: list[Any], truth: np.ndarray) -> float:
+    found = np.array([ends(model) for model in models])
+    return float(np.mean((found[..., 0] <= truth) & (truth <= found[..., 1]) | np.isnan(found[..., 0])))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_coverage_from_moments(epsilon: float) -> None:
+    """200 fits of 5 coefficients: at least 87 %, 95 less five standard errors of as many wholly dependent ones."""
+    models = [linear(epsilon, 3_000, seed, KEY.derive(seed)) for seed in range(200)]
+    assert 0.87 < covered(models, TRUTH) < 0.995
+
+
+def test_coverage_of_a_newton_step_from_whatever_was_released() -> None:
+    """40 fits of 5 coefficients whose release is shrunk by output perturbation: at least 75 %, five standard errors of as many dependent ones."""
+    solver = hb.WithMoments("output_perturbation")
+    models = []
+    for seed in range(40):
+        X, _ = table(8_000, seed)
+        model = hb.LogisticRegression(
+            budget=hb.Budget(1.0, 1e-6), domain=domain(classes=[0, 1]), solver=solver, test_key=KEY.derive(seed)
+        ).fit(X, labels(X, seed + 1))
+        models.append(model)
+    assert 0.75 < covered(models, TRUTH) <= 1.0
+    width = np.median([np.diff(ends(model)) for model in models])
+    assert width < 1.2  # told, and of use: five times the classical width at most
+
+
+@pytest.mark.parametrize("kind", ["HuberRegressor", "PoissonRegressor"])
+def test_other_smooth_losses_have_intervals(kind: str) -> None:
+    """The truth is within six standard errors of every coefficient: false alarm below 1e-8."""
+    rng = np.random.default_rng(5)
+    X, y = table(40_000)
+    if kind == "PoissonRegressor":
+        y = rng.poisson(np.exp(X @ SLOPES + 0.3)).astype(float)
+    bounds = (0, 15) if kind == "PoissonRegressor" else (-4, 4)
+    model = getattr(hb, kind)(
+        budget=hb.Budget(3.0, 1e-6),
+        domain=domain(target=bounds),
+        solver=hb.WithMoments("output_perturbation"),
+        test_key=KEY,
+    ).fit(X, y)
+    for row, true in zip(rows_of(model._fitted(), inference(model._fitted(), "auto"), 0.95), TRUTH, strict=True):
+        assert abs(row.estimate - true) < 6.0 * math.hypot(row.sampling_error, row.privacy_error)
+    low, high = model.predict_interval(X[:9]).T
+    assert np.all(low < high)
+    if kind == "PoissonRegressor":
+        assert np.all(low > 0.0)
+
+
+def test_a_bootstrap_is_a_function_of_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "DRAWS", 40)
+    X, _ = table(20_000, p=2)
+    model = hb.LogisticRegression(
+        budget=hb.Budget(2.0, 1e-6), domain=domain(2, classes=[0, 1]), solver="preconditioned_gradient", test_key=KEY
+    ).fit(X, labels(X))
+    assert "does not contain second moments" in model.summary().note
+    known = inference(model._fitted(), "bootstrap")
+    rows = rows_of(model._fitted(), known, 0.95)
+    model.save(tmp_path / "model.json")
+    back = hb.load(tmp_path / "model.json")
+    assert rows_of(back._fitted(), inference(back._fitted(), "bootstrap"), 0.95) == rows
+    assert "bootstrap" in known.about
+    for row, true in zip(rows, [*SLOPES[:2], 0.3], strict=True):
+        assert abs(row.estimate - true) < 6.0 * math.hypot(row.sampling_error, row.privacy_error)
+
+
+def test_no_bootstrap_where_noise_hides_a_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of missing values that no record has: their coefficients, and with them all others, would be anything."""
+    X, y = table(4_000, p=2)
+    missing = hb.Domain(features={"x0": (-1, 1), "x1": (-1, 1)}, target=(-4, 4))
+    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=missing, solver="moments", test_key=KEY).fit(X, y)
+    summary = model.summary(method="bootstrap")
+    assert "some direction of the columns is lost in its noise" in summary.note
+    assert all(math.isnan(row.low) for row in summary.rows)
+    monkeypatch.setattr(bootstrap, "_drowned", lambda model: False)  # and where it is tried all the same
+    monkeypatch.setattr(bootstrap, "DRAWS", 20)
+    monkeypatch.setattr(bootstrap, "FARTHEST", 0.0)
+    assert "some direction" in model.summary(method="bootstrap").note
+
+
+@pytest.mark.parametrize("solver", ["moments", hb.WithMoments("gradient")], ids=["moments", "beside"])
+def test_a_saved_model_tells_the_same(solver: Any, tmp_path: Path) -> None:
+    model = linear(1.0, 2_000, solver=solver)
+    model.save(tmp_path / "model.json")
+    back = hb.load(tmp_path / "model.json")
+    assert str(back.summary()) == str(model.summary())
+    X, _ = table(5, 9)
+    assert np.array_equal(back.predict_interval(X), model.predict_interval(X), equal_nan=True)
+    assert back.solver == model.solver
+
+
+def test_shapes_of_predicted_intervals() -> None:
+    X, y = table(4_000)
+    two = hb.Domain(
+        features={f"x{j}": (-1, 1) for j in range(4)}, target={"a": (-4, 4), "b": (-8, 8)}, indicators=False
+    )
+    model = hb.LinearRegression(budget=hb.Budget(3.0, 1e-6), domain=two, solver="moments", test_key=KEY)
+    model.fit(X, np.column_stack([y, 2.0 * y]))
+    found, wider = model.predict_interval(X[:3]), model.predict_interval(X[:3], kind="observation")
+    assert found.shape == wider.shape == (3, 2, 2)
+    assert np.all((wider[..., 0] < found[..., 0]) & (found[..., 1] < wider[..., 1]))
+    classes = hb.LogisticRegression(
+        budget=hb.Budget(3.0, 1e-6),
+        domain=domain(classes=["u", "v", "w"]),
+        solver=hb.WithMoments("gradient"),
+        test_key=KEY,
+    ).fit(X, np.array(["u", "v", "w"])[labels(X) + labels(X, 7)])
+    chances = classes.predict_interval(X[:3])
+    assert chances.shape == (3, 3, 2)
+    assert np.all((chances > 0.0) & (chances < 1.0))
+    stream = hb.streaming.IncrementalRegression(
+        budget=hb.Budget(3.0, 1e-6), domain=domain(), horizon=4_000, every=2_000, test_key=KEY
+    ).fit(X, y)
+    assert stream.predict_interval(X[:3]).shape == (3, 2)
+    assert np.array_equal(stream.predict_interval(X[:3]), stream.model_at().predict_interval(X[:3]))
+
+
+def test_what_is_not_told_says_why() -> None:
+    X, _ = table(2_000)
+    budget = hb.Budget(1.0, 1e-6)
+    bare = linear(1.0, 2_000, solver="gradient")
+    with pytest.raises(NotReleased, match=r"hb\.WithMoments\('gradient'\)"):
+        bare.predict_interval(X[:2])
+    hinge = hb.LinearSVC(
+        budget=budget, domain=domain(classes=[0, 1]), solver=hb.WithMoments("output_perturbation"), test_key=KEY
+    ).fit(X, labels(X))
+    assert "smoothed hinge loss are not told" in hinge.summary().note.replace("_", " ").replace(
+        "smoothed-hinge", "smoothed hinge"
+    )
+    logistic = hb.LogisticRegression(
+        budget=budget, domain=domain(classes=[0, 1]), solver=hb.WithMoments("output_perturbation"), test_key=KEY
+    ).fit(X, labels(X))
+    with pytest.raises(InvalidParameter, match="kind='mean'"):
+        logistic.predict_interval(X[:2], kind="observation")
+    with pytest.raises(InvalidParameter, match="The parameter kind"):
+        linear(1.0, 2_000).predict_interval(X[:2], kind="both")
+    with pytest.raises(InvalidParameter, match="The parameter method"):
+        bare.summary(method="jackknife")
+    assert "no covariance of the records" in bare.summary(method="bootstrap").note
