@@ -51,7 +51,7 @@ def few(items: list[pytest.Item]) -> None:
     """
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("few"):
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
             cases[item.nodeid.partition("[")[0]].append(item)
     for of_one in cases.values():
         marker = of_one[0].get_closest_marker("few")
