@@ -25,12 +25,12 @@ from hullabaloo.audit.scene import hardest, staged
 from hullabaloo.audit.stream_subject import of_stream
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.scoring import score_quote
-from hullabaloo.curator import CuratorMenu
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.losses import Squared
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.privacy import Event, Neighbours, gdp_mu
+from hullabaloo.queries import PricedQueries
 
 RUNS = 100_000
 SECONDS, SECONDS_OF_THE_WEAK = 110.0, 15.0
@@ -140,13 +140,13 @@ def quantiles(neighbours: str) -> Subject:
     """The lower quarter of a column, on tables where a likely answer is `e^ε` times as likely for one of both."""
     encoding = declared(target=(-1, 1)).encoding(None, None, fit_intercept=False)
     relation, grid = Neighbours.parse(neighbours), Grid(-1.0, 1.0, GridKind.LINEAR)
-    menu = CuratorMenu(encoding.facts, relation, 9)
-    query = menu.quantiles([(0, -1, grid)], shares=(0.25, 0.0), epsilon=1.0)
+    menu = PricedQueries(encoding.facts, relation, 9)
+    query = menu.price("quantiles", values=(0,), missing=(-1,), grids=(grid,), shares=(0.25, 0.0), epsilon=1.0)
     removed = relation is Neighbours.ADD_OR_REMOVE
     others = np.linspace(-0.9, 0.9, 8) if removed else np.zeros(8)
     columns = [np.append(-1.0, others), others if removed else np.append(1.0, others)]
     first, second = (Rows(x[:, None], np.zeros((x.size, 1))) for x in columns)
-    return Probe(query, lambda curator: curator.quantiles(), (first, second), BUDGET)
+    return Probe(query, lambda curator: curator.answer("quantiles"), (first, second), BUDGET)
 
 
 @dataclass(frozen=True)

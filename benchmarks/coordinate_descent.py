@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from benchmarks.timing import alternate
-from hullabaloo.curator.descent import Columns, Predictions, Updates
-from hullabaloo.curator.partial import PartialQuery
+from hullabaloo.curator.descent import Columns, PartialQuery, Predictions, Updates
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import L1Penalty, separable_form
 from hullabaloo.losses import Logistic, Loss, Squared
@@ -93,7 +92,7 @@ def _pass(X: Any, y: np.ndarray, columns: Columns, loss: Loss, flat: float) -> C
     theta = np.zeros(p)
 
     def once() -> None:
-        theta[:] = room.descend(query, Updates(theta, np.arange(p), *settings), None).theta
+        theta[:] = room.answer("partial", query, Updates(theta, np.arange(p), *settings), None).theta
 
     return once
 

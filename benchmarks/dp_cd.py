@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.composite_problems import CompositeProblem
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import HasElasticForm, Penalty, SeparableForm
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import CoordinateDescentSolver, Problem
 from hullabaloo.solvers.coordinate.coordinate_rule import CONSTANTS
 
@@ -34,11 +35,11 @@ class CoordinateDescent:
 
     def quotes(self, updates: int) -> list[Query]:
         """What the budget buys: the updates, and before them the mean squares unless they are known, for the solver's own share of μ²."""
-        menu = CuratorMenu(_facts(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
+        menu = PricedQueries(_facts(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
         mu = _mu(self.problem.epsilon, self.problem.delta)
         left = 1.0 if self.known else 1.0 - CONSTANTS
-        partial = menu.partial(self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates)
-        return [partial] if self.known else [partial, menu.second_moments(mu=mu * math.sqrt(CONSTANTS))]
+        partial = menu.price("partial", loss=self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates)
+        return [partial] if self.known else [partial, menu.price("second_moments", mu=mu * math.sqrt(CONSTANTS))]
 
     def fit(self, *, passes: int, step: float, clip: float, order: str, seed: int) -> tuple[Array, Array]:
         """The last iterate and the mean of the second half's, for w. Steps are `step`/M_j, clips `clip` · sqrt(mean x_ij²)."""
@@ -50,7 +51,7 @@ class CoordinateDescent:
         if self.known:
             squares = problem.second_moments() / bounds**2
         else:
-            squares = np.maximum(curator.second_moments(), quotes[1].sigma / len(problem.y))
+            squares = np.maximum(curator.answer("second_moments"), quotes[1].sigma / len(problem.y))
         unbounded = np.full(p, math.inf)
         form = SeparableForm(problem.l1 / bounds, problem.l2 / bounds**2, -unbounded, unbounded)
         walk = rng.integers(p, size=passes * p) if order == "uniform" else np.tile(rng.permutation(p), passes)
@@ -60,8 +61,8 @@ class CoordinateDescent:
             "form": form,
         }
         half = len(walk) // 2
-        first = curator.descend(np.zeros(p), order=walk[:half], **updates)
-        second = curator.descend(first.theta, order=walk[half:], **updates)
+        first = curator.answer("partial", np.zeros(p), order=walk[:half], **updates)
+        second = curator.answer("partial", first.theta, order=walk[half:], **updates)
         return second.theta / bounds, second.mean / bounds
 
 
@@ -101,7 +102,7 @@ def public_rule(problem: CompositeProblem, seed: int) -> tuple[Array, float]:
     penalty = Weighted(problem.l1 / problem.target_bound, problem.l2, tuple(problem.bounds))
     norms = (facts.norm_l1, facts.norm_l2, facts.norm_linf)
     given = Problem(problem.loss, p, False, *norms, 1, n, Neighbours.ADD_OR_REMOVE, None, penalty)
-    solver, menu = CoordinateDescentSolver(), CuratorMenu(facts, Neighbours.ADD_OR_REMOVE, n)
+    solver, menu = CoordinateDescentSolver(), PricedQueries(facts, Neighbours.ADD_OR_REMOVE, n)
     plan = solver.plan(given, menu, Allowance(Budget(problem.epsilon, problem.delta)))
     rows = Rows(np.ascontiguousarray(problem.X / problem.bounds), problem.y[:, None] / problem.target_bound)
     curator = Curator(rows, plan.quotes, key=TestKey(np.random.default_rng(seed).bytes(32)))

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from benchmarks.timing import alternate
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import Cardinality, NoPenalty, SubmodularPenalty
 from hullabaloo.geometry.submodular.base import SetFunction
@@ -25,6 +25,7 @@ from hullabaloo.geometry.submodular.norm import greedy_vertex
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import DualFrankWolfeSolver, OutputPerturbationSolver, Problem, Solver
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import Polyhedron, residual_bound
 
@@ -61,13 +62,13 @@ def run() -> dict[str, Any]:
     return {"step": _times(X, y), "gap": _gaps(X[:5000], y[:5000]), "excess risk": _risks(rng)}
 
 
-def _problem(X: np.ndarray, norm: float, function: SetFunction) -> tuple[Problem, CuratorMenu]:
+def _problem(X: np.ndarray, norm: float, function: SetFunction) -> tuple[Problem, PricedQueries]:
     n, p = X.shape
     facts = RowFacts(tuple(map(str, range(p))), False, norm * math.sqrt(p), norm, 1.0, ("y",))
     penalty = SubmodularPenalty(function, STRENGTH / function.value(np.arange(p) == 0))
     relation = Neighbours.REPLACE_ONE
     problem = Problem(Squared(), p, False, facts.norm_l1, norm, 1.0, 1, n, relation, penalty=penalty)
-    return problem, CuratorMenu(facts, relation, n)
+    return problem, PricedQueries(facts, relation, n)
 
 
 def _times(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
@@ -80,8 +81,9 @@ def _times(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     found = []
     for residuals, clip in (("never clipped", residual_bound(problem, largest, RIDGE)), ("clipped at 0.5", 0.5)):
         loss: Loss = Squared()
-        quote = menu.minimizer(
-            loss,
+        quote = menu.price(
+            "minimizer",
+            loss=loss,
             clip=clip,
             ridge=RIDGE,
             feasible=None,
@@ -95,7 +97,7 @@ def _times(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
             walk.step()
 
         def alone(walk: _Walk = walk, quote: Any = quote) -> None:
-            Curator(rows, [quote], key=KEY).minimizer(walk.s)
+            Curator(rows, [quote], key=KEY).answer("minimizer", walk.s)
 
         kept, fresh, fit = alternate(walk.step, alone, lambda: ridge.fit(X, y), repeats=REPEATS)
         found.append(
@@ -118,7 +120,7 @@ class _Walk:
         self.curator, self.penalty, self.s, self.t = curator, penalty, np.zeros(p), 0
 
     def step(self) -> None:
-        vertex = self.penalty.strength * greedy_vertex(self.penalty.function, self.curator.minimizer(self.s))
+        vertex = self.penalty.strength * greedy_vertex(self.penalty.function, self.curator.answer("minimizer", self.s))
         mu = 2.0 / (self.t + 2)
         self.s, self.t = (1.0 - mu) * self.s + mu * vertex, self.t + 1
 

@@ -18,7 +18,7 @@ from benchmarks import small
 from benchmarks.share_tables import TABLES
 from benchmarks.timing import alternate
 from hullabaloo.curation.scoring import score_noise
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.catalogue import choose
@@ -26,6 +26,7 @@ from hullabaloo.model_selection.metrics import Heard
 from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.queries import PricedQueries
 
 NAMES = ("california", "power_plant", "adult", "law_school", "noaa")
 NUMBERS, CLASSES = ("squared_error", "absolute_error", "r2"), ("log_loss", "accuracy", "brier_score")
@@ -103,8 +104,10 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
     rng = np.random.default_rng(7)
 
     def heard(part: Rows, relation: Neighbours, mu: float, n: int, key: TestKey | None) -> Heard:
-        quote = CuratorMenu(encoding.facts, relation, n).score(chosen.reading, chosen.tallies, mu=mu)
-        return Heard.split(Curator(part, [quote], key=key).score(theta), chosen.tallies, score_noise(quote))
+        quote = PricedQueries(encoding.facts, relation, n).price(
+            "score", reading=chosen.reading, tallies=chosen.tallies, mu=mu
+        )
+        return Heard.split(Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote))
 
     n = len(test)
     every = heard(rows, Neighbours.REPLACE_ONE, math.inf, n, None)

@@ -16,12 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.timing import alternate
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import L1Ball
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import FrankWolfeSolver, Problem
 
 ROWS, DENSE_COLUMNS = 100_000, 10_000
@@ -62,10 +63,10 @@ def _times(X: Any, rng: np.random.Generator) -> dict[str, float]:
     theta = np.zeros(p)
     theta[rng.choice(p, STEPS_TAKEN, replace=False)] = rng.normal(0.0, 0.02, STEPS_TAKEN)
     facts = RowFacts(tuple(map(str, range(p))), False, float(p), float(np.sqrt(p)), 1.0, ("y",))
-    menu = CuratorMenu(facts, Neighbours.REPLACE_ONE, n)
-    quote = menu.vertex(L1Ball(1.0), Squared(), clip=1.0, epsilon=0.05, count=10 * ROUNDS)
+    menu = PricedQueries(facts, Neighbours.REPLACE_ONE, n)
+    quote = menu.price("vertex", constraint=L1Ball(1.0), loss=Squared(), clip=1.0, epsilon=0.05, count=10 * ROUNDS)
     curator = Curator(Rows(X, y[:, None]), [quote])
-    step, product = alternate(lambda: curator.vertex(theta), lambda: X.T @ r, repeats=ROUNDS)
+    step, product = alternate(lambda: curator.answer("vertex", theta), lambda: X.T @ r, repeats=ROUNDS)
     return {"rows": n, "columns": p, "step_seconds": step, "product_seconds": product, "step / product": step / product}
 
 
@@ -104,7 +105,7 @@ def _share(design: dict[str, Any], epsilon: float, multiple: float) -> float:
     facts = RowFacts(tuple(map(str, range(p))), False, float(p), math.sqrt(p), 1.0, ("y",))
     body, relation = L1Ball(design["radius"]), Neighbours.REPLACE_ONE
     problem = Problem(Squared(), p, False, float(p), math.sqrt(p), 1.0, 1, n, relation, constraint=body)
-    menu, allowance = CuratorMenu(facts, relation, n), Allowance(Budget(epsilon, 1.0 / n**2))
+    menu, allowance = PricedQueries(facts, relation, n), Allowance(Budget(epsilon, 1.0 / n**2))
     many = FrankWolfeSolver(clip=0.5, steps=1024).plan(problem, menu, allowance).settings
     least = (4.0 * many["curvature"] / (many["slope_error"] / 32.0)) ** (2.0 / 3.0)
     solver = FrankWolfeSolver(clip=0.5, steps=min(max(round(multiple * least), 1), 1000))

@@ -12,8 +12,7 @@ from sklearn.linear_model._linear_loss import LinearModelLoss
 
 from benchmarks.timing import alternate
 from hullabaloo.curator import GradientQuery
-from hullabaloo.curator.gradient import exact_gradient
-from hullabaloo.curator.threads import cores
+from hullabaloo.curator.exact import cores
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Squared
 from hullabaloo.privacy import Neighbours
@@ -47,7 +46,7 @@ def _dense(rng: np.random.Generator) -> dict[str, Any]:
 
     def unclipped(base: Any, y: np.ndarray, coefficients: np.ndarray) -> Callable[[], Any]:
         whole = LinearModelLoss(base_loss=base, fit_intercept=False)
-        return lambda: whole.gradient(coefficients, X, y, n_threads=cores())
+        return lambda: whole.answer("gradient", coefficients, X, y, n_threads=cores())
 
     median = _medians(
         {
@@ -127,7 +126,7 @@ def _task(X: Any, y: np.ndarray, loss: AnyLoss, theta: np.ndarray) -> Callable[[
     facts = RowFacts(tuple(map(str, range(p))), False, float(p), float(np.sqrt(p)), 1.0, targets)
     query = GradientQuery(facts, Neighbours.REPLACE_ONE, n, 1, 0.01, loss, 0.5)
     rows = Rows(X, Y)
-    return lambda: exact_gradient(rows, query, theta)
+    return lambda: query.exact(rows, theta)
 
 
 @njit(nogil=True, fastmath=True)

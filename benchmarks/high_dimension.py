@@ -20,11 +20,12 @@ import numpy as np
 
 from benchmarks import small
 from benchmarks.high_dimension_tables import REAL, Wide, autoregressive
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.geometry import L1Ball
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import (
     AdaptiveGradientSolver,
     FrankWolfeSolver,
@@ -155,7 +156,7 @@ def fit(
     body = L1Ball(radius) if isinstance(solver, FrankWolfeSolver) and radius is not None else None
     norms = (facts.norm_l1, facts.norm_l2, facts.norm_linf)
     problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours, constraint=body)
-    plan = solver.plan(problem, CuratorMenu(facts, neighbours, n), Allowance(Budget(epsilon, delta)))
+    plan = solver.plan(problem, PricedQueries(facts, neighbours, n), Allowance(Budget(epsilon, delta)))
     theta = solver.run(problem, plan, Curator(table.rows, plan.quotes, key=key)).theta[:, 0]  # type: ignore[arg-type]
     return theta, plan.settings.get("picks")
 

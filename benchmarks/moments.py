@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import alternate
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 
 SPEED = True
 N, P, ROUNDS = 1_000_000, 100, 5
@@ -21,10 +22,10 @@ def run() -> dict[str, Any]:
     y = rng.uniform(-1.0, 1.0, N)
     facts = RowFacts(tuple(map(str, range(P))), False, float(P), float(np.sqrt(P)), 1.0, ("y",))
     rows = Rows(X, y[:, None])
-    menu = CuratorMenu(facts, Neighbours.REPLACE_ONE, N)
-    moments = [menu.moments(mu=0.2367, target_scale=1.0)]
+    menu = PricedQueries(facts, Neighbours.REPLACE_ONE, N)
+    moments = [menu.price("moments", mu=0.2367, target_scale=1.0)]
     contestants: dict[str, Callable[[], Any]] = {
-        "moments, noise included": lambda: Curator(rows, moments).moments(),
+        "moments, noise included": lambda: Curator(rows, moments).answer("moments"),
         "blocked BLAS Gram": lambda: _gram(X),
     }
     median = dict(zip(contestants, alternate(*contestants.values(), repeats=ROUNDS), strict=True))

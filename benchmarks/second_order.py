@@ -23,12 +23,13 @@ from benchmarks import small
 from benchmarks.newton import GRID, newton
 from benchmarks.share_kept import baselines, loss
 from benchmarks.share_tables import CLASSIFICATION, REGRESSION, Declared
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.encoding import TargetScale
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release import fit
 from hullabaloo.solvers import (
     AdaptiveGradientSolver,
@@ -177,7 +178,7 @@ def measure(name: str, solvers: tuple[str, ...], draws: int) -> list[dict[str, A
                 neighbours=neighbours,
                 offset_bound=facts.offset_bound,
             )
-            menu, allowance = CuratorMenu(facts, neighbours, n), Allowance(Budget(epsilon, 1.0 / n**2))
+            menu, allowance = PricedQueries(facts, neighbours, n), Allowance(Budget(epsilon, 1.0 / n**2))
             line: dict[str, Any] = {
                 "table": name,
                 "loss": one.phi.name,

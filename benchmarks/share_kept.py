@@ -20,11 +20,12 @@ import numpy as np
 
 from benchmarks import small
 from benchmarks.share_tables import CLASSIFICATION, REGRESSION, TABLES, Declared
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release import fit
 from hullabaloo.solvers import Problem
 
@@ -216,7 +217,7 @@ def _shares(kept: list[Split], epsilon: float, neighbours: Neighbours, name: str
             neighbours=neighbours,
         )
         if number == 0:  # the splits are of one size, so the plan is the same
-            menu = CuratorMenu(facts, neighbours, one.n)
+            menu = PricedQueries(facts, neighbours, one.n)
             allowance = Allowance(Budget(epsilon, 1.0 / one.n**2))
             solver, plan = choose(problem, menu, allowance, name, fit.rehearsal(facts))
             chosen = plan.solver

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.structured_tables import REAL, Design, Real, Structured, designs
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.geometry import (
     Cardinality,
     Intervals,
@@ -43,6 +43,7 @@ from hullabaloo.geometry.submodular.norm import dual_omega, omega
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release import fit
 from hullabaloo.solvers import Plan, Problem, Solver
 
@@ -300,7 +301,7 @@ def _planned(table: Structured, epsilon: float, asked: str, constraint: Any = No
     shape = {"constraint": constraint, "penalty": NoPenalty() if penalty is None else penalty}
     problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours, **shape)
     allowance = Allowance(Budget(epsilon, 1.0 / n**2))
-    solver, plan = choose(problem, CuratorMenu(facts, neighbours, n), allowance, asked, fit.rehearsal(facts))
+    solver, plan = choose(problem, PricedQueries(facts, neighbours, n), allowance, asked, fit.rehearsal(facts))
     return problem, solver, plan
 
 

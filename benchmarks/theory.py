@@ -37,8 +37,8 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.hard_instances import hard_lasso
-from hullabaloo.planning.lower_bounds import lasso_rate, two_points
+from hullabaloo.planning.theory.hard_instances import hard_lasso
+from hullabaloo.planning.theory.lower_bounds import lasso_rate, two_points
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of, objective_noise_multiplier
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Plan
 
@@ -229,7 +229,9 @@ def _noise() -> list[dict[str, Any]]:
         theirs = solver.plan(smooth.problem(n), smooth.menu(n), printed)  # type: ignore[attr-defined]
         count = theirs.quotes[0].count
         slope_bound = theirs.quotes[0].clip
-        ours = smooth.menu(n).gradient(smooth.loss, clip=slope_bound, mu=exact.mu / math.sqrt(count), count=count)
+        ours = smooth.menu(n).price(
+            "gradient", loss=smooth.loss, clip=slope_bound, mu=exact.mu / math.sqrt(count), count=count
+        )
         add(method, theirs, theirs.quotes[0].sigma / ours.sigma)
     theirs = FrankWolfeSolver().plan(wide.problem(n), wide.menu(n), printed)
     count = theirs.quotes[0].count
@@ -266,7 +268,7 @@ def _step() -> dict[str, float]:
     def gradients() -> None:
         curator = Curator(rows, plan.quotes, key=TestKey(bytes(32)))
         for _ in range(steps):
-            curator.gradient(np.zeros(p))
+            curator.answer("gradient", np.zeros(p))
 
     whole, alone = alternate(fit, gradients, repeats=3)
     return {

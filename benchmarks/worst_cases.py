@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Huber
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.hard_instances import HardLasso, orthogonal_block
+from hullabaloo.planning.theory.hard_instances import HardLasso, orthogonal_block
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import Problem, Solver
 
 Array = np.ndarray
@@ -42,8 +43,8 @@ class Case:
             self.constraint, self.penalty,
         )  # fmt: skip
 
-    def menu(self, records: int) -> CuratorMenu:
-        return CuratorMenu(self.facts, Neighbours.REPLACE_ONE, records)
+    def menu(self, records: int) -> PricedQueries:
+        return PricedQueries(self.facts, Neighbours.REPLACE_ONE, records)
 
     def fits(self, solver: Solver, records: int, allowance: Allowance, draws: int) -> list[Array]:
         """Models of the real curator: the rows at hand stand for `records` rows, and means over them have those rows' noise."""

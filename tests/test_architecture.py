@@ -18,6 +18,9 @@ BELOW_FIT = {
     "noise",
     "data",
     "curator",
+    "selection",
+    "erm",
+    "queries",
     "solvers",
     "planning",
     "ledger",
@@ -32,7 +35,10 @@ ALLOWED = {
     "privacy": set(),
     "noise": {"privacy"},
     "data": {"losses"},
-    "curator": {"data", "losses", "geometry", "quadratic", "privacy", "noise"},
+    "curator": {"data", "losses", "geometry", "privacy", "noise"},
+    "selection": {"curator", "data", "losses", "geometry", "privacy", "noise"},
+    "erm": {"curator", "data", "losses", "geometry", "quadratic", "privacy", "noise"},
+    "queries": {"curator", "selection", "erm", "data", "privacy"},
     "solvers": {"geometry", "quadratic", "losses", "privacy"},
     "planning": {"solvers", "geometry", "losses", "privacy"},
     "ledger": {"privacy"},
@@ -49,6 +55,7 @@ ALLOWED = {
     "report": UPPER,
     "cli": UPPER | {"audit", "report"},
 }
+BOUNDARY = {"curator", "selection", "erm", "queries"}
 OPEN = {"errors", "codec", "foreign", "compiled", "tables", "_version"}
 # Public keys are configuration: an estimator stores one, and only the curator draws with it.
 KEY_ONLY = {
@@ -107,7 +114,9 @@ def _imports_only_rooms_below(path: Path, room: str) -> None:
                 assert public or set(names) <= {"TestKey", *secret}, (
                     f"{path.relative_to(SOURCE)} imports {names} from noise: only keys may leave"
                 )
-            if other == "curator" and room != "curator":
+            if other == "curator" and room == "queries":
+                assert "Curator" not in names, "prices are made without records"
+            elif other in BOUNDARY and room not in BOUNDARY:
                 hinges = {"release/fit.py", "release/ask.py", "curation/moments_process.py", "curation/scoring.py"}
                 assert room == "audit" or str(path.relative_to(SOURCE)) in hinges, (
                     f"{path} imports the curator: only {hinges} hand rows to it"
@@ -142,6 +151,9 @@ def test_the_public_names_are_those_that_users_rely_on() -> None:
 
     for name in hb.__all__:
         assert getattr(hb, name) is not None
-    assert set(hb.__all__) == {"__version__", *hb._EXPORTS, *hb._MODULES}
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {alias.asname: str(node.module) for node in block.body for alias in node.names}  # type: ignore[attr-defined]
+    assert typed == {name: f"hullabaloo.{room}".rstrip(".") for name, room in hb._EXPORTS.items()}
     with pytest.raises(AttributeError, match="public names are"):
         _ = hb.nonsense

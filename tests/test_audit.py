@@ -21,7 +21,7 @@ from scipy.special import betaincinv, chdtri, ndtri
 
 import hullabaloo as hb
 from hullabaloo.curator import Curator, GradientQuery, MomentsQuery
-from hullabaloo.curator import curator as room
+from hullabaloo.curator import query as room
 from hullabaloo.data import encode
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import NoisyMoments
@@ -113,18 +113,13 @@ class Verdict:
 def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKey | None = KEY) -> Verdict:
     """Fit `runs` times, one table or the other, and judge the transcripts."""
     transcript: list[tuple[np.ndarray, Any]] = []
-    gradient, moments = Curator.gradient, Curator.moments
+    plain = Curator.answer
 
-    def watched_gradient(curator: Curator, theta: np.ndarray) -> np.ndarray:
-        transcript.append((theta.copy(), gradient(curator, theta)))
+    def answer(curator: Curator, name: str, *given: np.ndarray) -> Any:
+        transcript.append((given[0].copy() if given else np.zeros(0), plain(curator, name, *given)))
         return transcript[-1][1]
 
-    def watched_moments(curator: Curator) -> NoisyMoments:
-        transcript.append((np.zeros(0), moments(curator)))
-        return transcript[-1][1]
-
-    monkeypatch.setattr(Curator, "gradient", watched_gradient)
-    monkeypatch.setattr(Curator, "moments", watched_moments)
+    monkeypatch.setattr(Curator, "answer", answer)
     coin, wrong, total, realised = np.random.default_rng(5), 0, 0.0, 0.0
     model, frames, bound = case.model(), case.frames(), math.sqrt(1.0 + (case.columns is ONES))
     products = [case.sums(i, lambda x, y: one_record(x / bound, y)) for i in (0, 1)]
@@ -178,13 +173,13 @@ def less_noise(monkeypatch: pytest.MonkeyPatch) -> None:
 def half_the_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
     """The factor of replace-one forgotten; the event is computed from it and claims the same μ."""
     for query, factor in ((GradientQuery, 2.0), (MomentsQuery, math.sqrt(2.0))):
-        plain = query.record_sensitivity.fget
+        plain = query.record_sensitivity.func
         monkeypatch.setattr(query, "record_sensitivity", property(lambda q, p=plain, f=factor: p(q) / f))
 
 
 def no_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = room.exact_gradient
-    monkeypatch.setattr(room, "exact_gradient", lambda rows, q, theta: plain(rows, replace(q, clip=1e3), theta))
+    plain = GradientQuery.partial
+    monkeypatch.setattr(GradientQuery, "partial", lambda q, rows, theta: plain(replace(q, clip=1e3), rows, theta))
 
 
 def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:

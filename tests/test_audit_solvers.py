@@ -21,15 +21,17 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, chdtri, expit, ndtr, ndtri
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, GradientQuery, choice, descent, minimizer, perturbed_minimizer
-from hullabaloo.curator import curator as room
-from hullabaloo.curator.descent import Predictions
-from hullabaloo.curator.minimisation import Family
-from hullabaloo.curator.partial import PartialQuery
-from hullabaloo.curator.repeated import Repeated
+from hullabaloo.curator import Curator, GradientQuery, descent
+from hullabaloo.curator import query as room
+from hullabaloo.curator.descent import PartialQuery, Predictions
 from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import StepQuery
+from hullabaloo.erm import objective_perturbation as perturbed_minimizer
+from hullabaloo.erm import output_perturbation as minimizer
+from hullabaloo.erm.minimisation import Family
+from hullabaloo.erm.repeated import Repeated
 from hullabaloo.privacy import delta_of
+from hullabaloo.selection import choice
 from hullabaloo.solvers import GreedyCoordinateDescentSolver, GreedySelectionSolver, PreconditionedGradientSolver
 from tests.test_audit import KEY, MU, ONES, PLAIN, REMOVED, REPLACED, noise_reused
 
@@ -165,16 +167,17 @@ def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
 
     seen: dict[int, tuple[Curator, View]] = {}
 
-    def watched(name: str) -> Callable[..., Any]:
-        plain = getattr(Curator, name)
+    plain_answer = Curator.answer
 
-        def ask(curator: Curator, *given: Any, **named: Any) -> Any:
-            found = plain(curator, *given, **named)
+    def ask(curator: Curator, name: str, *given: Any, **named: Any) -> Any:
+        found = plain_answer(curator, name, *given, **named)
+        view = seen.get(id(curator), (curator, np.array))[1]
+        if name == "partial":
+            descended(found, view, *given, **named)
+        elif name in WATCHED:
             copied = tuple(one.copy() if isinstance(one, np.ndarray) else one for one in given)
-            transcript.append((name, copied, {**named, "view": seen.get(id(curator), (curator, np.array))[1]}, found))
-            return found
-
-        return ask
+            transcript.append((name, copied, {**named, "view": view}, found))
+        return found
 
     def viewed(name: str) -> Callable[..., Any]:
         """Remembers how a part of the curator sees a record."""
@@ -193,25 +196,20 @@ def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
 
         return look
 
-    plain_descend = Curator.descend
-
-    def descend(curator: Curator, theta: np.ndarray, **named: Any) -> Any:
+    def descended(found: Any, view: View, theta: np.ndarray, **named: Any) -> None:
         """Each update is an answer, at the point to which the answers before it have led."""
-        found, point = plain_descend(curator, theta, **named), theta.copy()
+        point = theta.copy()
         for j, slope in zip(named["order"], found.partials, strict=True):
-            about = {"clip": named["clips"][j], "view": seen.get(id(curator), (curator, np.array))[1]}
+            about = {"clip": named["clips"][j], "view": view}
             transcript.append(("partial", (point.copy(), j), about, np.array([slope])))
             step = float(named["steps"][j])
             point[j] = named["form"].prox_at(j, point[j] - step * slope, step)
         assert found.theta == pytest.approx(point, rel=1e-9, abs=1e-12)
-        return found
 
     with monkeypatch.context() as patch:
-        for name in WATCHED:
-            patch.setattr(Curator, name, watched(name))
+        patch.setattr(Curator, "answer", ask)
         for name in VIEWS:
             patch.setattr(Curator, name, viewed(name))
-        patch.setattr(Curator, "descend", descend)
         coin, model, frames = np.random.default_rng(5), case.model(), case.frames()
         for run in range(runs):
             truth = int(coin.integers(2))
@@ -498,7 +496,8 @@ def halved(owner: type, name: str) -> Bug:
     """The factor of the relation, or the bound of a record, forgotten."""
 
     def bug(monkeypatch: pytest.MonkeyPatch) -> None:
-        plain = getattr(owner, name).fget
+        member = getattr(owner, name)
+        plain = member.fget if isinstance(member, property) else member.func
         monkeypatch.setattr(owner, name, property(lambda q: 0.5 * plain(q)))
 
     return bug

@@ -207,7 +207,7 @@ def kernels_at(node: Node) -> Any:
 @pytest.mark.parametrize("option", ["error_model", "fastmath", "inline", "boundscheck"])
 def test_options_of_a_helper_change_the_digest(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     helper = kernels_at(("hullabaloo.curator.kernels", "clipped"))
-    caller = kernels_at(("hullabaloo.curator.smooth_kernels", "slopes"))
+    caller = kernels_at(("hullabaloo.erm.smooth_kernels", "slopes"))
     before = digest(caller)
     monkeypatch.setitem(helper.targetoptions, option, "another")
     assert digest(caller) != before
@@ -223,7 +223,7 @@ def test_whatever_a_closure_holds_changes_the_digest() -> None:
 
     helpers = (
         kernels_at(("hullabaloo.curator.kernels", "clipped")),
-        kernels_at(("hullabaloo.curator.smooth_kernels", "slopes")),
+        kernels_at(("hullabaloo.erm.smooth_kernels", "slopes")),
     )
     held = (1, 2, 1.0, (1, 2), *helpers)
     assert len({digest(holding(one)) for one in held}) == len(held)
@@ -341,7 +341,7 @@ import numba
 numba.njit("f8(f8[::1])")(lambda x: x[0] + x.size)  # the compiler is started once; no process but the children meets the library
 
 PACKAGE = sys.argv[1]
-HELPER = PACKAGE + "/hullabaloo/curator/kernels.py"
+HELPER = PACKAGE + "/hullabaloo/losses/kernels.py"
 OLD = "    return min(max(d, -clip), clip)"
 
 def run(bytecode=False):
@@ -349,7 +349,7 @@ def run(bytecode=False):
     child = os.fork()
     if child == 0:
         sys.dont_write_bytecode = not bytecode
-        from hullabaloo.curator.smooth_kernels import slopes
+        from hullabaloo.erm.smooth_kernels import slopes
         first, second = np.empty(1), np.empty(1)
         slopes(np.array([9.0]), np.zeros(1), np.zeros(0), 1.0, 0, 0.0, first, second)
         print(first[0], sum(slopes.stats.cache_hits.values()), flush=True)

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from hullabaloo.curator import Curator, MinimizerQuery
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.losses.residuals import Huber
@@ -36,7 +37,7 @@ def test_targets_asked_in_turn_get_their_own_minimisers(loss: Loss, mu: float) -
     apart = [Curator(Rows(rows().X, rows().Y[:, [k]]), [asked]) for k in range(2)]
     near = 1e-9 + 20.0 * asked.sigma + 2.0 * (0.0 if math.isinf(mu) else asked.distance)
     for step in range(4):
-        found = [view.minimizer(step * SLOPE) for view in views]
+        found = [view.answer("minimizer", step * SLOPE) for view in views]
         for one, alone in zip(found, apart, strict=True):
             assert np.abs(one - alone.minimizer(step * SLOPE)).max() <= near
         assert np.abs(found[0] - found[1]).max() > 0.3 > 100.0 * near
@@ -47,6 +48,6 @@ def test_views_of_other_columns_get_their_own_minimisers() -> None:
     together = Curator(rows(), [query(Squared(), P, math.inf), asked]).of_target(0)
     for step in range(3):
         for columns in ([0, 1], [1, 2]):
-            found = together.of_columns(columns).minimizer(step * SLOPE[:2])
+            found = together.of_columns(columns).answer("minimizer", step * SLOPE[:2])
             alone = Curator(Rows(np.ascontiguousarray(rows().X[:, columns]), rows().Y[:, [0]]), [asked])
             assert found == pytest.approx(alone.minimizer(step * SLOPE[:2]), abs=1e-9)

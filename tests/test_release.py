@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.curator import MinimizerQuery, PerturbedMinimizerQuery
 from hullabaloo.data import Encoding
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS

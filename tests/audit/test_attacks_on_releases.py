@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, minimizer
-from hullabaloo.curator import curator as room
+from hullabaloo.curator import Curator
+from hullabaloo.curator import query as room
 from hullabaloo.durable.sealed import from_bytes
+from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import gdp_epsilon
 from hullabaloo.release import fit as hinge
@@ -75,7 +76,9 @@ def saved_moments() -> list[Array]:
     plan, tables = prepared(1, 0.25, solver="moments")
     found = []
     for which, rows in enumerate(tables):
-        answers = (Curator(rows, plan.plan.quotes, key=KEY.derive(f"{which}/{i}")).moments() for i in range(5000))
+        answers = (
+            Curator(rows, plan.plan.quotes, key=KEY.derive(f"{which}/{i}")).answer("moments") for i in range(5000)
+        )
         found.append(np.array([json.loads(json.dumps(one.to_dict()))["gram"][0][0] for one in answers]))
     return found
 

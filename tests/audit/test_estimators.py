@@ -13,15 +13,16 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit.canary import Canary, Record, made
-from hullabaloo.curator import GradientQuery, MomentsQuery, StepQuery, descent, minimizer
-from hullabaloo.curator import curator as room
-from hullabaloo.curator.minimisation import Family
-from hullabaloo.curator.partial import PartialQuery
-from hullabaloo.curator.vertex import VertexQuery
+from hullabaloo.curator import GradientQuery, MomentsQuery, StepQuery, descent
+from hullabaloo.curator import query as room
+from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.data import encode
+from hullabaloo.erm import output_perturbation as minimizer
+from hullabaloo.erm.minimisation import Family
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
+from hullabaloo.selection.vertex import VertexQuery
 from hullabaloo.solvers import Plan
 
 KEY = TestKey(bytes(range(32)))
@@ -156,7 +157,8 @@ def halved(owner: Any, name: str) -> Bug:
     """The factor of the relation, or the bound of a record, forgotten."""
 
     def bug(monkeypatch: pytest.MonkeyPatch) -> None:
-        stated = getattr(owner, name).fget
+        member = getattr(owner, name)
+        stated = member.fget if isinstance(member, property) else member.func
         monkeypatch.setattr(owner, name, property(lambda query: 0.5 * stated(query)))
 
     return bug
@@ -173,8 +175,8 @@ def quieter(module: Any, part: float) -> Bug:
 
 
 def no_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    stated = room.exact_gradient
-    monkeypatch.setattr(room, "exact_gradient", lambda rows, q, theta: stated(rows, replace(q, clip=1e3), theta))
+    stated = GradientQuery.partial
+    monkeypatch.setattr(GradientQuery, "partial", lambda q, rows, theta: stated(replace(q, clip=1e3), rows, theta))
 
 
 def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,7 +180,7 @@ def test_the_command_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads((tmp_path / "report.json").read_text())["passed"] is True
     assert run(*asked, "--out", "report.json").code == 1  # it exists
     assert run(*asked, "--json").json["report"]["solver"] == "moments"
-    stated = MomentsQuery.record_sensitivity.fget
+    stated = MomentsQuery.record_sensitivity.func
     monkeypatch.setattr(MomentsQuery, "record_sensitivity", property(lambda query: 0.5 * stated(query)))
     done = run(*asked)
     assert done.code == 5

@@ -20,15 +20,18 @@ from hullabaloo.audit.heard import Heard, exponential, flipped
 from hullabaloo.audit.laws import misfit
 from hullabaloo.audit.probes import Probe
 from hullabaloo.audit.scene import staged
-from hullabaloo.curator import Curator, CuratorMenu, choice, perturbed_minimizer, quantiles
-from hullabaloo.curator import curator as room
+from hullabaloo.curator import Curator
+from hullabaloo.curator import second_moments as room
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.source import RowFacts
+from hullabaloo.erm import objective_perturbation as perturbed_minimizer
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
+from hullabaloo.selection import choice, quantiles
 
 KEY = TestKey(bytes(range(32)))
 ALARM, DRAWS, EPSILON, RADIUS = 1e-8, 1500, 6.0, 1.5
@@ -40,14 +43,14 @@ Bug = Callable[[pytest.MonkeyPatch], None]
 
 def question(kind: str) -> tuple[Any, Callable[[Curator], int], np.ndarray]:
     """A query, how it is asked at 0, and the exact scores: slopes of the sum `−Σ y x`, along vertices or in size."""
-    menu, g, theta = CuratorMenu(FACTS, Neighbours.REPLACE_ONE, 3), -(Y[:, 0] @ X), np.zeros(3)
+    menu, g, theta = PricedQueries(FACTS, Neighbours.REPLACE_ONE, 3), -(Y[:, 0] @ X), np.zeros(3)
     if kind == "select":
-        query = menu.select(Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS)
-        return query, lambda curator: curator.select(theta), np.abs(g)
+        query = menu.price("select", loss=Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS)
+        return query, lambda curator: curator.answer("select", theta), np.abs(g)
     ball, flip = hb.L1Ball(RADIUS), kind == "flip"
-    query = menu.vertex(ball, Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS, once=flip)
+    query = menu.price("vertex", constraint=ball, loss=Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS, once=flip)
     scores = np.array([-float(ball.vertex_at(k, 3) @ g) for k in range(6)])
-    return query, lambda curator: curator.vertex(theta), scores
+    return query, lambda curator: curator.answer("vertex", theta), scores
 
 
 def chance(kind: str) -> float:
@@ -180,11 +183,18 @@ SPREAD = np.linspace(-0.9, 0.9, 8)[:, None]
 
 def bounds_of_a_column(relation: Neighbours) -> list[Heard]:
     """What many choices of bounds tell of which of two tables they were made for."""
-    menu = CuratorMenu(ONE, relation, 9)
-    query = menu.quantiles([(0, -1, Grid(-1.0, 1.0, GridKind.LINEAR))], shares=(0.25, 0.25), epsilon=1.0)
+    menu = PricedQueries(ONE, relation, 9)
+    query = menu.price(
+        "quantiles",
+        values=(0,),
+        missing=(-1,),
+        grids=(Grid(-1.0, 1.0, GridKind.LINEAR),),
+        shares=(0.25, 0.25),
+        epsilon=1.0,
+    )
     high, low = (Rows(np.vstack([[[x]], SPREAD]), np.zeros((9, 1))) for x in (1.0, -1.0))
     tables = high, Rows(SPREAD, np.zeros((8, 1))) if relation is Neighbours.ADD_OR_REMOVE else low
-    asked = Probe(query, lambda curator: curator.quantiles(), tables)
+    asked = Probe(query, lambda curator: curator.answer("quantiles"), tables)
     return [asked.log(0, KEY.derive(i))[0] for i in range(150)]
 
 

@@ -130,7 +130,7 @@ def one_fit_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def half_of_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every fit's gradients reckon with half of what a record can do."""
-    plain = GradientQuery.record_sensitivity.fget
+    plain = GradientQuery.record_sensitivity.func
     monkeypatch.setattr(GradientQuery, "record_sensitivity", property(lambda query: 0.5 * plain(query)))
 
 

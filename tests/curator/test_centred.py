@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hullabaloo.curator import Curator, CuratorMenu
-from hullabaloo.curator.centred import centred_rows
+from hullabaloo.curator import Curator
+from hullabaloo.curator.views import centred_rows
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.geometry import NoPenalty, separable_form
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, random_rows
 
 ABOUT = facts(3)
 ROWS = random_rows(np.random.default_rng(21), 50, ABOUT)
-MENU = CuratorMenu(ABOUT, Neighbours.REPLACE_ONE, 50)
+MENU = PricedQueries(ABOUT, Neighbours.REPLACE_ONE, 50)
 CENTRE = np.array([0.25, -0.5, 0.0])
 UPDATES = {
     "order": np.array([0, 1, 2, 1]),
@@ -38,24 +39,31 @@ def test_each_record_is_moved_by_itself() -> None:
 
 
 def test_a_descent_on_centred_rows_is_one_on_rows_made_so() -> None:
-    quote = MENU.partial(Squared(), mu=0.5, count=4)
-    there = Curator(ROWS, [quote], key=TestKey(bytes(32))).centred(CENTRE).descend(np.zeros(3), **UPDATES)  # type: ignore[arg-type]
+    quote = MENU.price("partial", loss=Squared(), mu=0.5, count=4)
+    there = Curator(ROWS, [quote], key=TestKey(bytes(32))).centred(CENTRE).answer("partial", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
     made = Curator(Rows(ROWS.X - CENTRE, ROWS.Y), [quote], key=TestKey(bytes(32)))
-    assert np.array_equal(there.theta, made.descend(np.zeros(3), **UPDATES).theta)  # type: ignore[arg-type]
+    assert np.array_equal(there.theta, made.answer("partial", np.zeros(3), **UPDATES).theta)  # type: ignore[arg-type]
 
 
 def test_nothing_else_is_answered_and_nothing_twice() -> None:
-    curator = Curator(ROWS, [MENU.partial(Squared(), mu=0.5, count=4), MENU.means(mu=0.5), MENU.second_moments(mu=0.5)])
+    curator = Curator(
+        ROWS,
+        [
+            MENU.price("partial", loss=Squared(), mu=0.5, count=4),
+            MENU.price("means", mu=0.5),
+            MENU.price("second_moments", mu=0.5),
+        ],
+    )
     view = curator.centred(CENTRE)
-    for ask in (view.means, view.second_moments):
+    for name in ("means", "second_moments"):
         with pytest.raises(NotPaidFor):
-            ask()
-    view.descend(np.zeros(3), **UPDATES)  # type: ignore[arg-type]
+            view.answer(name)
+    view.answer("partial", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
     for other in (view, curator, curator.centred(CENTRE)):
         with pytest.raises(NotPaidFor):
-            other.descend(np.zeros(3), **UPDATES)  # type: ignore[arg-type]
+            other.answer("partial", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
     with pytest.raises(NotPaidFor, match="no partial derivative"):
-        Curator(ROWS, [MENU.means(mu=0.5)]).centred(CENTRE)
+        Curator(ROWS, [MENU.price("means", mu=0.5)]).centred(CENTRE)
     for wrong in (np.zeros(2), np.array([0.0, math.nan, 0.0])):
         with pytest.raises(InvalidParameter, match="one finite number"):
             curator.centred(wrong)

@@ -8,15 +8,17 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from hullabaloo.curator import Curator, CuratorMenu, SelectQuery, VertexQuery
-from hullabaloo.curator.choice import Choice
-from hullabaloo.curator.gradient import exact_gradient
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotPaidFor
 from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, Polytope, Simplex, with_intercept
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
+from hullabaloo.queries import PricedQueries
+from hullabaloo.selection.choice import Choice
+from hullabaloo.selection.select import SelectQuery
+from hullabaloo.selection.vertex import VertexQuery
 from tests.curator.neighbours import facts, pairs, random_rows
 
 KEY = TestKey(bytes(range(32)))
@@ -41,20 +43,20 @@ def vertex(
     records: int = 20,
     clip: float = 0.5,
 ) -> VertexQuery:
-    menu = CuratorMenu(about, relation, records)
-    return menu.vertex(body or L1Ball(0.7), Squared(), clip=clip, epsilon=epsilon, count=3)
+    menu = PricedQueries(about, relation, records)
+    return menu.price("vertex", constraint=body or L1Ball(0.7), loss=Squared(), clip=clip, epsilon=epsilon, count=3)
 
 
 def select(
     about: RowFacts, relation: Neighbours, *, epsilon: float = 0.5, records: int = 20, scaled: bool = True
 ) -> SelectQuery:
     scales = np.linspace(0.5, 2.0, about.width) if scaled else None
-    menu = CuratorMenu(about, relation, records)
-    return menu.select(Squared(), clip=0.5, epsilon=epsilon, count=3, scales=scales)
+    menu = PricedQueries(about, relation, records)
+    return menu.price("select", loss=Squared(), clip=0.5, epsilon=epsilon, count=3, scales=scales)
 
 
 def exact_scores(rows: Rows, query: Choice, theta: np.ndarray) -> np.ndarray:
-    return query.scores(exact_gradient(rows, query.gradient, theta))
+    return query.scores(query.gradient.exact(rows, theta))
 
 
 def copies(relation: Neighbours) -> float:
@@ -73,7 +75,7 @@ def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(
         asked = vertex(about, relation, Simplex(0.7))
     for left, right in pairs(rng, relation, about, rounds=60):
         theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width)
-        moved = np.abs(exact_scores(left, asked, theta) - exact_scores(right, asked, theta)).max()
+        moved = np.abs(asked.exact_scores(left, theta) - asked.exact_scores(right, theta)).max()
         assert moved <= asked.sensitivity
     share = 2.0 if kind == "select" and about.width > 1 else 0.5 if kind == "select" else 0.7
     expected = about.records_per_unit * about.max_weight * 0.5 * share * about.norm_linf * copies(relation)
@@ -97,7 +99,7 @@ def test_a_polytope_is_bounded_vertex_by_vertex(relation: Neighbours, name: str,
     assert asked.sensitivity == pytest.approx(max(bounds) * unit, rel=1e-6)
     for left, right in pairs(rng, relation, about, rounds=40, n=300 if records == 1 else 20):
         theta = rng.normal(0.0, 5.0, about.width)
-        moved = np.abs(exact_scores(left, asked, theta) - exact_scores(right, asked, theta)).max()
+        moved = np.abs(asked.exact_scores(left, theta) - asked.exact_scores(right, theta)).max()
         assert moved <= asked.sensitivity
 
 
@@ -111,7 +113,7 @@ def test_the_sensitivity_is_attained(relation: Neighbours, kind: str) -> None:
     other = none
     if relation is Neighbours.REPLACE_ONE and kind == "l1":
         other = Rows(-np.ones((1, 6)), np.array([[-1.0]]))
-    moved = np.abs(exact_scores(ones, asked, np.zeros(6)) - exact_scores(other, asked, np.zeros(6))).max()
+    moved = np.abs(asked.exact_scores(ones, np.zeros(6)) - asked.exact_scores(other, np.zeros(6))).max()
     # |g_j| is never negative: replacing moves it twice as far only where other records already point one way
     share = 1.0 if kind == "l1" or relation is Neighbours.ADD_OR_REMOVE else 0.5
     assert moved >= 0.999999 * share * asked.sensitivity
@@ -123,9 +125,7 @@ def test_a_magnitude_moves_by_twice_a_contribution_when_a_record_is_replaced() -
     X, y = np.ones((4, 2)), -np.ones((4, 1))
     turned = X.copy()
     turned[0] = -1.0
-    moved = np.abs(
-        exact_scores(Rows(X, y), asked, np.zeros(2)) - exact_scores(Rows(turned, y), asked, np.zeros(2))
-    ).max()
+    moved = np.abs(asked.exact_scores(Rows(X, y), np.zeros(2)) - asked.exact_scores(Rows(turned, y), np.zeros(2))).max()
     assert moved >= 0.999999 * asked.sensitivity
 
 
@@ -134,7 +134,7 @@ def test_the_range_of_a_score_difference_on_the_l1_ball_is_twice_the_sensitivity
     about = facts(3)
     asked = vertex(about, Neighbours.ADD_OR_REMOVE)
     one, none = Rows(np.ones((1, 3)), np.array([[-1.0]])), Rows(np.ones((0, 3)), np.ones((0, 1)))
-    moved = exact_scores(one, asked, np.zeros(3)) - exact_scores(none, asked, np.zeros(3))
+    moved = asked.exact_scores(one, np.zeros(3)) - asked.exact_scores(none, np.zeros(3))
     assert moved.max() - moved.min() >= 0.999999 * 2.0 * asked.sensitivity
 
 
@@ -144,15 +144,14 @@ def test_the_law_of_the_choice_is_the_exponential_mechanism(kind: str, runs: int
     """Draws against exact probabilities, χ² with false alarm 1e-7."""
     about = facts(4)
     rows = random_rows(np.random.default_rng(7), 30, about)
-    menu = CuratorMenu(about, Neighbours.ADD_OR_REMOVE, 30)
+    menu = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 30)
     theta = np.full(4, 0.1)
     if kind == "vertex":
-        quote: Choice = menu.vertex(L1Ball(0.5), Squared(), clip=0.5, epsilon=0.9, count=runs)
+        quote: Choice = menu.price("vertex", constraint=L1Ball(0.5), loss=Squared(), clip=0.5, epsilon=0.9, count=runs)
     else:
-        quote = menu.select(Squared(), clip=0.5, epsilon=0.9, count=runs, scales=[1.0, 2.0, 0.5, 1.0])
+        quote = menu.price("select", loss=Squared(), clip=0.5, epsilon=0.9, count=runs, scales=[1.0, 2.0, 0.5, 1.0])
     curator = Curator(rows, [quote], key=KEY)
-    ask = curator.vertex if kind == "vertex" else curator.select
-    drawn = np.bincount([ask(theta) for _ in range(runs)], minlength=8 if kind == "vertex" else 4)
+    drawn = np.bincount([curator.answer(kind, theta) for _ in range(runs)], minlength=8 if kind == "vertex" else 4)
     g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -0.5, 0.5)
     scores = np.concatenate([-0.5 * g, 0.5 * g]) if kind == "vertex" else np.abs(g) * np.array([1.0, 2.0, 0.5, 1.0])
     weight = np.exp(0.9 * (scores - scores.max()) / (2.0 * quote.sensitivity))
@@ -165,7 +164,7 @@ def test_neighbouring_laws_differ_by_at_most_the_range() -> None:
     asked = vertex(about, Neighbours.REPLACE_ONE, epsilon=0.8)
 
     def log_law(rows: Rows) -> np.ndarray:
-        scaled = 0.8 * exact_scores(rows, asked, np.zeros(3)) / (2.0 * asked.sensitivity)
+        scaled = 0.8 * asked.exact_scores(rows, np.zeros(3)) / (2.0 * asked.sensitivity)
         return scaled - np.logaddexp.reduce(scaled)
 
     widest = 0.0
@@ -176,11 +175,15 @@ def test_neighbouring_laws_differ_by_at_most_the_range() -> None:
 
 
 def test_a_lone_selection_may_be_by_permute_and_flip() -> None:
-    menu = CuratorMenu(facts(3), Neighbours.REPLACE_ONE, 20)
-    one = menu.vertex(L1Ball(1.0), Squared(), clip=0.5, epsilon=0.5, count=1, once=True)
+    menu = PricedQueries(facts(3), Neighbours.REPLACE_ONE, 20)
+    one = menu.price("vertex", constraint=L1Ball(1.0), loss=Squared(), clip=0.5, epsilon=0.5, count=1, once=True)
     assert one.event == PermuteAndFlipEvent(0.5)
-    assert menu.vertex(L1Ball(1.0), Squared(), clip=0.5, epsilon=0.5, count=2).event == SelectionEvent(0.5)
-    assert Curator(random_rows(np.random.default_rng(0), 20, facts(3)), [one], key=KEY).vertex(np.zeros(3)) in range(6)
+    assert menu.price(
+        "vertex", constraint=L1Ball(1.0), loss=Squared(), clip=0.5, epsilon=0.5, count=2
+    ).event == SelectionEvent(0.5)
+    assert Curator(random_rows(np.random.default_rng(0), 20, facts(3)), [one], key=KEY).answer(
+        "vertex", np.zeros(3)
+    ) in range(6)
 
 
 def test_without_noise_the_best_is_chosen_and_marked_not_private() -> None:
@@ -190,25 +193,25 @@ def test_without_noise_the_best_is_chosen_and_marked_not_private() -> None:
     assert quote.event == NotPrivateEvent()
     theta = np.full(5, 0.2)
     g = rows.X.T @ (rows.X @ theta - rows.Y[:, 0])
-    best = Curator(rows, [quote]).vertex(theta)
+    best = Curator(rows, [quote]).answer("vertex", theta)
     assert np.array_equal(L1Ball(0.7).vertex_at(best, 5), L1Ball(0.7).vertex(g))
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 50)
-    curator = Curator(rows, [menu.select(Squared(), clip=10.0, epsilon=math.inf, count=2)])
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    curator = Curator(rows, [menu.price("select", loss=Squared(), clip=10.0, epsilon=math.inf, count=2)])
     order = np.argsort(-np.abs(g))
     mask = np.arange(5) == order[0]
-    assert [curator.select(theta), curator.select(theta, mask)] == list(order[:2])
+    assert [curator.answer("select", theta), curator.answer("select", theta, mask)] == list(order[:2])
 
 
 def test_excluded_columns_are_never_chosen() -> None:
     about = facts(4)
     rows = random_rows(np.random.default_rng(2), 20, about)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 20)
-    curator = Curator(rows, [menu.select(Squared(), clip=0.5, epsilon=0.01, count=60)], key=KEY)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 20)
+    curator = Curator(rows, [menu.price("select", loss=Squared(), clip=0.5, epsilon=0.01, count=60)], key=KEY)
     mask = np.array([True, False, True, False])
-    assert {curator.select(np.zeros(4), mask) for _ in range(60)} == {1, 3}
+    assert {curator.answer("select", np.zeros(4), mask) for _ in range(60)} == {1, 3}
     for wrong in (np.ones(4, dtype=bool), np.zeros(3, dtype=bool), np.zeros(4)):
         with pytest.raises(InvalidParameter, match="not all true"):
-            curator.select(np.zeros(4), wrong)
+            curator.answer("select", np.zeros(4), wrong)
 
 
 def test_sparse_rows_give_the_same_scores_and_weights_count() -> None:
@@ -220,8 +223,8 @@ def test_sparse_rows_give_the_same_scores_and_weights_count() -> None:
     for asked in (vertex(about, Neighbours.REPLACE_ONE), select(about, Neighbours.REPLACE_ONE)):
         theta = rng.normal(size=8)
         plain = X.T @ (dense.weight * np.clip(X @ theta - dense.Y[:, 0], -0.5, 0.5))  # type: ignore[operator]
-        assert exact_scores(rows, asked, theta) == pytest.approx(asked.scores(plain), abs=1e-8)
-        assert exact_scores(sparse, asked, theta) == pytest.approx(exact_scores(rows, asked, theta), abs=1e-8)
+        assert asked.exact_scores(rows, theta) == pytest.approx(asked.scores(plain), abs=1e-8)
+        assert asked.exact_scores(sparse, theta) == pytest.approx(asked.exact_scores(rows, theta), abs=1e-8)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
@@ -232,10 +235,10 @@ def test_predictions_that_overflow_or_are_undefined_move_a_score_no_further(valu
     theta = np.array([value, -value, 1.0, 0.0])
     with np.errstate(invalid="ignore"):
         for asked in (vertex(about, Neighbours.ADD_OR_REMOVE), select(about, Neighbours.ADD_OR_REMOVE)):
-            moved = np.abs(exact_scores(rows, asked, theta) - exact_scores(fewer, asked, theta))
+            moved = np.abs(asked.exact_scores(rows, theta) - asked.exact_scores(fewer, theta))
             assert moved.max() <= asked.sensitivity
         curator = Curator(rows, [vertex(about, Neighbours.ADD_OR_REMOVE)], key=KEY)
-        assert curator.vertex(theta) in range(8)
+        assert curator.answer("vertex", theta) in range(8)
 
 
 def test_every_selection_is_paid_for() -> None:
@@ -243,11 +246,11 @@ def test_every_selection_is_paid_for() -> None:
     rows = random_rows(np.random.default_rng(9), 20, about)
     curator = Curator(rows, [vertex(about, Neighbours.REPLACE_ONE)], key=KEY)
     for _ in range(3):
-        curator.vertex(np.zeros(3))
+        curator.answer("vertex", np.zeros(3))
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.vertex(np.zeros(3))
+        curator.answer("vertex", np.zeros(3))
     with pytest.raises(NotPaidFor, match="paid for 'vertex'"):
-        curator.select(np.zeros(3))
+        curator.answer("select", np.zeros(3))
 
 
 def test_what_cannot_be_chosen_from_is_refused_before_anything_is_spent() -> None:
@@ -258,10 +261,10 @@ def test_what_cannot_be_chosen_from_is_refused_before_anything_is_spent() -> Non
         vertex(about, Neighbours.REPLACE_ONE, epsilon=0.0)
     with pytest.raises(InvalidParameter, match="positive finite clip"):
         vertex(about, Neighbours.REPLACE_ONE, clip=math.inf)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 20)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 20)
     for scales in ([1.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0]):
         with pytest.raises(InvalidParameter, match="give one for each"):
-            menu.select(Squared(), clip=0.5, epsilon=1.0, count=1, scales=scales)
+            menu.price("select", loss=Squared(), clip=0.5, epsilon=1.0, count=1, scales=scales)
 
 
 def test_a_smaller_table_gets_the_same_temperature_of_mean_scores() -> None:
@@ -305,7 +308,7 @@ def test_beside_an_intercept_the_sensitivity_holds_is_attained_and_its_end_takes
     asked = vertex(wide, relation, with_intercept(L1Ball(0.7), *ends))
     for left, right in pairs(np.random.default_rng(11), relation, about, rounds=40):
         theta = np.random.default_rng(12).normal(0.0, 2.0, wide.width)
-        scores = [exact_scores(with_constant(rows), asked, theta) for rows in (left, right)]
+        scores = [asked.exact_scores(with_constant(rows), theta) for rows in (left, right)]
         moved = np.abs(scores[0] - scores[1]).max()
         assert moved <= asked.sensitivity
     unit = 0.5 * about.max_weight * about.records_per_unit * copies(relation)
@@ -319,7 +322,7 @@ def test_beside_an_intercept_the_sensitivity_holds_is_attained_and_its_end_takes
     other = Rows(one.X, -one.Y, heavy)  # φ' changes sign, and with it every coordinate of the contribution
     if relation is Neighbours.ADD_OR_REMOVE:
         other = Rows(one.X[:0], one.Y[:0], None if heavy is None else heavy[:0])
-    moved = np.abs(exact_scores(one, asked, np.zeros(p + 1)) - exact_scores(other, asked, np.zeros(p + 1))).max()
+    moved = np.abs(asked.exact_scores(one, np.zeros(p + 1)) - asked.exact_scores(other, np.zeros(p + 1))).max()
     assert moved >= 0.999999 * asked.sensitivity
 
 
@@ -330,7 +333,7 @@ def test_beside_an_intercept_the_best_candidate_is_the_products() -> None:
         asked = vertex(about, Neighbours.REPLACE_ONE, with_intercept(L1Ball(0.7), *ends), epsilon=math.inf, clip=9.0)
         for theta in (np.zeros(4), np.array([0.1, 0.0, 0.2, 5.0])):
             g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -9.0, 9.0)
-            end, corner = divmod(Curator(rows, [asked]).vertex(theta), 6)
+            end, corner = divmod(Curator(rows, [asked]).answer("vertex", theta), 6)
             assert np.array_equal(L1Ball(0.7).vertex_at(corner, 3), L1Ball(0.7).vertex(g[:-1]))
             if ends[0] < ends[1]:  # the number is the one of the product's own list
                 listed = with_intercept(L1Ball(0.7), *ends).vertex_at(6 * end + corner, 4)  # type: ignore[attr-defined]
@@ -342,6 +345,6 @@ def test_an_intercept_alone_and_one_without_bounds() -> None:
     about = beside_intercept(facts(1))
     alone = RowFacts(("1",), True, 1.0, 1.0, 1.0, ("y",))
     asked = vertex(alone, Neighbours.REPLACE_ONE, with_intercept(L1Ball(1.0), -1.0, 1.0), epsilon=math.inf)
-    assert Curator(Rows(np.ones((5, 1)), np.ones((5, 1))), [asked]).vertex(np.zeros(1)) == 1
+    assert Curator(Rows(np.ones((5, 1)), np.ones((5, 1))), [asked]).answer("vertex", np.zeros(1)) == 1
     with pytest.raises(InvalidParameter, match="Bound the intercept"):
         vertex(about, Neighbours.REPLACE_ONE, with_intercept(L1Ball(1.0)))

@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, CuratorMenu
-from hullabaloo.curator.columns import chosen_columns
-from hullabaloo.curator.gradient import exact_gradient
-from hullabaloo.curator.moments import exact_moments
-from hullabaloo.curator.second_moments import exact_second_moments
+from hullabaloo.curator import Curator
+from hullabaloo.curator.views import chosen_columns
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows
 
 RELATIONS = list(Neighbours)
@@ -79,21 +77,21 @@ def test_no_neighbour_moves_an_answer_about_a_view_by_more_than_its_quote_says(
     about: RowFacts, relation: Neighbours, kind: str
 ) -> None:
     rng = np.random.default_rng(1)
-    menu = CuratorMenu(about, relation, 20).of_columns(3)
+    menu = PricedQueries(about, relation, 20).of_columns(3)
     largest = 0.0
     for left, right in pairs(rng, relation, about, rounds=60):
         columns = rng.permutation(about.width)[:3]
         one, other = (chosen_columns(rows, columns, False) for rows in (left, right))
         if kind == "gradient":
-            query = menu.gradient(Squared(), clip=0.5, mu=1.0, count=1)
+            query = menu.price("gradient", loss=Squared(), clip=0.5, mu=1.0, count=1)
             theta = rng.normal(0.0, 3.0, 3)
-            moved = exact_gradient(one, query, theta) - exact_gradient(other, query, theta)
+            moved = query.exact(one, theta) - query.exact(other, theta)
         elif kind == "moments":
-            query = menu.moments(mu=1.0, target_scale=1.0)  # type: ignore[assignment]
-            moved = exact_moments(one, query) - exact_moments(other, query)  # type: ignore[arg-type]
+            query = menu.price("moments", mu=1.0, target_scale=1.0)  # type: ignore[assignment]
+            moved = query.exact(one) - query.exact(other)  # type: ignore[arg-type]
         else:
-            query = menu.second_moments(mu=1.0)  # type: ignore[assignment]
-            moved = exact_second_moments(one, query) - exact_second_moments(other, query)  # type: ignore[arg-type]
+            query = menu.price("second_moments", mu=1.0)  # type: ignore[assignment]
+            moved = query.exact(one) - query.exact(other)  # type: ignore[arg-type]
         share = float(np.linalg.norm(moved)) / query.sensitivity
         assert share <= 1.0
         largest = max(largest, share)
@@ -103,9 +101,9 @@ def test_no_neighbour_moves_an_answer_about_a_view_by_more_than_its_quote_says(
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_quote_for_the_whole_table_is_dearer_and_never_answered_about_a_view(relation: Neighbours) -> None:
     about, rng = facts(9), np.random.default_rng(2)
-    menu = CuratorMenu(about, relation, 50)
-    whole = menu.gradient(Squared(), clip=0.5, mu=0.5, count=1)
-    part = menu.of_columns(2).gradient(Squared(), clip=0.5, mu=0.5, count=1)
+    menu = PricedQueries(about, relation, 50)
+    whole = menu.price("gradient", loss=Squared(), clip=0.5, mu=0.5, count=1)
+    part = menu.of_columns(2).price("gradient", loss=Squared(), clip=0.5, mu=0.5, count=1)
     assert part.sigma == pytest.approx(whole.sigma * math.sqrt(2.0 / 9.0), rel=1e-3)
     rows = random_rows(rng, 50, about)
     for quotes, asked in (([whole], (0, 1)), ([part], (0, 1, 2)), ([whole, part], (0, 1, 2))):
@@ -115,9 +113,9 @@ def test_a_quote_for_the_whole_table_is_dearer_and_never_answered_about_a_view(r
     with pytest.raises(
         NotPaidFor, match="'gradient' about 9 columns was asked, but the plan paid for 'gradient' about 2"
     ):
-        curator.gradient(np.zeros(9))
+        curator.answer("gradient", np.zeros(9))
     with pytest.raises(NotPaidFor, match="'second_moments' about 2 columns"):
-        curator.of_columns((3, 4)).second_moments()
+        curator.of_columns((3, 4)).answer("second_moments")
 
 
 @pytest.mark.parametrize("table", [lambda rows: rows, sparse], ids=["dense", "sparse"])
@@ -126,10 +124,10 @@ def test_views_are_answered_about_their_columns_out_of_one_payment(table: object
     about, rng = facts(6), np.random.default_rng(3)
     rows = random_rows(rng, 80, about)
     whole, rows = (with_constant(about), add_constant(rows)) if intercept else (about, rows)
-    menu = CuratorMenu(whole, Neighbours.ADD_OR_REMOVE, 80)
+    menu = PricedQueries(whole, Neighbours.ADD_OR_REMOVE, 80)
     quotes = [
-        menu.gradient(Squared(), clip=9.0, mu=math.inf, count=1),
-        menu.of_columns(2).gradient(Squared(), clip=9.0, mu=math.inf, count=3),
+        menu.price("gradient", loss=Squared(), clip=9.0, mu=math.inf, count=1),
+        menu.of_columns(2).price("gradient", loss=Squared(), clip=9.0, mu=math.inf, count=3),
     ]
     curator = Curator(table(rows), quotes)  # type: ignore[operator]
     for columns in ([4, 1], np.array([0, 5], dtype=np.int32), (2, 3)):
@@ -137,19 +135,22 @@ def test_views_are_answered_about_their_columns_out_of_one_payment(table: object
         theta = rng.normal(size=len(kept))
         X = rows.X[:, kept]
         expected = X.T @ np.clip(X @ theta - rows.Y[:, 0], -9.0, 9.0) / 80
-        assert curator.of_columns(columns).gradient(theta) == pytest.approx(expected, rel=1e-12)
+        assert curator.of_columns(columns).answer("gradient", theta) == pytest.approx(expected, rel=1e-12)
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.of_columns([0, 1]).gradient(np.zeros(2 + intercept))
-    assert curator.gradient(np.zeros(whole.width)).shape == (whole.width,)
+        curator.of_columns([0, 1]).answer("gradient", np.zeros(2 + intercept))
+    assert curator.answer("gradient", np.zeros(whole.width)).shape == (whole.width,)
 
 
 def test_two_views_draw_noise_of_their_own() -> None:
     about = facts(4)
     rows = Rows(np.zeros((10, 4)), np.zeros((10, 1)))
-    menu = CuratorMenu(about, Neighbours.ADD_OR_REMOVE, 10)
-    quotes = [each.gradient(Squared(), clip=1.0, mu=0.5, count=2) for each in (menu, menu.of_columns(1))]
+    menu = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 10)
+    quotes = [each.price("gradient", loss=Squared(), clip=1.0, mu=0.5, count=2) for each in (menu, menu.of_columns(1))]
     curator = Curator(rows, quotes, key=KEY)
-    found = [curator.gradient(np.zeros(4))[0], *(curator.of_columns([0]).gradient(np.zeros(1))[0] for _ in range(2))]
+    found = [
+        curator.answer("gradient", np.zeros(4))[0],
+        *(curator.of_columns([0]).answer("gradient", np.zeros(1))[0] for _ in range(2)),
+    ]
     assert len(set(found)) == 3
 
 
@@ -157,30 +158,30 @@ def test_two_views_draw_noise_of_their_own() -> None:
 def test_what_is_no_selection_of_slopes_is_refused_before_anything_is_spent(asked: object) -> None:
     about = with_constant(facts(4))
     rows = add_constant(random_rows(np.random.default_rng(4), 10, facts(4)))
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 10)
-    curator = Curator(rows, [menu.of_columns(1).second_moments(mu=1.0, count=1)])
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 10)
+    curator = Curator(rows, [menu.of_columns(1).price("second_moments", mu=1.0, count=1)])
     with pytest.raises(InvalidParameter, match="distinct whole numbers from 0 to 3"):
         curator.of_columns(asked)  # type: ignore[arg-type]
-    assert curator.of_columns([3]).second_moments().shape == (2,)
+    assert curator.of_columns([3]).answer("second_moments").shape == (2,)
 
 
 def test_a_selection_may_be_asked_at_another_clip_and_other_scales_at_the_same_price() -> None:
     about, rng = facts(5), np.random.default_rng(5)
     rows = random_rows(rng, 60, about)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 60)
-    quote = menu.select(Squared(), clip=1.0, epsilon=math.inf, count=2)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 60)
+    quote = menu.price("select", loss=Squared(), clip=1.0, epsilon=math.inf, count=2)
     curator = Curator(rows, [quote])
     scales = rng.uniform(0.1, 3.0, 5)
     expected = np.argmax(scales * np.abs(rows.X.T @ np.clip(-rows.Y[:, 0], -0.1, 0.1)))
     with pytest.raises(InvalidParameter, match="positive finite clip"):
-        curator.select(np.zeros(5), clip=-1.0)
+        curator.answer("select", np.zeros(5), clip=-1.0)
     with pytest.raises(InvalidParameter, match="positive finite scales"):
-        curator.select(np.zeros(5), scales=[1.0])
+        curator.answer("select", np.zeros(5), scales=[1.0])
     with pytest.raises(InvalidParameter, match="lower ≤ upper"):
-        curator.select(np.zeros(5), within=(np.ones(5), np.zeros(5)))
-    assert curator.select(np.zeros(5), clip=0.1, scales=scales) == expected
-    assert curator.select(np.zeros(5)) == np.argmax(np.abs(rows.X.T @ rows.Y[:, 0]))
-    priced = menu.select(Squared(), clip=1.0, epsilon=0.3, count=1)
+        curator.answer("select", np.zeros(5), within=(np.ones(5), np.zeros(5)))
+    assert curator.answer("select", np.zeros(5), clip=0.1, scales=scales) == expected
+    assert curator.answer("select", np.zeros(5)) == np.argmax(np.abs(rows.X.T @ rows.Y[:, 0]))
+    priced = menu.price("select", loss=Squared(), clip=1.0, epsilon=0.3, count=1)
     for changed in (replace(priced, clip=0.01), replace(priced, scales=tuple(scales))):
         assert changed.event == priced.event
         assert changed.sensitivity != priced.sensitivity
@@ -189,17 +190,17 @@ def test_a_selection_may_be_asked_at_another_clip_and_other_scales_at_the_same_p
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_no_neighbour_moves_a_distance_to_an_interval_by_more_than_the_sensitivity(relation: Neighbours) -> None:
     about, rng = facts(5), np.random.default_rng(6)
-    query = CuratorMenu(about, relation, 20).select(Squared(), clip=0.5, epsilon=math.inf, count=1)
+    query = PricedQueries(about, relation, 20).price("select", loss=Squared(), clip=0.5, epsilon=math.inf, count=1)
     priced = replace(query, epsilon=0.5)
     for left, right in pairs(rng, relation, about, rounds=60):
         theta, ends = rng.normal(0.0, 1.0, 5), rng.normal(0.0, 10.0 ** rng.integers(-2, 6), (2, 5))
         lower, upper = ends.min(axis=0), ends.max(axis=0)
         scores = []
         for rows in (left, right):
-            g = exact_gradient(rows, priced.gradient, theta)
+            g = priced.gradient.exact(rows, theta)
             low, high = (np.clip(20 * end, -priced.gradient.bound, priced.gradient.bound) for end in (lower, upper))
             scores.append(np.maximum(np.maximum(g + low, -g - high), 0.0))
-            chosen = Curator(rows, [query]).select(theta, clip=0.5, within=(lower, upper))
+            chosen = Curator(rows, [query]).answer("select", theta, clip=0.5, within=(lower, upper))
             assert scores[-1][chosen] >= scores[-1].max() - 1e-6
         assert np.abs(scores[0] - scores[1]).max() <= priced.sensitivity
 
@@ -209,10 +210,10 @@ def test_no_neighbour_moves_a_distance_to_an_interval_by_more_than_the_sensitivi
 def test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity(relation: Neighbours) -> None:
     """4000 choices between two coordinates: the log-odds within 6 deviations (false alarm below 1e-8)."""
     rows = Rows(np.tile([[1.0, 0.5]], (40, 1)), np.full((40, 1), 1.0))
-    menu = CuratorMenu(facts(2), relation, 40)
-    quote = menu.select(Squared(), clip=1.0, epsilon=0.1, count=4000)
+    menu = PricedQueries(facts(2), relation, 40)
+    quote = menu.price("select", loss=Squared(), clip=1.0, epsilon=0.1, count=4000)
     curator = Curator(rows, [quote], key=KEY)
-    chosen = np.array([curator.select(np.zeros(2), clip=0.25) for _ in range(4000)])
+    chosen = np.array([curator.answer("select", np.zeros(2), clip=0.25) for _ in range(4000)])
     expected = 0.1 * (40 * 0.25 * 0.5) / (2.0 * 0.25 * (2.0 if relation is Neighbours.REPLACE_ONE else 1.0))
     share = 1.0 / (1.0 + math.exp(expected))
     assert abs(chosen.mean() - share) < 6.0 * math.sqrt(share * (1.0 - share) / 4000)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hullabaloo.curator import CountQuery, Curator
-from hullabaloo.curator.count import exact_count
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
@@ -31,7 +30,7 @@ def weighing(rows: Rows, weight: float) -> Rows:
 def test_no_neighbour_moves_the_count_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
     asked = CountQuery(about, relation, 20, 1, 0.5)
     for left, right in pairs(np.random.default_rng(17), relation, about, rounds=200):
-        assert abs(exact_count(left) - exact_count(right)) <= asked.sensitivity
+        assert abs(asked.exact(left) - asked.exact(right)) <= asked.sensitivity
 
 
 @pytest.mark.parametrize(("relation", "about"), PRIVATE)
@@ -41,14 +40,16 @@ def test_the_sensitivity_is_attained(relation: Neighbours, about: RowFacts) -> N
     common = weighing(random_rows(rng, 20, about), about.max_weight)
     unit = random_rows(rng, about.records_per_unit, about)
     other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, weighing(unit, 0.0))
-    moved = exact_count(join(common, weighing(unit, about.max_weight))) - exact_count(other)
-    assert moved >= 0.999999 * CountQuery(about, relation, 20, 1, 0.5).sensitivity
+    asked = CountQuery(about, relation, 20, 1, 0.5)
+    moved = asked.exact(join(common, weighing(unit, about.max_weight))) - asked.exact(other)
+    assert moved >= 0.999999 * asked.sensitivity
 
 
 def test_records_of_weight_zero_do_not_count() -> None:
     rows = random_rows(np.random.default_rng(19), 6, facts(2))
-    assert exact_count(rows) == 6
-    assert exact_count(Rows(rows.X, rows.Y, np.array([0.0, 1.0, 0.5, 0.0, 1e-300, 1.0]))) == 4
+    asked = CountQuery(facts(2), Neighbours.ADD_OR_REMOVE, 6, 1, 0.5)
+    assert asked.exact(rows) == 6
+    assert asked.exact(Rows(rows.X, rows.Y, np.array([0.0, 1.0, 0.5, 0.0, 1e-300, 1.0]))) == 4
 
 
 def test_a_public_count_is_refused() -> None:
@@ -61,6 +62,6 @@ def test_the_answer_carries_the_noise_of_its_query() -> None:
     about, rows = facts(3), random_rows(np.random.default_rng(20), 57, facts(3))
     asked = CountQuery(about, Neighbours.ADD_OR_REMOVE, 20, 400, 0.5)
     curator = Curator(rows, [asked], key=TestKey(bytes(range(32))))
-    drawn = (np.array([curator.count() for _ in range(400)]) - 57.0) / asked.sigma
+    drawn = (np.array([curator.answer("count") for _ in range(400)]) - 57.0) / asked.sigma
     assert abs(drawn.std() - 1.0) < 6.0 / math.sqrt(2 * 400)
     assert abs(drawn.mean()) < 6.0 / math.sqrt(400)

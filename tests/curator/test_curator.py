@@ -7,63 +7,68 @@ import pickle
 import numpy as np
 import pytest
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, random_rows
 
 ABOUT = facts(4)
 ROWS = random_rows(np.random.default_rng(15), 200, ABOUT)
-MENU = CuratorMenu(ABOUT, Neighbours.ADD_OR_REMOVE, 200)
+MENU = PricedQueries(ABOUT, Neighbours.ADD_OR_REMOVE, 200)
 KEY = TestKey(bytes(range(32)))
 
 
 def test_each_query_is_answered_as_often_as_it_was_paid_for() -> None:
     curator = Curator(
-        ROWS, [MENU.gradient(Squared(), clip=0.5, mu=0.1, count=2), MENU.moments(mu=0.1, target_scale=1.0)]
+        ROWS,
+        [
+            MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.1, count=2),
+            MENU.price("moments", mu=0.1, target_scale=1.0),
+        ],
     )
     for _ in range(2):
-        curator.gradient(np.zeros(4))
+        curator.answer("gradient", np.zeros(4))
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.gradient(np.zeros(4))
-    curator.moments()
+        curator.answer("gradient", np.zeros(4))
+    curator.answer("moments")
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.moments()
+        curator.answer("moments")
     with pytest.raises(NotPaidFor, match="paid for 'gradient', 'moments'"):
-        curator.count()
+        curator.answer("count")
 
 
 def test_two_quotes_of_one_query_are_used_up_one_after_the_other() -> None:
-    quotes = [MENU.second_moments(mu=mu, count=count) for mu, count in ((0.1, 1), (100.0, 2))]
+    quotes = [MENU.price("second_moments", mu=mu, count=count) for mu, count in ((0.1, 1), (100.0, 2))]
     curator = Curator(ROWS, quotes, key=KEY)
     exact = (ROWS.X**2).mean(axis=0)
-    noises = [np.abs(curator.second_moments() - exact).max() for _ in range(3)]
+    noises = [np.abs(curator.answer("second_moments") - exact).max() for _ in range(3)]
     assert noises[0] > 50.0 * max(noises[1:])
     assert noises[1] != noises[2]
     with pytest.raises(NotPaidFor, match="paid for 2 answers to 'second_moments' and all have been given"):
-        curator.second_moments()
+        curator.answer("second_moments")
 
 
 def test_answers_carry_the_noise_of_their_query() -> None:
     """4000 answers a query: the standard deviation is within 6 of its own deviations (false alarm below 1e-8 each)."""
     quotes = [
-        MENU.gradient(Squared(), clip=0.5, mu=0.3, count=4000),
-        MENU.count(mu=0.2),
-        MENU.second_moments(mu=0.2),
-        MENU.moments(mu=0.4, target_scale=1.0),
+        MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=4000),
+        MENU.price("count", mu=0.2),
+        MENU.price("second_moments", mu=0.2),
+        MENU.price("moments", mu=0.4, target_scale=1.0),
     ]
     curator = Curator(ROWS, quotes, key=KEY)
-    noise = np.array([curator.gradient(np.zeros(4)) for _ in range(4000)])
+    noise = np.array([curator.answer("gradient", np.zeros(4)) for _ in range(4000)])
     spread = noise.std(axis=0) * 200 / quotes[0].sigma
     assert np.all(np.abs(spread - 1.0) < 6.0 / math.sqrt(2 * 4000))
     exact = ROWS.X.T @ np.clip(-ROWS.Y[:, 0], -0.5, 0.5) / 200
     assert np.all(np.abs(noise.mean(axis=0) - exact) < 6.0 * quotes[0].sigma / 200 / math.sqrt(4000))
-    assert abs(curator.count() - 200) < 8.0 * quotes[1].sigma
-    assert np.all(np.abs(curator.second_moments() - (ROWS.X**2).mean(0)) < 8.0 * quotes[2].sigma / 200)
-    moments = curator.moments()
+    assert abs(curator.answer("count") - 200) < 8.0 * quotes[1].sigma
+    assert np.all(np.abs(curator.answer("second_moments") - (ROWS.X**2).mean(0)) < 8.0 * quotes[2].sigma / 200)
+    moments = curator.answer("moments")
     assert np.all(np.abs(moments.gram - ROWS.X.T @ ROWS.X / 200) < 8.0 * moments.gram_noise)
     assert np.all(np.abs(moments.cross - ROWS.X.T @ ROWS.Y / 200) < 8.0 * moments.cross_noise)
     assert np.array_equal(moments.gram, moments.gram.T)
@@ -71,8 +76,8 @@ def test_answers_carry_the_noise_of_their_query() -> None:
 
 def test_noise_of_the_moments_has_the_stated_covariance() -> None:
     """600 releases: diagonal, off-diagonal, cross and square noise within 6 deviations (false alarm below 1e-8 each)."""
-    quote = MENU.moments(mu=0.4, target_scale=0.7)
-    draws = [Curator(ROWS, [quote], key=KEY.derive(str(i))).moments() for i in range(600)]
+    quote = MENU.price("moments", mu=0.4, target_scale=0.7)
+    draws = [Curator(ROWS, [quote], key=KEY.derive(str(i))).answer("moments") for i in range(600)]
     room = 6.0 / math.sqrt(2 * 600)
     first = draws[0]
     for values, expected in [
@@ -88,17 +93,17 @@ def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
     """Records of zeros: every coordinate of every answer is noise alone, which is never 0."""
     rows = Rows(np.zeros((200, 4)), np.zeros((200, 1)))
     quotes = [
-        MENU.gradient(Squared(), clip=0.5, mu=0.3, count=1),
-        MENU.count(mu=0.2),
-        MENU.second_moments(mu=0.2),
-        MENU.moments(mu=0.4, target_scale=1.0),
+        MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=1),
+        MENU.price("count", mu=0.2),
+        MENU.price("second_moments", mu=0.2),
+        MENU.price("moments", mu=0.4, target_scale=1.0),
     ]
     curator = Curator(rows, quotes, key=KEY)
-    moments = curator.moments()
+    moments = curator.answer("moments")
     for answer in (
-        curator.gradient(np.zeros(4)),
-        curator.count() - 200.0,
-        curator.second_moments(),
+        curator.answer("gradient", np.zeros(4)),
+        curator.answer("count") - 200.0,
+        curator.answer("second_moments"),
         moments.gram,
         moments.square,
     ):
@@ -107,17 +112,17 @@ def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
 
 def test_the_cut_tail_of_every_coordinate_is_counted() -> None:
     for quote in (
-        MENU.gradient(Squared(), clip=0.5, mu=0.3, count=2),
-        MENU.count(mu=0.2),
-        MENU.second_moments(mu=0.2),
-        MENU.moments(mu=0.4, target_scale=1.0),
+        MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=2),
+        MENU.price("count", mu=0.2),
+        MENU.price("second_moments", mu=0.2),
+        MENU.price("moments", mu=0.4, target_scale=1.0),
     ):
         assert quote.event.delta0 == quote.length * 2.0**-130
 
 
 def test_two_answers_to_the_same_question_carry_fresh_noise() -> None:
-    curator = Curator(ROWS, [MENU.gradient(Squared(), clip=0.5, mu=0.3, count=2)], key=KEY)
-    assert not np.array_equal(curator.gradient(np.zeros(4)), curator.gradient(np.zeros(4)))
+    curator = Curator(ROWS, [MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=2)], key=KEY)
+    assert not np.array_equal(curator.answer("gradient", np.zeros(4)), curator.answer("gradient", np.zeros(4)))
 
 
 def test_rows_cannot_be_taken_out_by_copying_printing_or_attributes() -> None:
@@ -132,11 +137,11 @@ def test_rows_cannot_be_taken_out_by_copying_printing_or_attributes() -> None:
 
 def test_a_public_count_is_not_sold() -> None:
     with pytest.raises(InvalidParameter, match="number of records is public"):
-        CuratorMenu(ABOUT, Neighbours.REPLACE_ONE, 200).count(mu=0.1)
+        PricedQueries(ABOUT, Neighbours.REPLACE_ONE, 200).price("count", mu=0.1)
 
 
 def test_infinite_price_means_no_noise() -> None:
-    quote = MENU.gradient(Squared(), clip=10.0, mu=math.inf, count=1)
+    quote = MENU.price("gradient", loss=Squared(), clip=10.0, mu=math.inf, count=1)
     assert quote.sigma == 0.0
-    answer = Curator(ROWS, [quote]).gradient(np.zeros(4))
+    answer = Curator(ROWS, [quote]).answer("gradient", np.zeros(4))
     assert answer == pytest.approx(-ROWS.X.T @ ROWS.Y[:, 0] / 200, rel=1e-12)

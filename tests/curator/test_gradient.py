@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from hullabaloo.curator import GradientQuery
-from hullabaloo.curator.gradient import exact_gradient
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Squared
@@ -42,7 +41,7 @@ def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(relation: Neigh
     largest = 0.0
     for left, right in pairs(rng, relation, about, rounds=120):
         theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width)
-        moved = np.linalg.norm(exact_gradient(left, asked, theta) - exact_gradient(right, asked, theta))
+        moved = np.linalg.norm(asked.exact(left, theta) - asked.exact(right, theta))
         largest = max(largest, moved)
     assert largest <= asked.sensitivity
     assert asked.sensitivity <= (1.0 + 1e-6) * about.records_per_unit * about.max_weight * 0.5 * about.norm_l2 * (
@@ -60,7 +59,7 @@ def test_the_sensitivity_is_attained(relation: Neighbours) -> None:
         if relation is Neighbours.REPLACE_ONE
         else Rows(np.ones((0, 6)), np.ones((0, 1)))
     )
-    moved = np.linalg.norm(exact_gradient(ones, asked, np.zeros(6)) - exact_gradient(other, asked, np.zeros(6)))
+    moved = np.linalg.norm(asked.exact(ones, np.zeros(6)) - asked.exact(other, np.zeros(6)))
     assert moved >= 0.999999 * asked.sensitivity
 
 
@@ -71,9 +70,9 @@ def test_the_answer_is_the_clipped_gradient() -> None:
     theta = rng.normal(size=9)
     asked = query(about, Neighbours.REPLACE_ONE, records=500)
     plain = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -0.5, 0.5)
-    assert exact_gradient(rows, asked, theta) == pytest.approx(plain, abs=1e-7)
+    assert asked.exact(rows, theta) == pytest.approx(plain, abs=1e-7)
     exact = GradientQuery(about, Neighbours.REPLACE_ONE, 500, 1, math.inf, Squared(), 1e9)
-    assert exact_gradient(rows, exact, theta) == pytest.approx(rows.X.T @ (rows.X @ theta - rows.Y[:, 0]), rel=1e-12)
+    assert exact.exact(rows, theta) == pytest.approx(rows.X.T @ (rows.X @ theta - rows.Y[:, 0]), rel=1e-12)
 
 
 def test_bits_do_not_depend_on_the_order_of_records_or_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,9 +84,9 @@ def test_bits_do_not_depend_on_the_order_of_records_or_on_blocks(monkeypatch: py
     theta = rng.normal(size=11)
     order = rng.permutation(3000)
     moved = Rows(rows.X[order], rows.Y[order], rows.weight[order])
-    first = exact_gradient(rows, asked, theta)
+    first = asked.exact(rows, theta)
     monkeypatch.setattr("hullabaloo.curator.gradient._BLOCK", 77)
-    assert exact_gradient(moved, asked, theta).tobytes() == first.tobytes()
+    assert asked.exact(moved, theta).tobytes() == first.tobytes()
 
 
 def test_sparse_rows_give_the_answer_of_dense_rows() -> None:
@@ -97,8 +96,8 @@ def test_sparse_rows_give_the_answer_of_dense_rows() -> None:
     X = rows.X * (rng.random(rows.X.shape) < 0.1)
     theta = rng.normal(size=30)
     asked = query(about, Neighbours.REPLACE_ONE, records=400)
-    dense = exact_gradient(Rows(X, rows.Y), asked, theta)
-    sparse = exact_gradient(Rows(sp.csr_array(X), rows.Y), asked, theta)
+    dense = asked.exact(Rows(X, rows.Y), theta)
+    sparse = asked.exact(Rows(sp.csr_array(X), rows.Y), theta)
     assert sparse == pytest.approx(dense, abs=1e-9)
 
 
@@ -107,7 +106,7 @@ def test_overflowing_predictions_stay_bounded(theta: float) -> None:
     about = facts(3)
     rows = random_rows(np.random.default_rng(7), 10, about, extreme=True)
     for relation in RELATIONS:
-        answer = exact_gradient(rows, query(about, relation), np.array([theta, -theta, theta]))
+        answer = query(about, relation).exact(rows, np.array([theta, -theta, theta]))
         assert np.isfinite(answer).all()
         assert np.linalg.norm(answer) <= 10 * 0.5 * about.norm_l2
 

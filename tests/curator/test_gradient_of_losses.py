@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, CuratorMenu, GradientQuery
+from hullabaloo.curator import Curator, GradientQuery
 from hullabaloo.curator import gradient as room
-from hullabaloo.curator.gradient import exact_gradient
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, ClippedLoss, Logistic, MultinomialLogistic, Squared, SquaredTargets, VectorLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
 from tests.laws import loss_zoo, zoo
 
@@ -59,8 +59,8 @@ def test_the_answer_is_the_clipped_gradient(loss: AnyLoss, sparse: bool) -> None
         theta = rng.normal(size=asked.shape)
         expected = by_hand(rows, loss, theta)
         assert expected.shape == asked.shape
-        assert exact_gradient(as_sparse(rows, sparse), asked, theta) == pytest.approx(expected, abs=1e-7)
-        plain = exact_gradient(as_sparse(rows, sparse), query(about, loss, mu=math.inf), theta)
+        assert asked.exact(as_sparse(rows, sparse), theta) == pytest.approx(expected, abs=1e-7)
+        plain = query(about, loss, mu=math.inf).exact(as_sparse(rows, sparse), theta)
         assert plain == pytest.approx(expected, rel=1e-10, abs=1e-12)
 
 
@@ -80,7 +80,7 @@ def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(loss: AnyLoss, 
         for left, right in pairs(rng, relation, about, rounds=24):
             theta = rng.normal(0.0, 10.0 ** rng.integers(-3, rng.choice([2, 300])), asked.shape)
             for kind in (False, True):
-                sums = [exact_gradient(as_sparse(rows, kind), asked, theta) for rows in (left, right)]
+                sums = [asked.exact(as_sparse(rows, kind), theta) for rows in (left, right)]
                 assert np.linalg.norm(sums[0] - sums[1]) <= asked.sensitivity
 
 
@@ -93,7 +93,7 @@ def test_the_sensitivity_of_a_matrix_is_attained(loss: VectorLoss, relation: Nei
     one, gone = Rows(np.ones((1, 6)), Y), Rows(np.ones((0, 6)), np.ones((0, 3)))
     other = Rows(-np.ones((1, 6)), Y) if relation is Neighbours.REPLACE_ONE else gone
     theta = np.zeros(asked.shape)
-    moved = np.linalg.norm(exact_gradient(one, asked, theta) - exact_gradient(other, asked, theta))
+    moved = np.linalg.norm(asked.exact(one, theta) - asked.exact(other, theta))
     assert moved >= 0.999999 * asked.sensitivity
 
 
@@ -108,7 +108,7 @@ def test_overflowing_predictions_stay_bounded(loss: AnyLoss, sparse: bool, size:
         asked = query(about, loss)
         theta = size * (signs[:, None] * np.array([1.0, -1.0, 0.5]) if isinstance(loss, VectorLoss) else signs)
         for mu in (0.5, math.inf):
-            answer = exact_gradient(rows, replace(asked, mu=mu), theta)
+            answer = replace(asked, mu=mu).exact(rows, theta)
             assert np.isfinite(answer).all()
             assert np.linalg.norm(answer) <= 10 * CLIP * about.norm_l2 * (1.0 + 1e-9)
 
@@ -122,14 +122,14 @@ def test_a_record_contributes_the_same_bits_wherever_it_stands(loss: AnyLoss, p:
     rows = random_rows(rng, 9, about)
     asked = query(about, loss)
     theta = rng.normal(0.0, 3.0, asked.shape)
-    alone = [exact_gradient(reordered(rows, np.array([i])), asked, theta) for i in range(9)]
+    alone = [asked.exact(reordered(rows, np.array([i])), theta) for i in range(9)]
     memory = np.empty(9 * p + 1)
     for start in (0, 1):
         X = memory[start : start + 9 * p].reshape(9, p)
         X[:] = rows.X
         for first in range(9):
             part = reordered(rows, np.arange(first, 9))
-            whole = exact_gradient(replace(part, X=X[first:]), asked, theta)
+            whole = asked.exact(replace(part, X=X[first:]), theta)
             assert whole.tobytes() == (np.sum(alone[first:], axis=0) + 0.0).tobytes()
 
 
@@ -144,15 +144,15 @@ def test_bits_do_not_depend_on_order_blocks_or_threads(
     rows = random_rows(rng, 3000, about)
     asked = query(about, loss, Neighbours.ADD_OR_REMOVE)
     theta = rng.normal(size=asked.shape)
-    first = exact_gradient(as_sparse(rows, sparse), asked, theta)
+    first = asked.exact(as_sparse(rows, sparse), theta)
     moved = as_sparse(reordered(rows, rng.permutation(3000)), sparse)
-    assert exact_gradient(moved, asked, theta).tobytes() == first.tobytes()
+    assert asked.exact(moved, theta).tobytes() == first.tobytes()
     monkeypatch.setattr(room, "_BLOCK", 77)
-    monkeypatch.setattr("hullabaloo.curator.threads._ROWS", 154)
-    assert exact_gradient(moved, asked, theta).tobytes() == first.tobytes()
-    monkeypatch.setattr("hullabaloo.curator.threads._MANY", 0)
-    monkeypatch.setattr("hullabaloo.curator.threads.cores", lambda: 5)
-    assert exact_gradient(moved, asked, theta).tobytes() == first.tobytes()
+    monkeypatch.setattr("hullabaloo.curator.exact._ROWS", 154)
+    assert asked.exact(moved, theta).tobytes() == first.tobytes()
+    monkeypatch.setattr("hullabaloo.curator.exact._MANY", 0)
+    monkeypatch.setattr("hullabaloo.curator.exact.cores", lambda: 5)
+    assert asked.exact(moved, theta).tobytes() == first.tobytes()
 
 
 def test_a_table_of_more_rows_than_a_block_of_exact_doubles_holds() -> None:
@@ -160,7 +160,7 @@ def test_a_table_of_more_rows_than_a_block_of_exact_doubles_holds() -> None:
     rows = Rows(np.ones((n, 1)), np.full((n, 1), -1.0))
     asked = GradientQuery(facts(1), Neighbours.REPLACE_ONE, n, 1, 0.5, Squared(), 0.5)
     for kind in (False, True):
-        assert exact_gradient(as_sparse(rows, kind), asked, np.zeros(1)).tolist() == [0.5 * n]
+        assert asked.exact(as_sparse(rows, kind), np.zeros(1)).tolist() == [0.5 * n]
 
 
 def test_a_clip_that_the_loss_brings_along_counts() -> None:
@@ -172,19 +172,18 @@ def test_a_clip_that_the_loss_brings_along_counts() -> None:
 
 def test_a_point_of_another_shape_is_refused() -> None:
     about = facts(4, 3)
-    rows = random_rows(np.random.default_rng(0), 5, about)
     for loss, wrong in ((Squared(), (3,)), (Squared(), (4, 3)), (SquaredTargets(), (4,)), (SquaredTargets(), (3, 4))):
         with pytest.raises(InvalidParameter, match="shape"):
-            exact_gradient(rows, query(about, loss), np.zeros(wrong))
+            query(about, loss).question(np.zeros(wrong))
 
 
 def test_the_curator_answers_with_a_matrix() -> None:
     about = facts(4, 3)
     rows = random_rows(np.random.default_rng(0), 50, about)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 50)
-    quote = menu.gradient(MultinomialLogistic(), clip=1.0, mu=100.0, count=1)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    quote = menu.price("gradient", loss=MultinomialLogistic(), clip=1.0, mu=100.0, count=1)
     assert quote.length == 12
     theta = np.zeros((4, 3))
-    answer = Curator(rows, [quote], key=TestKey(bytes(32))).gradient(theta)
+    answer = Curator(rows, [quote], key=TestKey(bytes(32))).answer("gradient", theta)
     assert answer.shape == (4, 3)
-    assert answer == pytest.approx(exact_gradient(rows, quote, theta) / 50, abs=8.0 * quote.sigma / 50)
+    assert answer == pytest.approx(quote.exact(rows, theta) / 50, abs=8.0 * quote.sigma / 50)

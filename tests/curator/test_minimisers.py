@@ -8,14 +8,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from hullabaloo.curator import Curator, MinimizerQuery, PerturbedMinimizerQuery
-from hullabaloo.curator import optimise as inner
-from hullabaloo.curator.minimisation import MARGIN
-from hullabaloo.curator.minimizer import exact_minimiser
-from hullabaloo.curator.newton import with_momentum
-from hullabaloo.curator.objective import euclidean
-from hullabaloo.curator.perturbed_minimizer import approximate_minimiser
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
+from hullabaloo.erm import optimise as inner
+from hullabaloo.erm.minimisation import MARGIN
+from hullabaloo.erm.newton import with_momentum
+from hullabaloo.erm.objective import euclidean
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, NoPenalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared
@@ -70,7 +70,7 @@ def check_neighbours(relation: Neighbours, loss: Any, clip: float, feasible: Any
     query = minimizer(about, relation, n, loss=loss, clip=clip, feasible=feasible, penalty=penalty, ridge=0.02)
     zero, moved = np.zeros(3), 0.0
     for one, other in pairs(np.random.default_rng(1), relation, about, rounds=4):
-        points = [exact_minimiser(squeezed(rows, loss), query, zero) for rows in (one, other)]
+        points = [query.kept_work(squeezed(rows, loss)).minimiser(zero) for rows in (one, other)]
         moved = max(moved, float(np.linalg.norm(points[0] - points[1])))
     assert moved <= query.sensitivity
     assert moved > 0.0 or feasible is not None  # a corner may stay
@@ -86,7 +86,7 @@ def test_the_sensitivity_is_nearly_attained(relation: Neighbours) -> None:
     x = np.array([[1.0, 0.0]])
     one = join(common, Rows(x, np.ones((1, 1))))
     other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, Rows(x, -np.ones((1, 1))))
-    points = [exact_minimiser(rows, query, np.zeros(2)) for rows in (one, other)]
+    points = [query.kept_work(rows).minimiser(np.zeros(2)) for rows in (one, other)]
     assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(query.sensitivity, rel=1e-3)
 
 
@@ -104,11 +104,11 @@ def test_the_bijection_of_the_proof_gives_the_neighbour_the_same_minimiser(
     for _ in range(5):
         common, extra = (squeezed(random_rows(rng, n, about), loss) for n in (20, 1))
         b = rng.normal(size=3) * query.sigma * 0.2
-        theta = approximate_minimiser(join(common, extra), query, b)
+        theta = query.near(join(common, extra), b)
         d = float(np.clip(loss.derivative(extra.X @ theta, extra.Y[:, 0])[0], -clip, clip))
         moved = d * extra.X[0]
         assert np.linalg.norm(moved) <= family.lipschitz
-        assert approximate_minimiser(common, query, b + moved) == pytest.approx(theta, abs=4.0 * query.distance)
+        assert query.near(common, b + moved) == pytest.approx(theta, abs=4.0 * query.distance)
 
 
 def precise_minimiser(rows: Rows, clip: float, ridge: float, b: np.ndarray, logistic: bool) -> list[Any]:
@@ -163,7 +163,7 @@ def test_the_distance_holds_against_sixty_digits(logistic: bool, condition: floa
     rows = squeezed(Rows(X, np.clip(rng.normal(size=(30, 1)), -1.0, 1.0)), loss)
     query = perturbed(about, Neighbours.REPLACE_ONE, 30, loss=loss, clip=0.4, ridge=1e-3, noise_multiplier=1e-6)
     b = rng.normal(size=3) * 1e-3
-    theta = approximate_minimiser(rows, query, b)
+    theta = query.near(rows, b)
     exact = precise_minimiser(rows, 0.4, 1e-3, b, logistic)
     error = mpmath.sqrt(mpmath.fsum((mpmath.mpf(float(t)) - e) ** 2 for t, e in zip(theta, exact, strict=True)))
     size = float(np.linalg.norm(theta))
@@ -200,7 +200,7 @@ def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: f
             about, Neighbours.ADD_OR_REMOVE, 40, loss=loss, clip=clip, feasible=feasible, penalty=penalty
         )
         curator = Curator(rows, [query, output], key=TestKey(bytes(32)))
-        for answer in (curator.perturbed_minimizer(), curator.minimizer()):
+        for answer in (curator.answer("perturbed_minimizer"), curator.answer("minimizer")):
             assert answer.shape == (3,)
             assert np.isfinite(answer).all()
 
@@ -215,13 +215,13 @@ def test_plain_steps_alone_reach_the_distance(
     rows = random_rows(np.random.default_rng(5), 25, about)
     query = perturbed(about, Neighbours.REPLACE_ONE, 25, feasible=feasible, penalty=penalty, ridge=2.0)
     b = np.array([1.0, -2.0, 0.5])
-    quick = approximate_minimiser(rows, query, b)
+    quick = query.near(rows, b)
 
     def broken(*arguments: Any) -> Any:
         raise error("broken")
 
     monkeypatch.setattr(inner, "newton", broken)
-    assert float(np.linalg.norm(approximate_minimiser(rows, query, b) - quick)) <= 2.0 * query.distance
+    assert float(np.linalg.norm(query.near(rows, b) - quick)) <= 2.0 * query.distance
 
 
 def test_steps_with_momentum_end_whatever_they_meet() -> None:
@@ -243,7 +243,7 @@ def test_the_radius_bounds_every_minimiser() -> None:
             rows = squeezed(random_rows(rng, 20, about, extreme=extreme), loss)
             b = rng.normal(size=3)
             b *= query.largest_linear / np.linalg.norm(b)
-            assert np.linalg.norm(approximate_minimiser(rows, query, b)) <= query.bound
+            assert np.linalg.norm(query.near(rows, b)) <= query.bound
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-160, 1.0, 1e160])
@@ -295,8 +295,8 @@ def test_the_radius_of_a_set_without_zero_is_the_sets_own(feasible: Any) -> None
     query = perturbed(about, Neighbours.REPLACE_ONE, 10, feasible=feasible, ridge=1000.0)
     nearest = feasible.project(np.zeros(3))
     for found, bound in (
-        (exact_minimiser(rows, output, np.zeros(3)), output.bound),
-        (approximate_minimiser(rows, query, np.zeros(3)), query.bound),
+        (output.kept_work(rows).minimiser(np.zeros(3)), output.bound),
+        (query.near(rows, np.zeros(3)), query.bound),
     ):
         assert found == pytest.approx(nearest, abs=1e-6)
         assert float(np.linalg.norm(nearest)) <= bound
@@ -322,7 +322,7 @@ def test_several_predictions_at_once_keep_the_sensitivity() -> None:
     moved = 0.0
     for _ in range(20):
         common, one, other = classes(19), classes(1), classes(1)
-        points = [exact_minimiser(join(common, last), query, np.zeros(6)) for last in (one, other)]
+        points = [query.kept_work(join(common, last)).minimiser(np.zeros(6)) for last in (one, other)]
         moved = max(moved, float(np.linalg.norm(points[0] - points[1])))
     assert 0.02 * query.sensitivity < moved <= query.sensitivity
 
@@ -332,11 +332,11 @@ def test_a_linear_term_shifts_the_minimiser_and_is_bounded_by_the_plan() -> None
     rows = random_rows(np.random.default_rng(8), 30, about)
     query = minimizer(about, Neighbours.REPLACE_ONE, 30, clip=5.0, mu=math.inf, linear_bound=1.0)
     s = np.array([0.3, -0.2])
-    theta = Curator(rows, [query]).minimizer(s)
+    theta = Curator(rows, [query]).answer("minimizer", s)
     system = rows.X.T @ rows.X / 30 + 0.1 * np.eye(2)
     assert theta == pytest.approx(np.linalg.solve(system, rows.X.T @ rows.Y[:, 0] / 30 - s), abs=1e-10)
     with pytest.raises(InvalidParameter, match="bounds it by"):
-        Curator(rows, [query]).minimizer(10.0 * s)
+        Curator(rows, [query]).answer("minimizer", 10.0 * s)
 
 
 def test_what_has_no_proof_is_refused_before_anything_is_read() -> None:

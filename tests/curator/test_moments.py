@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hullabaloo.curator import MomentsQuery, SecondMomentsQuery
-from hullabaloo.curator.moments import exact_moments, symmetric
-from hullabaloo.curator.second_moments import exact_second_moments
+from hullabaloo.curator.moments import symmetric
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.privacy import Neighbours
 from tests.curator.neighbours import facts, pairs, random_rows
@@ -42,10 +41,10 @@ def test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity(
     about, rng = TABLES[name], np.random.default_rng(8)
     asked = query(about, relation, kappa=kappa)
     for left, right in pairs(rng, relation, about, rounds=60):
-        assert np.linalg.norm(exact_moments(left, asked) - exact_moments(right, asked)) <= asked.sensitivity
+        assert np.linalg.norm(asked.exact(left) - asked.exact(right)) <= asked.sensitivity
     second = SecondMomentsQuery(about, relation, 20, 1, 0.5)
     for left, right in pairs(rng, relation, about, rounds=60):
-        moved = np.linalg.norm(exact_second_moments(left, second) - exact_second_moments(right, second))
+        moved = np.linalg.norm(second.exact(left) - second.exact(right))
         assert moved <= second.sensitivity
 
 
@@ -88,7 +87,7 @@ def test_noisy_sums_are_exact_sums_of_quantised_rows() -> None:
     asked = query(about, Neighbours.ADD_OR_REMOVE, records=5000)
     cells = np.rint(np.ldexp(np.column_stack([rows.X, rows.Y]), -asked.exponent)).astype(np.int64).astype(object)
     exact = (cells.T @ cells).astype(float) * 2.0 ** (2 * asked.exponent)
-    found = symmetric(exact_moments(rows, asked), 4) / (asked.scales[:, None] * asked.scales[None, :])
+    found = symmetric(asked.exact(rows), 4) / (asked.scales[:, None] * asked.scales[None, :])
     assert found == pytest.approx(exact, rel=1e-15)
 
 
@@ -100,16 +99,16 @@ def test_bits_do_not_depend_on_the_order_of_records() -> None:
     asked = query(about, Neighbours.ADD_OR_REMOVE, records=7001)
     order = rng.permutation(7001)
     moved = Rows(rows.X[order], rows.Y[order], rows.weight[order])
-    assert exact_moments(rows, asked).tobytes() == exact_moments(moved, asked).tobytes()
+    assert asked.exact(rows).tobytes() == asked.exact(moved).tobytes()
 
 
 def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     about = facts(3, max_weight=2.0)
     rows = random_rows(np.random.default_rng(16), 50_000, about)
     asked = query(about, Neighbours.ADD_OR_REMOVE, records=50_000)
-    threaded = exact_moments(rows, asked)
+    threaded = asked.exact(rows)
     monkeypatch.setattr("hullabaloo.curator.moments._MANY", 10**9)
-    assert exact_moments(rows, asked).tobytes() == threaded.tobytes()
+    assert asked.exact(rows).tobytes() == threaded.tobytes()
 
 
 def test_without_noise_the_answer_is_the_plain_gram_matrix() -> None:
@@ -118,7 +117,7 @@ def test_without_noise_the_answer_is_the_plain_gram_matrix() -> None:
     rows = random_rows(rng, 300, about)
     asked = query(about, Neighbours.REPLACE_ONE, mu=math.inf)
     A = np.column_stack([rows.X / about.norm_l2, rows.Y])
-    assert symmetric(exact_moments(rows, asked), 6) == pytest.approx(A.T @ A, rel=1e-12)
+    assert symmetric(asked.exact(rows), 6) == pytest.approx(A.T @ A, rel=1e-12)
 
 
 def test_sparse_rows_give_the_answer_of_dense_rows() -> None:
@@ -128,8 +127,8 @@ def test_sparse_rows_give_the_answer_of_dense_rows() -> None:
     X = rows.X * (rng.random(rows.X.shape) < 0.1)
     for relation in RELATIONS:
         asked = query(about, relation, records=5000)
-        dense = exact_moments(Rows(X, rows.Y), asked)
-        assert exact_moments(Rows(sp.csr_array(X), rows.Y), asked).tobytes() == dense.tobytes()
+        dense = asked.exact(Rows(X, rows.Y))
+        assert asked.exact(Rows(sp.csr_array(X), rows.Y)).tobytes() == dense.tobytes()
 
 
 def test_isometric_coordinates_preserve_the_frobenius_norm() -> None:

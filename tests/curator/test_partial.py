@@ -11,10 +11,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 
-from hullabaloo.curator import Curator, CuratorMenu, PartialQuery
+from hullabaloo.curator import Curator, PartialQuery
 from hullabaloo.curator import coordinate_kernels as kernels
 from hullabaloo.curator.descent import Predictions, Updates
-from hullabaloo.curator.kernels import derivative
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.geometry import (
@@ -29,8 +28,10 @@ from hullabaloo.geometry import (
     with_free_intercept,
 )
 from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared
+from hullabaloo.losses.kernels import derivative
 from hullabaloo.noise import TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers.by_hand import descend
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
 
@@ -214,12 +215,12 @@ def test_without_noise_it_reaches_the_optimum_of_scikit_learn(sparse: bool) -> N
     X[:, 3] += 0.7 * X[:, 2]
     y = np.clip(X @ np.array([0.6, -0.4, 0.3, 0.0, 0.0, 0.0, 0.2, 0.0]) + 0.1 * rng.normal(size=600), -1.0, 1.0)
     table = sp.csr_array(X) if sparse else X
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 600)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 600)
 
     def optimum(loss: Loss, form: SeparableForm, targets: np.ndarray, steps: np.ndarray, rounds: int) -> np.ndarray:
-        room = Curator(Rows(table, targets[:, None]), [menu.partial(loss, mu=math.inf, count=8 * rounds)])
+        room = Curator(Rows(table, targets[:, None]), [menu.price("partial", loss=loss, mu=math.inf, count=8 * rounds)])
         order = np.arange(8 * rounds) % 8
-        return room.descend(np.zeros(8), order=order, clips=np.full(8, 1e9), steps=steps, form=form).theta
+        return room.answer("partial", np.zeros(8), order=order, clips=np.full(8, 1e9), steps=steps, form=form).theta
 
     steps = 1.0 / np.mean(X**2, axis=0)
     exact: dict[str, Any] = {"fit_intercept": False, "tol": 1e-13, "max_iter": 100_000}
@@ -268,7 +269,7 @@ def test_a_penalty_known_by_its_prox_gives_the_same_answers(sparse: bool) -> Non
         form, room = separable_form(with_free_intercept(penalty), None, 4), Curator(rows, [query])
         found.append(descend(room, np.full(4, 0.1), form=form, **asked))
         with pytest.raises(NotPaidFor, match="all have been given"):
-            room.descend(np.zeros(4), form=separable_form(NoPenalty(), None, 4), **asked)
+            room.answer("partial", np.zeros(4), form=separable_form(NoPenalty(), None, 4), **asked)
     for field in ("theta", "mean", "partials"):
         assert getattr(found[0], field) == pytest.approx(getattr(found[1], field), rel=1e-9, abs=1e-12)
     assert abs(found[0].theta[3]) > 1e-6
@@ -277,13 +278,13 @@ def test_a_penalty_known_by_its_prox_gives_the_same_answers(sparse: bool) -> Non
 def test_answers_are_spent_at_once_and_none_beyond_those_paid_for() -> None:
     about = facts(3)
     rows = random_rows(np.random.default_rng(47), 50, about)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 50)
-    room = Curator(rows, [menu.partial(Squared(), mu=1.0, count=5)], key=KEY)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    room = Curator(rows, [menu.price("partial", loss=Squared(), mu=1.0, count=5)], key=KEY)
     good: dict[str, Any] = {"clips": np.ones(3), "steps": np.ones(3), "form": separable_form(NoPenalty(), None, 3)}
 
     def ask(theta: Any = None, order: Any = (0, 1, 2), **changed: Any) -> np.ndarray:
         start = np.zeros(3) if theta is None else theta
-        return room.descend(start, order=np.array(order), **{**good, **changed}).partials
+        return room.answer("partial", start, order=np.array(order), **{**good, **changed}).partials
 
     wrong: list[Callable[[], Any]] = [
         lambda: ask(theta=np.zeros(2)),
@@ -312,24 +313,24 @@ def test_answers_are_spent_at_once_and_none_beyond_those_paid_for() -> None:
     with pytest.raises(NotPaidFor, match="all have been given"):
         ask(order=[0])
     with pytest.raises(NotPaidFor, match="paid for nothing"):
-        Curator(rows, []).descend(np.zeros(3), order=np.array([0]), **good)
+        Curator(rows, []).answer("partial", np.zeros(3), order=np.array([0]), **good)
 
 
 def test_targets_share_the_payment_and_have_predictions_of_their_own() -> None:
     about = facts(3, k=2)
     rows = random_rows(np.random.default_rng(48), 80, about)
-    query = CuratorMenu(about, Neighbours.REPLACE_ONE, 80).partial(Squared(), mu=math.inf, count=2)
+    query = PricedQueries(about, Neighbours.REPLACE_ONE, 80).price("partial", loss=Squared(), mu=math.inf, count=2)
     room = Curator(rows, [query])
     good: dict[str, Any] = {"clips": np.full(3, 9.0), "steps": np.ones(3), "form": separable_form(NoPenalty(), None, 3)}
     for target in (0, 1):
-        found = room.of_target(target).descend(np.zeros(3), order=np.array([1]), **good).partials
+        found = room.of_target(target).answer("partial", np.zeros(3), order=np.array([1]), **good).partials
         assert found == pytest.approx([-float(rows.X[:, 1] @ rows.Y[:, target]) / 80.0])
     with pytest.raises(NotPaidFor):
-        room.of_target(0).descend(np.zeros(3), order=np.array([1]), **good)
+        room.of_target(0).answer("partial", np.zeros(3), order=np.array([1]), **good)
 
 
 def test_a_query_for_another_number_of_records_has_the_same_noise_in_means() -> None:
-    query = CuratorMenu(facts(3), Neighbours.ADD_OR_REMOVE, 1000).partial(Squared(), mu=0.01, count=7)
+    query = PricedQueries(facts(3), Neighbours.ADD_OR_REMOVE, 1000).price("partial", loss=Squared(), mu=0.01, count=7)
     smaller = query.resized(50)
     assert smaller.sigma / 50.0 == pytest.approx(query.sigma / 1000.0, rel=1e-6)
     assert (smaller.count, smaller.name) == (7, "partial")

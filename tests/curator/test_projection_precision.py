@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hullabaloo.curator.optimise import PROJECTION
+from hullabaloo.erm.optimise import PROJECTION
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable
 from tests.laws import zoo
 

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hullabaloo.curator import Curator, CuratorMenu, QuantilesQuery
-from hullabaloo.curator.quantiles import choose_bounds, exact_ranks, exact_scores, pair_at
+from hullabaloo.curator import Curator
 from hullabaloo.data import Domain, RowFacts, Rows
 from hullabaloo.data import grid as grid_module
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, SelectionEvent, compose, selection_epsilon
+from hullabaloo.queries import PricedQueries
+from hullabaloo.selection.quantiles import QuantilesQuery, pair_at
 
 ALARM = 1e-7
 KEY = TestKey(bytes(range(32)))
@@ -89,7 +90,7 @@ VALUES = [
 def test_scores_are_those_of_the_definition(number, shares):
     """Ties with candidates, values outside of the range, infinite and missing ones, a constant column, no records."""
     asked = query(shares=shares)
-    found = exact_scores(rows(VALUES[number]), asked, 0)
+    found = asked.exact_scores(rows(VALUES[number]), 0)
     np.testing.assert_allclose(found, by_definition(VALUES[number], asked), rtol=1e-12, atol=1e-9)
 
 
@@ -131,7 +132,7 @@ def test_no_neighbour_moves_a_score_further_than_stated(relation, shares, unit):
         if relation is Neighbours.ADD_OR_REMOVE:
             other = []
         shuffled = [*other, *rng.permutation(common)]
-        moved = exact_scores(rows(common + one), asked, 0) - exact_scores(rows(shuffled), asked, 0)
+        moved = asked.exact_scores(rows(common + one), 0) - asked.exact_scores(rows(shuffled), 0)
         worst = max(worst, float(np.abs(moved).max()))
     assert worst <= asked.sensitivity + 1e-9
     assert worst > 0.6 * asked.sensitivity / unit, "neighbours that are too tame test nothing"
@@ -146,7 +147,7 @@ def test_the_sensitivity_is_reached(relation, expected):
     base = [0.5, 1.5, 2.5, 3.5, 5.5, 6.5, 7.5, 8.5]
     other = [9.9, *base[1:]] if relation is Neighbours.REPLACE_ONE else base[1:]
     alone = query(relation, shares=(0.25, 0.25))
-    moved = np.abs(exact_scores(rows(base), alone, 0) - exact_scores(rows(other), alone, 0))
+    moved = np.abs(alone.exact_scores(rows(base), 0) - alone.exact_scores(rows(other), 0))
     assert moved.max() == pytest.approx(expected)
 
 
@@ -155,7 +156,7 @@ def test_records_of_weight_zero_and_missing_values_count_alike():
     values, weight = [1.0, 2.0, math.nan, 9.0, 3.0], [1.0, 0.0, 1.0, 0.5, 0.0]
     asked = query()
     for found, expected in zip(
-        exact_ranks(rows(values, weight), asked, 0), exact_ranks(rows([1.0, 9.0]), asked, 0), strict=True
+        asked.exact_ranks(rows(values, weight), 0), asked.exact_ranks(rows([1.0, 9.0]), 0), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
 
@@ -170,10 +171,10 @@ def test_the_law_of_the_choices(relation, shares):
     coarse = QuantilesQuery(facts(), relation, 12, 1, shares, 1.3, (grid,), (0,), (1,))
     values = np.array([0.3, 0.5, 0.5, 1.1, 1.2, 2.0, 2.9, 3.0, 3.3, 3.8, 0.9, 2.2])
     held = Rows(np.c_[values / 4.0, np.zeros(12)], np.zeros((12, 0)))
-    weight = np.exp(1.3 / (2.0 * coarse.sensitivity) * exact_scores(held, coarse, 0))
+    weight = np.exp(1.3 / (2.0 * coarse.sensitivity) * coarse.exact_scores(held, 0))
     law = weight / weight.sum()
     runs, size = 3000, grid.size
-    drawn = [choose_bounds(held, coarse, 0, KEY.derive(i)) for i in range(runs)]
+    drawn = [coarse.chosen(held, 0, KEY.derive(i)) for i in range(runs)]
     place = {float(t): i for i, t in enumerate(grid.points)}
     number = {pair_at(shares, size, k): k for k in range(law.size)}
     counts = np.bincount([number[place[low], place[high]] for low, high in drawn], minlength=law.size)
@@ -199,7 +200,7 @@ def test_an_audit_finds_no_more_than_is_stated(relation):
     base = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
     other = [0.95, *base[1:]] if relation is Neighbours.REPLACE_ONE else base[1:]
     tables = [Rows(np.c_[np.array(v), np.zeros(len(v))], np.zeros((len(v), 0))) for v in (base, other)]
-    weights = [np.exp(epsilon / (2.0 * asked.sensitivity) * exact_scores(table, asked, 0)) for table in tables]
+    weights = [np.exp(epsilon / (2.0 * asked.sensitivity) * asked.exact_scores(table, 0)) for table in tables]
     laws = [weight / weight.sum() for weight in weights]
     loss = np.log(laws[0] / laws[1])
     assert loss.max() - loss.min() <= epsilon + 1e-9
@@ -210,7 +211,7 @@ def test_an_audit_finds_no_more_than_is_stated(relation):
     number = {pair_at(shares, size, k): k for k in range(loss.size)}
     hits = []
     for which, table in enumerate(tables):
-        drawn = [choose_bounds(table, asked, 0, KEY.derive(f"audit/{which}/{i}")) for i in range(runs)]
+        drawn = [asked.chosen(table, 0, KEY.derive(f"audit/{which}/{i}")) for i in range(runs)]
         hits.append(int(sum(event[number[place[low], place[high]]] for low, high in drawn)))
     surely = stats.beta.ppf(5e-7, hits[0], runs - hits[0] + 1)
     at_most = stats.beta.ppf(1 - 5e-7, hits[1] + 1, runs - hits[1])
@@ -238,14 +239,14 @@ def test_the_error_bound_holds():
     """Drawn 400 times at a bound that may fail with a chance of 1e-3 each: 10 failures have probability below 1e-9."""
     values = list(np.random.default_rng(3).normal(4, 1, 300))
     asked, held = query(shares=(0.05, 0.05), epsilon=0.5, n=300, kind="auto"), rows(values)
-    scores = exact_scores(held, asked, 0)
+    scores = asked.exact_scores(held, 0)
     points = asked.grids[0].points
     widths = [(points[i + 1 :] - points[i]) / (points[-1] - points[0]) for i in range(points.size - 1)]
     errors = -scores - asked.tilt * np.log(np.maximum(np.concatenate(widths), 1e-4))
     assert errors.min() == pytest.approx(0.0, abs=1e-9)
     most, failures = asked.error_bound(1e-3), 0
     for i in range(400):
-        low, high = (int(np.searchsorted(points, end)) for end in choose_bounds(held, asked, 0, KEY.derive(i)))
+        low, high = (int(np.searchsorted(points, end)) for end in asked.chosen(held, 0, KEY.derive(i)))
         at = low * (points.size - 1) - low * (low - 1) // 2 + high - low - 1
         failures += errors[at] > most
     assert failures < 10
@@ -270,21 +271,22 @@ def test_candidates_rise_between_the_ends(ends, kind):
 
 def test_the_curator_answers_once_and_in_order():
     about = RowFacts(("a", "a:missing", "b", "b:missing"), False, 2.0, 2.0, 1.0, ())
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 200)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 200)
     grids = [Grid(0.0, 10.0), Grid(-1.0, 1.0)]
-    quote = menu.quantiles([(0, 1, grids[0]), (2, 3, grids[1])], shares=(0.1, 0.1), epsilon=math.inf)
-    assert menu.sells(quote)
+    columns = {"values": (0, 2), "missing": (1, 3), "grids": tuple(grids), "count": 2}
+    quote = menu.price("quantiles", **columns, shares=(0.1, 0.1), epsilon=math.inf)
+    assert menu.owns(quote)
     assert quote.count == 2
     x = np.linspace(0.0, 1.0, 200)
     held = Rows(np.c_[x, np.zeros(200), 2 * x - 1, np.zeros(200)], np.zeros((200, 0)))
     curator = Curator(held, [quote], key=KEY)
-    (low, high), (below, above) = curator.quantiles()
+    (low, high), (below, above) = curator.answer("quantiles")
     assert (low, high) == pytest.approx((1.0, 9.0), abs=0.1)
     assert (below, above) == pytest.approx((-0.8, 0.8), abs=0.02)
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.quantiles()
+        curator.answer("quantiles")
     with pytest.raises(NotPaidFor, match="quantiles"):
-        Curator(held, [], key=KEY).quantiles()
+        Curator(held, [], key=KEY).answer("quantiles")
 
 
 def test_the_price_is_that_of_a_selection_for_each_column():

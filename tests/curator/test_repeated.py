@@ -10,10 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, MinimizerQuery, repeated
-from hullabaloo.curator.minimizer import exact_minimiser, kept_work
-from hullabaloo.curator.repeated import Pieces
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
+from hullabaloo.erm import repeated
+from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.repeated import Pieces
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import L1Penalty, L2Ball, NoPenalty, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, Poisson, SmoothedHinge, Squared
@@ -65,12 +66,12 @@ def test_answers_are_those_of_a_search_of_its_own(name: str, sparse: bool, monke
     if sparse:
         rows = Rows(sp.csr_array(rows.X), rows.Y, rows.weight, rows.offset)
     terms = walk(20, N)
-    alone = [exact_minimiser(rows, asked, term) for term in terms]
+    alone = [asked.kept_work(rows).minimiser(term) for term in terms]
     searches: list[int] = []
     plain, warm = repeated.minimise, repeated.newton
     monkeypatch.setattr(repeated, "minimise", lambda *a, **k: searches.append(1) or plain(*a, **k))
     monkeypatch.setattr(repeated, "newton", lambda *a, **k: searches.append(0) or warm(*a, **k))
-    kept = kept_work(rows, asked)
+    kept = asked.kept_work(rows)
     together = [kept.minimiser(term) for term in terms]
     assert sum(searches) == 1  # the first
     assert len(searches) <= 8 if name in STRAIGHT else len(searches) == len(terms)
@@ -89,7 +90,7 @@ def test_the_distance_holds_against_sixty_digits(name: str, condition: float) ->
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     rows = Rows(X, np.clip(rng.normal(size=(N, 1)), -1.0, 1.0))
     asked = query(name, ridge=1e-3)
-    kept = kept_work(rows, asked)
+    kept = asked.kept_work(rows)
     for t, term in enumerate(walk(6, N)):
         found = kept.minimiser(term)
         if t >= 3:
@@ -132,7 +133,7 @@ def test_neighbours_answers_are_within_the_sensitivity_for_every_linear_term(rel
     asked = query(name, 60, neighbours=relation)
     rng, moved = np.random.default_rng(4), 0.0
     for one, other in pairs(rng, relation, about, rounds=6, n=59):
-        kept = [kept_work(squeezed(rows, loss), asked) for rows in (one, other)]
+        kept = [asked.kept_work(squeezed(rows, loss)) for rows in (one, other)]
         for t in range(8):
             s = rng.normal(size=P)
             s *= 60 * BOUND / np.linalg.norm(s)
@@ -153,7 +154,7 @@ def test_the_sensitivity_is_nearly_attained_by_records_at_the_residual_bound(rel
     x = np.array([[1.0, 0.0]])
     one = join(common, Rows(x, np.ones((1, 1))))
     other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, Rows(x, -np.ones((1, 1))))
-    kept = [kept_work(rows, asked) for rows in (one, other)]
+    kept = [asked.kept_work(rows) for rows in (one, other)]
     for s in (np.zeros(2), np.array([BOUND, 0.0]), np.array([0.0, -BOUND]), np.array([-BOUND, 0.0])):
         points = [of.minimiser(n * s) for of in kept]
         assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(asked.sensitivity, rel=5e-3)
@@ -174,7 +175,7 @@ def test_a_record_of_any_cells_moves_answers_by_no_more(cell: float | None) -> N
         asked = MinimizerQuery(
             encoding.facts, Neighbours.REPLACE_ONE, 50, 9, Squared(), 20.0, 0.05, None, NoPenalty(), 0.5, BOUND
         )
-        kept.append(kept_work(rows, asked))
+        kept.append(asked.kept_work(rows))
     for _ in range(6):
         s = rng.normal(size=encoding.facts.width)
         s *= 50 * BOUND / np.linalg.norm(s)
@@ -197,9 +198,9 @@ TABLES = {
 @pytest.mark.parametrize("name", ["squared, wide", "squared, clipped", "huber"])
 def test_every_table_is_answered_to_the_distance(name: str, rows: Rows) -> None:
     asked = query(name, 40, neighbours=Neighbours.ADD_OR_REMOVE)
-    kept = kept_work(rows, asked)
+    kept = asked.kept_work(rows)
     for term in walk(9, 40):
-        apart = float(np.linalg.norm(kept.minimiser(term) - exact_minimiser(rows, asked, term)))
+        apart = float(np.linalg.norm(kept.minimiser(term) - asked.kept_work(rows).minimiser(term)))
         assert apart <= 2.0 * asked.distance * (1.0 + 1e-9)
 
 
@@ -209,23 +210,23 @@ def test_where_the_quick_way_fails_the_slow_one_answers(
     error: type[Exception], part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, rows, terms = query("squared, clipped"), table("squared, clipped"), walk(5, N)
-    alone = [exact_minimiser(rows, asked, term) for term in terms]
+    alone = [asked.kept_work(rows).minimiser(term) for term in terms]
 
     def broken(*arguments: Any) -> Any:
         raise error("broken")
 
     monkeypatch.setattr(Pieces, part, broken)
-    kept = kept_work(rows, asked)
+    kept = asked.kept_work(rows)
     for one, term in zip(alone, terms, strict=True):
         assert float(np.linalg.norm(kept.minimiser(term) - one)) <= 2.0 * asked.distance
 
 
 def test_a_table_too_large_for_plain_doubles_is_not_answered_from_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, rows, terms = query("squared, wide"), table("squared, wide"), walk(5, N)
-    alone = [exact_minimiser(rows, asked, term) for term in terms]
+    alone = [asked.kept_work(rows).minimiser(term) for term in terms]
     monkeypatch.setattr(Pieces, "error", lambda *given: math.inf)
     monkeypatch.setattr(Pieces, "minimiser", lambda *given: pytest.fail("sums were asked"))
-    kept = kept_work(rows, asked)
+    kept = asked.kept_work(rows)
     for one, term in zip(alone, terms, strict=True):
         assert float(np.linalg.norm(kept.minimiser(term) - one)) <= 2.0 * asked.distance
 
@@ -237,7 +238,7 @@ def test_without_noise_answers_are_exact(name: str) -> None:
     curator = Curator(rows, [asked])
     loss, worst = asked.loss, 0.0
     for term in walk(9, N):
-        w = curator.minimizer(term / N)
+        w = curator.answer("minimizer", term / N)
         slope = rows.X.T @ loss.derivative(rows.X @ w, rows.Y[:, 0]) / N + asked.ridge * w + term / N  # type: ignore[arg-type]
         worst = max(worst, float(np.linalg.norm(slope)))
     assert worst < 1e-8
@@ -247,10 +248,10 @@ def test_the_bound_of_the_linear_term_is_enforced_at_every_answer() -> None:
     asked = query("squared, wide")
     curator = Curator(table("squared, wide"), [asked], key=TestKey(bytes(32)))
     for _ in range(3):
-        curator.minimizer(np.array([BOUND, 0.0, 0.0]))
+        curator.answer("minimizer", np.array([BOUND, 0.0, 0.0]))
         for wrong in (np.full(P, BOUND), np.array([math.nan, 0.0, 0.0]), np.array([math.inf, 0.0, 0.0])):
             with pytest.raises(InvalidParameter, match="bounds it by"):
-                curator.minimizer(wrong)
+                curator.answer("minimizer", wrong)
 
 
 @pytest.mark.parametrize("name", ["squared, wide", "squared, clipped"])
@@ -259,11 +260,11 @@ def test_noisy_answers_differ_by_the_route_no_more_than_the_distance(
 ) -> None:
     asked, rows, terms = query(name), table(name), [term / N for term in walk(8, N)]
     kept = Curator(rows, [asked], key=TestKey(bytes(32)))
-    found = [kept.minimizer(s) for s in terms]
+    found = [kept.answer("minimizer", s) for s in terms]
     monkeypatch.setattr(repeated.Repeated, "_again", lambda *given: None)
     alone = Curator(rows, [asked], key=TestKey(bytes(32)))
     for one, s in zip(found, terms, strict=True):
-        apart = float(np.linalg.norm(one - alone.minimizer(s)))
+        apart = float(np.linalg.norm(one - alone.answer("minimizer", s)))
         assert apart <= 2.0 * asked.distance * (1.0 + 1e-9) <= 1e-4 * asked.sensitivity
         assert apart < 1e-3 * asked.sigma
 
@@ -273,9 +274,9 @@ def test_each_query_keeps_work_of_its_own() -> None:
     rows = table("squared, wide")
     first, second = query("squared, wide", count=3), query("squared, wide", count=3, ridge=0.5)
     curator, s = Curator(rows, [first, second], key=TestKey(bytes(32))), np.array([0.1, -0.1, 0.0])
-    found = [curator.minimizer(s) for _ in range(6)]
+    found = [curator.answer("minimizer", s) for _ in range(6)]
     for asked, answers in ((first, found[:3]), (second, found[3:])):
-        exact = exact_minimiser(rows, asked, N * s)
+        exact = asked.kept_work(rows).minimiser(N * s)
         assert float(np.linalg.norm(np.mean(answers, axis=0) - exact)) < 5.0 * asked.sigma
     assert first.sigma > 5.0 * second.sigma
 
@@ -283,14 +284,14 @@ def test_each_query_keeps_work_of_its_own() -> None:
 @pytest.mark.parametrize("changes", [{"feasible": L2Ball(0.2)}, {"penalty": L1Penalty(0.02)}], ids=["set", "kinks"])
 def test_sets_and_kinks_are_searched_afresh(changes: dict[str, Any]) -> None:
     asked, rows = query("squared, clipped", **changes), table("squared, clipped")
-    kept = kept_work(rows, asked)
+    kept = asked.kept_work(rows)
     for term in walk(4, N):
-        assert np.array_equal(kept.minimiser(term), exact_minimiser(rows, asked, term))
+        assert np.array_equal(kept.minimiser(term), asked.kept_work(rows).minimiser(term))
 
 
 def test_a_squared_penalty_counts_among_the_squares() -> None:
     asked, rows = query("squared, clipped", penalty=SquaredL2Penalty(0.4)), table("squared, clipped")
-    kept = kept_work(rows, asked)
+    kept = asked.kept_work(rows)
     for term in walk(6, N):
-        apart = float(np.linalg.norm(kept.minimiser(term) - exact_minimiser(rows, asked, term)))
+        apart = float(np.linalg.norm(kept.minimiser(term) - asked.kept_work(rows).minimiser(term)))
         assert apart <= 2.0 * asked.distance

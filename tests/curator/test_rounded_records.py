@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from hullabaloo.curator import CuratorMenu, MomentsQuery
+from hullabaloo.curator import MomentsQuery
 from hullabaloo.curator.exact import ExactSum
-from hullabaloo.curator.moments import exact_moments
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts
 
 
@@ -27,8 +27,8 @@ def test_sums_of_millions_of_the_largest_records_are_not_cut() -> None:
 @pytest.mark.slow
 def test_the_moments_of_three_million_records_are_their_mean() -> None:
     rows, n = Rows(np.ones((3_000_000, 1)), np.ones((3_000_000, 1))), 3_000_000
-    query = CuratorMenu(facts(1), Neighbours.REPLACE_ONE, n).moments(mu=1.0, target_scale=1.0)
-    assert exact_moments(rows, query) == pytest.approx([n, n, math.sqrt(2) * n], rel=1e-12)
+    query = PricedQueries(facts(1), Neighbours.REPLACE_ONE, n).price("moments", mu=1.0, target_scale=1.0)
+    assert query.exact(rows) == pytest.approx([n, n, math.sqrt(2) * n], rel=1e-12)
 
 
 @pytest.mark.parametrize("kappa", [0.5, 1.0, 1.8, 2.0, 2.2, 3.0, 10.0])
@@ -48,8 +48,8 @@ def test_records_whose_every_entry_is_rounded_away_from_zero(kappa: float, relat
     for y in roots:
         for z in roots:
             left, right = Rows(x, np.array([[y]])), Rows(-x, np.array([[z]]))
-            moved = np.linalg.norm(exact_moments(left, query) - exact_moments(right, query))
-            gone = np.linalg.norm(exact_moments(left, query))
+            moved = np.linalg.norm(query.exact(left) - query.exact(right))
+            gone = np.linalg.norm(query.exact(left))
             worst = max(worst, float(moved if relation is Neighbours.REPLACE_ONE else gone))
     assert worst <= query.sensitivity
     assert worst >= 0.7 * query.sensitivity
@@ -57,6 +57,6 @@ def test_records_whose_every_entry_is_rounded_away_from_zero(kappa: float, relat
 
 def test_a_count_of_light_records_is_not_cut_to_their_weight() -> None:
     light = facts(2, max_weight=0.001)
-    menu = CuratorMenu(light, Neighbours.ADD_OR_REMOVE, 100)
-    assert menu.count(mu=1.0).bound >= 6400.0
-    assert menu.count(mu=1.0).sensitivity == pytest.approx(1.0, rel=1e-9)
+    menu = PricedQueries(light, Neighbours.ADD_OR_REMOVE, 100)
+    assert menu.price("count", mu=1.0).bound >= 6400.0
+    assert menu.price("count", mu=1.0).sensitivity == pytest.approx(1.0, rel=1e-9)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, CuratorMenu, ScoreQuery
-from hullabaloo.curator.score import exact_scores
+from hullabaloo.curator import Curator, ScoreQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses.readings import Reading, Reads
@@ -26,6 +25,7 @@ from hullabaloo.losses.scores import (
 from hullabaloo.losses.tallies import Bins, Mixed, Moments, Tally
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
@@ -104,7 +104,7 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     largest = 0.0
     for left, right in tables(rng, relation, asked):
         theta = coefficients(rng, asked)
-        one, other = exact_scores(left, asked, theta), exact_scores(right, asked, theta)
+        one, other = asked.exact(left, theta), asked.exact(right, theta)
         assert np.isfinite(one).all()
         largest = max(largest, float(np.linalg.norm(one - other)))
     assert largest <= asked.sensitivity
@@ -120,7 +120,7 @@ def test_the_sensitivity_is_nearly_attained(name: str, relation: Neighbours, wei
     theta, largest = np.full((3, 1), 30.0), 0.0
     for left, right in tables(rng, relation, asked):
         for direction in (theta, 0.0 * theta):
-            moved = exact_scores(left, asked, direction) - exact_scores(right, asked, direction)
+            moved = asked.exact(left, direction) - asked.exact(right, direction)
             largest = max(largest, float(np.linalg.norm(moved)))
     # A record alone: the numbers of bins do not all have both neighbours at their corners, and mixed moments are bounded by a box.
     assert largest >= 0.93 * asked.sensitivity
@@ -148,9 +148,9 @@ def test_sums_are_those_of_the_formulas(relation: Neighbours) -> None:
     v = 2.0 * ((z - y) / 2.0) ** 2 - 1.0
     columns = [0.5 * v, 0.5 * (v**2 - 1.0), 0.5 * y, 0.5 * (y**2 - 1.0)]
     columns += [v * y / 8.0, v * y**2 / 8.0, y**3 / 8.0, (y**4 - 0.5) / 8.0, np.full(500, asked.count_weight)]
-    assert exact_scores(rows, asked, theta) == pytest.approx(w @ np.column_stack(columns), abs=1e-7)
+    assert asked.exact(rows, theta) == pytest.approx(w @ np.column_stack(columns), abs=1e-7)
     free = replace(asked, mu=math.inf)
-    assert exact_scores(rows, free, theta) == pytest.approx(w @ np.column_stack(columns), abs=1e-10)
+    assert free.exact(rows, theta) == pytest.approx(w @ np.column_stack(columns), abs=1e-10)
 
 
 @pytest.mark.parametrize("name", ["two", "apart", "together", "r2", "counts"])
@@ -162,9 +162,9 @@ def test_bits_do_not_depend_on_the_order_of_records_or_on_blocks(name: str, monk
     theta = rng.normal(size=(3, len(asked.facts.targets)))
     order = rng.permutation(3000)
     moved = Rows(rows.X[order], rows.Y[order], rows.weight[order])
-    first = exact_scores(rows, asked, theta)
+    first = asked.exact(rows, theta)
     monkeypatch.setattr("hullabaloo.curator.score._BLOCK", 77)
-    assert exact_scores(moved, asked, theta).tobytes() == first.tobytes()
+    assert asked.exact(moved, theta).tobytes() == first.tobytes()
 
 
 def test_sparse_rows_give_the_answer_of_dense_rows() -> None:
@@ -173,8 +173,8 @@ def test_sparse_rows_give_the_answer_of_dense_rows() -> None:
     rows = random_rows(rng, 300, asked.facts)
     X = rows.X * (rng.random(rows.X.shape) < 0.4)
     theta = rng.normal(size=(3, 1))
-    dense = exact_scores(Rows(X, rows.Y), asked, theta)
-    assert exact_scores(Rows(sp.csr_array(X), rows.Y), asked, theta) == pytest.approx(dense, abs=1e-9)
+    dense = asked.exact(Rows(X, rows.Y), theta)
+    assert asked.exact(Rows(sp.csr_array(X), rows.Y), theta) == pytest.approx(dense, abs=1e-9)
 
 
 def test_records_that_are_no_numbers_count_as_the_domain_says() -> None:
@@ -188,16 +188,16 @@ def test_records_that_are_no_numbers_count_as_the_domain_says() -> None:
     reading = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (2.0,))
     asked = ScoreQuery(encoding.facts, Neighbours.REPLACE_ONE, 3, 1, 1.0, reading, (Moments(SquaredError(0, 2.0)),))
     for scale in (0.0, 1.0, 1e308, np.inf):
-        sums = exact_scores(rows, asked, np.full((encoding.facts.width, 1), scale))
+        sums = asked.exact(rows, np.full((encoding.facts.width, 1), scale))
         assert np.isfinite(sums).all()
         assert np.abs(sums).max() <= 1.5
 
 
 def test_the_menu_and_the_curator_agree_on_one_payment() -> None:
     about_two = facts(3)
-    menu = CuratorMenu(about_two, Neighbours.REPLACE_ONE, 50)
-    quote = menu.score(*ASKED["two"], mu=0.7)
-    assert menu.sells(quote)
+    menu = PricedQueries(about_two, Neighbours.REPLACE_ONE, 50)
+    quote = menu.price("score", reading=ASKED["two"][0], tallies=ASKED["two"][1], mu=0.7)
+    assert menu.owns(quote)
     spent = quote.event.gdp_mu()
     assert spent is not None
     assert 0.7 * (1.0 - 1e-3) <= spent <= 0.7 * (1.0 + 1e-15)
@@ -205,19 +205,19 @@ def test_the_menu_and_the_curator_agree_on_one_payment() -> None:
     rows = random_rows(np.random.default_rng(8), 50, about_two)
     curator = Curator(rows, [quote], key=TestKey(b"k" * 32))
     theta = np.zeros(3)
-    assert curator.score(theta).shape == (quote.length,)
+    assert curator.answer("score", theta).shape == (quote.length,)
     with pytest.raises(NotPaidFor, match="have been given"):
-        curator.score(theta)
+        curator.answer("score", theta)
 
 
 def test_noise_has_the_stated_size() -> None:
     """The mean square of 30 × 400 draws within 6 standard errors: a false alarm has probability below 1e-8."""
-    menu = CuratorMenu(facts(3), Neighbours.REPLACE_ONE, 10)
-    quote = menu.score(*ASKED["calibration"], mu=0.3, count=400)
+    menu = PricedQueries(facts(3), Neighbours.REPLACE_ONE, 10)
+    quote = menu.price("score", reading=ASKED["calibration"][0], tallies=ASKED["calibration"][1], mu=0.3, count=400)
     rows = random_rows(np.random.default_rng(9), 10, facts(3))
     curator = Curator(rows, [quote], key=TestKey(b"n" * 32))
-    exact = exact_scores(rows, quote, np.ones((3, 1)))
-    draws = np.array([curator.score(np.ones(3)) - exact for _ in range(400)])
+    exact = quote.exact(rows, np.ones((3, 1)))
+    draws = np.array([curator.answer("score", np.ones(3)) - exact for _ in range(400)])
     square = np.mean(draws**2) / quote.sigma**2
     assert abs(square - 1.0) <= 6.0 * math.sqrt(2.0 / draws.size)
 
@@ -237,4 +237,4 @@ def test_what_does_not_fit_is_refused() -> None:
         ScoreQuery(facts(3), Neighbours.REPLACE_ONE, 9, 1, 1.0, APART, ASKED["apart"][1])
     curator = Curator(random_rows(np.random.default_rng(1), 9, facts(3)), [query("squared", Neighbours.REPLACE_ONE)])
     with pytest.raises(InvalidParameter, match="Coefficients of shape"):
-        curator.score(np.zeros(5))
+        curator.answer("score", np.zeros(5))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, CuratorMenu, LaplaceSecondMomentsQuery, SecondMomentsQuery
-from hullabaloo.curator.second_moments import exact_second_moments
+from hullabaloo.curator import Curator, LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.noise import TestKey, inflated_l1, laplace
 from hullabaloo.privacy import Neighbours, NotPrivateEvent
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
@@ -49,7 +49,7 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     asked = made(about, relation)
     for number, pair in enumerate(pairs(rng, relation, about, rounds=100)):
         tables = [Rows(sp.csr_array(rows.X), rows.Y, rows.weight) for rows in pair] if number % 2 else pair
-        left, right = (exact_second_moments(rows, asked) for rows in tables)
+        left, right = (asked.exact(rows) for rows in tables)
         assert np.linalg.norm(left - right, norm) <= asked.sensitivity
 
 
@@ -66,7 +66,7 @@ def test_the_sensitivity_is_attained(kind: str, relation: Neighbours, about: Row
         rows[1] = Rows(np.zeros((0, 6)), np.zeros((0, 1)), np.zeros(0))
     made, norm = ASKED[kind]
     asked = made(about, relation)
-    left, right = (exact_second_moments(part, asked) for part in rows)
+    left, right = (asked.exact(part) for part in rows)
     assert np.linalg.norm(left - right, norm) >= (1.0 - 1e-5) * asked.sensitivity
 
 
@@ -75,9 +75,9 @@ def test_bits_do_not_depend_on_the_order_of_records_nor_on_zeros_being_stored() 
     rows = random_rows(rng, 5000, about)
     rows.X[rng.random(rows.X.shape) < 0.5] = 0.0
     asked = query(about, Neighbours.REPLACE_ONE)
-    sums = exact_second_moments(rows, asked)
-    assert np.array_equal(sums, exact_second_moments(reordered(rows, rng.permutation(5000)), asked))
-    assert np.array_equal(sums, exact_second_moments(Rows(sp.csr_array(rows.X), rows.Y, rows.weight), asked))
+    sums = asked.exact(rows)
+    assert np.array_equal(sums, asked.exact(reordered(rows, rng.permutation(5000))))
+    assert np.array_equal(sums, asked.exact(Rows(sp.csr_array(rows.X), rows.Y, rows.weight)))
     assert rows.weight is not None
     assert sums == pytest.approx((rows.weight[:, None] * rows.X**2).sum(axis=0), rel=1e-5)
 
@@ -86,7 +86,7 @@ def test_bits_do_not_depend_on_the_order_of_records_nor_on_zeros_being_stored() 
 def test_one_release_costs_the_epsilon_that_was_asked(relation: Neighbours) -> None:
     rng, about = np.random.default_rng(53), TABLES["weighted-ball"]
     rows, key = random_rows(rng, 300, about), TestKey(bytes(32))
-    asked = CuratorMenu(about, relation, 300).second_moments_laplace(epsilon=0.25)
+    asked = PricedQueries(about, relation, 300).price("second_moments_laplace", epsilon=0.25)
     assert asked.event.pure_epsilon() == pytest.approx(0.25, rel=1e-9)
     assert asked.event.pure_epsilon() <= 0.25
     assert asked.event.delta0 < 1e-35
@@ -94,13 +94,13 @@ def test_one_release_costs_the_epsilon_that_was_asked(relation: Neighbours) -> N
     assert moved <= 0.25 * asked.scale
     assert asked.sigma == pytest.approx(math.sqrt(2.0) * asked.scale)
     room = Curator(rows, [asked], key=key)
-    sums = exact_second_moments(rows, asked)
+    sums = asked.exact(rows)
     noisy = laplace(sums, asked.scale, bound=asked.bound, key=key.derive("second_moments_laplace/1"))
-    assert np.array_equal(room.second_moments_laplace(), noisy / 300.0)
+    assert np.array_equal(room.answer("second_moments_laplace"), noisy / 300.0)
     with pytest.raises(NotPaidFor):
-        room.second_moments_laplace()
+        room.answer("second_moments_laplace")
     with pytest.raises(NotPaidFor):
-        Curator(rows, [asked]).second_moments()
+        Curator(rows, [asked]).answer("second_moments")
     smaller = asked.resized(30)
     assert smaller.scale / 30.0 == pytest.approx(asked.scale / 300.0, rel=1e-6)
     assert asked.to_dict()["sensitivity_l1_of_sum"] == asked.sensitivity
@@ -109,10 +109,10 @@ def test_one_release_costs_the_epsilon_that_was_asked(relation: Neighbours) -> N
 def test_without_a_price_there_is_no_noise_and_without_a_positive_one_no_query() -> None:
     about = facts(3)
     rows = random_rows(np.random.default_rng(54), 40, about)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 40)
-    free = menu.second_moments_laplace(epsilon=math.inf)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 40)
+    free = menu.price("second_moments_laplace", epsilon=math.inf)
     assert isinstance(free.event, NotPrivateEvent)
-    assert Curator(rows, [free]).second_moments_laplace() == pytest.approx((rows.X**2).mean(axis=0), rel=1e-12)
+    assert Curator(rows, [free]).answer("second_moments_laplace") == pytest.approx((rows.X**2).mean(axis=0), rel=1e-12)
     for wrong in (0.0, -1.0, math.nan):
         with pytest.raises(InvalidParameter, match="positive privacy price"):
-            menu.second_moments_laplace(epsilon=wrong)
+            menu.price("second_moments_laplace", epsilon=wrong)

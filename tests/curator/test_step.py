@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, CuratorMenu, MeansQuery, ScalesQuery, StepQuery
-from hullabaloo.curator.lens import Lens
-from hullabaloo.curator.scales import exact_scales
-from hullabaloo.curator.step import exact_means, exact_steps
+from hullabaloo.curator import Curator, MeansQuery, ScalesQuery, StepQuery
+from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
@@ -33,9 +32,9 @@ def copies(relation: Neighbours) -> float:
     return 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
 
 
-def random_lens(rng: np.random.Generator, about: RowFacts) -> Lens:
+def random_lens(rng: np.random.Generator, about: RowFacts) -> AffineView:
     centre = rng.uniform(-1.0, 1.0, about.width) if rng.random() < 0.7 else np.zeros(about.width)
-    return Lens(about.norm_linf * centre, float(10.0 ** rng.uniform(-3.0, 2.0)))
+    return AffineView(about.norm_linf * centre, float(10.0 ** rng.uniform(-3.0, 2.0)))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -49,7 +48,7 @@ def test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity(
         asked = StepQuery(about, relation, 20, 3, 0.5, LOSSES[number % 3])
         theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width)
         lens, reach = random_lens(rng, about), float(10.0 ** rng.uniform(-9.0, 3.0))
-        one, other = (exact_steps(rows, asked, theta, lens, reach) for rows in (left, right))
+        one, other = (asked.exact(rows, theta, lens, reach) for rows in (left, right))
         largest = max(largest, float(np.linalg.norm(one - other)))
     assert largest <= asked.sensitivity
     assert asked.sensitivity <= (1.0 + 1e-6) * about.records_per_unit * about.max_weight * copies(relation)
@@ -65,10 +64,10 @@ def test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity(
     scales = ScalesQuery(about, relation, 20, 2, 0.5, Logistic(), 6)
     moved, counted = 0.0, 0.0
     for left, right in pairs(rng, relation, about, rounds=120):
-        moved = max(moved, float(np.linalg.norm(exact_means(left, means) - exact_means(right, means))))
+        moved = max(moved, float(np.linalg.norm(means.exact(left) - means.exact(right))))
         theta = None if rng.random() < 0.5 else rng.normal(size=about.width)
         lens, edges = random_lens(rng, about), np.sort(rng.uniform(0.0, 2.0, 5))
-        one, other = (exact_scales(rows, scales, theta, lens, edges) for rows in (left, right))
+        one, other = (scales.exact(rows, theta, lens, edges) for rows in (left, right))
         counted = max(counted, float(np.linalg.norm(one - other)))
     assert moved <= means.sensitivity
     assert counted <= scales.sensitivity
@@ -84,13 +83,13 @@ def test_the_sensitivity_is_attained(relation: Neighbours) -> None:
     opposite = Rows(-np.ones((1, 6)), np.array([[-1.0]]))
     nobody = Rows(np.ones((0, 6)), np.ones((0, 1)))
     other = opposite if relation is Neighbours.REPLACE_ONE else nobody
-    view = Lens(np.zeros(6))
-    one, two = (exact_steps(rows, asked, np.zeros(6), view, 1e-3) for rows in (ones, other))
+    view = AffineView(np.zeros(6))
+    one, two = (asked.exact(rows, np.zeros(6), view, 1e-3) for rows in (ones, other))
     assert np.linalg.norm(one - two) >= 0.999999 * asked.sensitivity
     scales = ScalesQuery(about, relation, 20, 1, 0.5, Squared(), 2)
     near = Rows(np.zeros((1, 6)), np.array([[0.0]]))
     counts = [
-        exact_scales(rows, scales, np.zeros(6), view, np.array([0.1]))
+        scales.exact(rows, np.zeros(6), view, np.array([0.1]))
         for rows in (ones, near if relation is Neighbours.REPLACE_ONE else nobody)
     ]
     assert np.linalg.norm(counts[0] - counts[1]) >= 0.999999 * scales.sensitivity
@@ -107,20 +106,20 @@ def test_answers_are_their_formulas(sparse: bool, loss: Loss, centred: bool) -> 
     rows = Rows(sp.csr_array(X) if sparse else X, y[:, None])
     theta = rng.normal(size=5)
     centre = np.append(rng.uniform(-1.0, 1.0, 4), 0.0) if centred else np.zeros(5)
-    view, reach = Lens(centre, 0.7), 0.4
+    view, reach = AffineView(centre, 0.7), 0.4
     u = (X - centre) * np.array([1.0, 1.0, 1.0, 1.0, 0.7])
     length = np.linalg.norm(u, axis=1)
     slope = loss.derivative(X @ theta, y)
     asked = StepQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss)
     plain = u.T @ np.clip(slope / reach, -1.0 / length, 1.0 / length)
-    assert exact_steps(rows, asked, theta, view, reach) == pytest.approx(plain, abs=1e-8)
+    assert asked.exact(rows, theta, view, reach) == pytest.approx(plain, abs=1e-8)
     edges = np.array([0.1, 0.3, 0.9])
     scales = ScalesQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss, 4)
     for point, lengths in ((theta, np.abs(slope) * length), (None, length)):
         expected = np.bincount(np.searchsorted(edges, lengths), minlength=4)
-        assert exact_scales(rows, scales, point, view, edges) == pytest.approx(expected)
+        assert scales.exact(rows, point, view, edges) == pytest.approx(expected)
     means = MeansQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5)
-    assert exact_means(rows, means) * means.reach == pytest.approx(X.sum(axis=0), abs=1e-7)
+    assert means.exact(rows) * means.reach == pytest.approx(X.sum(axis=0), abs=1e-7)
 
 
 def test_bits_do_not_depend_on_the_order_of_records() -> None:
@@ -130,8 +129,8 @@ def test_bits_do_not_depend_on_the_order_of_records() -> None:
     order = rng.permutation(40_000)
     shuffled = Rows(rows.X[order], rows.Y[order])
     asked = StepQuery(about, Neighbours.REPLACE_ONE, 40_000, 1, 0.5, Logistic())
-    theta, view = rng.normal(size=6), Lens(rng.uniform(-1.0, 1.0, 6))
-    assert np.array_equal(exact_steps(rows, asked, theta, view, 0.3), exact_steps(shuffled, asked, theta, view, 0.3))
+    theta, view = rng.normal(size=6), AffineView(rng.uniform(-1.0, 1.0, 6))
+    assert np.array_equal(asked.exact(rows, theta, view, 0.3), asked.exact(shuffled, theta, view, 0.3))
 
 
 def test_the_curator_answers_in_means_and_only_what_was_paid_for() -> None:
@@ -139,35 +138,33 @@ def test_the_curator_answers_in_means_and_only_what_was_paid_for() -> None:
     about = RowFacts(tuple("abi"), True, 3.0, math.sqrt(3.0), 1.0, ("y",))
     X = np.append(rng.uniform(-1.0, 1.0, (300, 2)), np.ones((300, 1)), axis=1)
     rows = Rows(X, rng.uniform(-1.0, 1.0, (300, 1)))
-    menu = CuratorMenu(about, Neighbours.ADD_OR_REMOVE, 300)
+    menu = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 300)
     quotes = (
-        menu.means(mu=1e6),
-        menu.scales(Squared(), bins=3, mu=1e6, count=1),
-        menu.step(Squared(), mu=1e6, count=1),
+        menu.price("means", mu=1e6),
+        menu.price("scales", loss=Squared(), bins=3, mu=1e6, count=1),
+        menu.price("step", loss=Squared(), mu=1e6, count=1),
     )
     room = Curator(rows, quotes)
-    assert room.means() == pytest.approx(X.mean(axis=0), abs=1e-4)
+    assert room.answer("means") == pytest.approx(X.mean(axis=0), abs=1e-4)
     view = {"centre": np.array([0.5, -0.5, 0.0]), "lift": 0.3}
-    assert room.scales(np.zeros(3), edges=np.array([0.2, 0.8]), **view).sum() == pytest.approx(1.0, abs=1e-3)
-    free = room.step(np.zeros(3), reach=100.0, **view)
+    assert room.answer("scales", np.zeros(3), edges=np.array([0.2, 0.8]), **view).sum() == pytest.approx(1.0, abs=1e-3)
+    free = room.answer("step", np.zeros(3), reach=100.0, **view)
     assert free == pytest.approx(-(X - view["centre"]).T @ rows.Y[:, 0] / 300.0, abs=1e-2)
-    for again in (room.means, lambda: room.step(np.zeros(3), reach=1.0, **view)):
+    for again in (lambda: room.answer("means"), lambda: room.answer("step", np.zeros(3), reach=1.0, **view)):
         with pytest.raises(NotPaidFor):
             again()
 
 
 def test_a_point_of_view_that_is_none_is_refused() -> None:
     about = facts(3)
-    rows = random_rows(np.random.default_rng(36), 5, about)
     asked = StepQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared())
-    good = Lens(np.zeros(3))
-    for bad in (Lens(np.zeros(2)), Lens(np.array([0.0, math.nan, 0.0])), Lens(np.zeros(3), 0.0)):
+    for centre, lift in ((np.zeros(2), 1.0), (np.array([0.0, math.nan, 0.0]), 1.0), (np.zeros(3), 0.0)):
         with pytest.raises(InvalidParameter):
-            exact_steps(rows, asked, np.zeros(3), bad, 1.0)
+            asked.question(np.zeros(3), centre=centre, lift=lift, reach=1.0)
     with pytest.raises(InvalidParameter, match="positive finite length"):
-        exact_steps(rows, asked, np.zeros(3), good, 0.0)
+        asked.question(np.zeros(3), centre=np.zeros(3), lift=1.0, reach=0.0)
     with pytest.raises(InvalidParameter, match="encoded columns"):
-        exact_steps(rows, asked, np.zeros(2), good, 1.0)
+        asked.question(np.zeros(2), centre=np.zeros(3), lift=1.0, reach=1.0)
     scales = ScalesQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared(), 3)
     with pytest.raises(InvalidParameter, match="rising edges"):
-        exact_scales(rows, scales, None, good, np.array([0.5, 0.5]))
+        scales.question(None, centre=np.zeros(3), lift=1.0, edges=np.array([0.5, 0.5]))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from hullabaloo.curator import Curator, MinimizerQuery, PerturbedMinimizerQuery
-from hullabaloo.curator import optimise as inner
-from hullabaloo.curator.minimizer import exact_minimiser
-from hullabaloo.curator.perturbed_minimizer import approximate_minimiser
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
+from hullabaloo.erm import optimise as inner
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import (
     BoundedCardinality,
@@ -58,7 +58,7 @@ def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, 
     for loss, clip in LOSSES:
         query = minimizer(about, relation, n, loss=loss, clip=clip, feasible=feasible, penalty=penalty, ridge=0.02)
         for one, other in pairs(np.random.default_rng(1), relation, about, rounds=2):
-            points = [exact_minimiser(squeezed(rows, loss), query, zero) for rows in (one, other)]
+            points = [query.kept_work(squeezed(rows, loss)).minimiser(zero) for rows in (one, other)]
             assert float(np.linalg.norm(points[0] - points[1])) <= query.sensitivity
 
 
@@ -76,7 +76,7 @@ def test_the_sensitivity_is_nearly_attained(relation: Neighbours, name: str) -> 
     x = np.array([[0.6, 0.0, 0.8]])
     one = join(common, Rows(x, np.ones((1, 1))))
     other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, Rows(x, -np.ones((1, 1))))
-    points = [exact_minimiser(rows, query, n * linear) for rows in (one, other)]
+    points = [query.kept_work(rows).minimiser(n * linear) for rows in (one, other)]
     assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(query.sensitivity, rel=2e-3)
 
 
@@ -108,7 +108,7 @@ def test_a_penalised_minimiser_is_as_near_as_stated(name: str, logistic: bool) -
         penalty = SubmodularPenalty(function, strength)
         query = perturbed(about, Neighbours.REPLACE_ONE, n, loss=loss, clip=clip, ridge=0.3, penalty=penalty)
         rows, b = squeezed(random_rows(rng, n, about), loss), 0.3 * rng.normal(size=3)
-        theta = approximate_minimiser(rows, query, b)
+        theta = query.near(rows, b)
         d = np.clip(loss.derivative(rows.X @ theta, rows.Y[:, 0]), -clip, clip)
         smooth = rows.X.T @ d + 0.3 * theta + b
         apart = subgradient(function, theta, smooth / (n * strength)) * n * strength / 0.3
@@ -124,7 +124,7 @@ def test_a_constrained_minimiser_is_as_near_as_stated(name: str) -> None:
     for radius in (0.1, 0.4):
         query = perturbed(about, Neighbours.REPLACE_ONE, n, ridge=0.3, feasible=SubmodularBall(function, radius))
         rows, b = random_rows(rng, n, about), 0.3 * rng.normal(size=3)
-        theta = approximate_minimiser(rows, query, b)
+        theta = query.near(rows, b)
         assert omega(function, theta) <= radius * (1.0 + 1e-12)
         g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -0.5, 0.5) + 0.3 * theta + b
         dual = max(float(np.abs(g[members]).sum()) / function.value(members) for members in sets)
@@ -139,13 +139,13 @@ def test_plain_steps_alone_reach_the_distance(name: str, monkeypatch: pytest.Mon
     rows = random_rows(np.random.default_rng(5), 25, about)
     query = perturbed(about, Neighbours.REPLACE_ONE, 25, feasible=feasible, penalty=penalty, ridge=2.0)
     b = np.array([1.0, -2.0, 0.5])
-    quick = approximate_minimiser(rows, query, b)
+    quick = query.near(rows, b)
 
     def broken(*arguments: Any) -> Any:
         raise ValueError("broken")
 
     monkeypatch.setattr(inner, "newton", broken)
-    assert float(np.linalg.norm(approximate_minimiser(rows, query, b) - quick)) <= 2.0 * query.distance
+    assert float(np.linalg.norm(query.near(rows, b) - quick)) <= 2.0 * query.distance
 
 
 def test_an_iterative_prox_is_refused_before_anything_is_read() -> None:
@@ -167,7 +167,9 @@ def test_an_iterative_prox_is_refused_before_anything_is_read() -> None:
     query = minimizer(about, Neighbours.REPLACE_ONE, 10, penalty=penalty, mu=math.inf)
     rows = random_rows(np.random.default_rng(6), 10, about)
     other = minimizer(about, Neighbours.REPLACE_ONE, 10, penalty=SubmodularPenalty(ConcaveCardinality.power(3, 0.5), 0.02), mu=math.inf)  # fmt: skip
-    assert Curator(rows, [query]).minimizer() == pytest.approx(Curator(rows, [other]).minimizer(), abs=1e-9)
+    assert Curator(rows, [query]).answer("minimizer") == pytest.approx(
+        Curator(rows, [other]).answer("minimizer"), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", [MinimizerQuery, PerturbedMinimizerQuery])
@@ -185,6 +187,6 @@ def test_every_table_is_answered(kind: type, name: str) -> None:
         squeezed(random_rows(rng, 2000, about, extreme=True), Logistic()),
     ):
         curator = Curator(rows, [query])
-        answer = curator.minimizer() if kind is MinimizerQuery else curator.perturbed_minimizer()
+        answer = curator.answer("minimizer") if kind is MinimizerQuery else curator.answer("perturbed_minimizer")
         assert answer.shape == (3,)
         assert np.isfinite(answer).all()

@@ -7,16 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, CuratorMenu, ScalesQuery, SpreadQuery, StepQuery
-from hullabaloo.curator.lens import Lens
-from hullabaloo.curator.scales import exact_scales
-from hullabaloo.curator.spread import exact_spread
-from hullabaloo.curator.step import exact_steps
-from hullabaloo.curator.turned import public_matrix, turned_rows
+from hullabaloo.curator import Curator, ScalesQuery, SpreadQuery, StepQuery
+from hullabaloo.curator.views import AffineView, public_matrix, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
 
 RELATIONS = list(Neighbours)
@@ -50,15 +47,15 @@ def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity_whatever_the_
     rng = np.random.default_rng(61)
     steps = StepQuery(about, relation, 20, 3, 0.5, Logistic())
     scales = ScalesQuery(about, relation, 20, 2, 0.5, Squared(), 6)
-    view, moved, counted = Lens(np.zeros(about.width)), 0.0, 0.0
+    view, moved, counted = AffineView(np.zeros(about.width)), 0.0, 0.0
     for (left, right), matrix in zip(pairs(rng, relation, about, rounds=120), matrices(rng, about.width), strict=False):
         theta, reach = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width), 10.0 ** rng.uniform(-9.0, 3.0)
         edges = np.sort(10.0 ** rng.uniform(-3.0, 3.0, 5))
         seen = [turned_rows(rows, public_matrix(matrix, about.width)) for rows in (left, right)]
-        one, other = (exact_steps(rows, steps, theta, view, float(reach)) for rows in seen)
+        one, other = (steps.exact(rows, theta, view, float(reach)) for rows in seen)
         moved = max(moved, float(np.linalg.norm(one - other)))
         point = None if rng.random() < 0.5 else theta
-        one, other = (exact_scales(rows, scales, point, view, edges) for rows in seen)
+        one, other = (scales.exact(rows, point, view, edges) for rows in seen)
         counted = max(counted, float(np.linalg.norm(one - other)))
     assert 0.0 < moved <= steps.sensitivity
     assert 0.0 < counted <= scales.sensitivity
@@ -72,7 +69,7 @@ def test_no_neighbour_moves_the_spread_by_more_than_the_sensitivity(relation: Ne
     for left, right in pairs(rng, relation, about, rounds=120):
         centre = about.norm_linf * rng.uniform(-1.0, 1.0, about.width) * float(rng.integers(0, 2))
         reach = float(10.0 ** rng.uniform(-150.0, 1.0)) if rng.random() < 0.3 else float(rng.uniform(0.1, 2.0))
-        one, other = (exact_spread(rows, asked, centre, reach) for rows in (left, right))
+        one, other = (asked.exact(rows, centre, reach) for rows in (left, right))
         largest = max(largest, float(np.linalg.norm(one - other)))
     copies = math.sqrt(2.0) if relation is Neighbours.REPLACE_ONE else 1.0
     assert 0.0 < largest <= asked.sensitivity
@@ -87,7 +84,7 @@ def test_the_sensitivity_of_the_spread_is_attained(relation: Neighbours) -> None
     other = Rows(np.array([[0.0, 1.0, 0.0]]), np.zeros((1, 1)))
     if relation is Neighbours.ADD_OR_REMOVE:
         other = Rows(np.zeros((0, 3)), np.zeros((0, 1)))
-    sums = [exact_spread(rows, asked, np.zeros(3), 0.5) for rows in (one, other)]
+    sums = [asked.exact(rows, np.zeros(3), 0.5) for rows in (one, other)]
     assert np.linalg.norm(sums[0] - sums[1]) >= (1.0 - 1e-4) * asked.sensitivity
 
 
@@ -98,24 +95,24 @@ def test_answers_are_their_formulas(sparse: bool) -> None:
     X = np.append(rng.uniform(-1.0, 1.0, (3000, 4)) * (rng.random((3000, 4)) < 0.6), np.ones((3000, 1)), axis=1)
     y, matrix, theta = rng.choice([-1.0, 1.0], 3000), rng.normal(size=(5, 5)), rng.normal(size=5)
     rows = Rows(sp.csr_array(X) if sparse else X, y[:, None])
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 3000)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 3000)
     quotes = [
-        menu.step(Logistic(), mu=1e4, count=1),
-        menu.scales(Logistic(), bins=4, mu=1e4, count=1),
-        menu.spread(mu=1e4),
+        menu.price("step", loss=Logistic(), mu=1e4, count=1),
+        menu.price("scales", loss=Logistic(), bins=4, mu=1e4, count=1),
+        menu.price("spread", mu=1e4),
     ]
     curator = Curator(rows, quotes)
     turned, u = curator.turned(matrix), X @ matrix
     slope, length = Logistic().derivative(u @ theta, y), np.linalg.norm(u, axis=1)
     plain = u.T @ np.clip(slope, -0.4 / length, 0.4 / length) / 3000
-    assert turned.step(theta, centre=np.zeros(5), lift=1.0, reach=0.4) == pytest.approx(plain, abs=1e-5)
+    assert turned.answer("step", theta, centre=np.zeros(5), lift=1.0, reach=0.4) == pytest.approx(plain, abs=1e-5)
     edges = np.array([0.1, 0.3, 0.9])
     shares = np.bincount(np.searchsorted(edges, np.abs(slope) * length), minlength=4) / 3000
-    assert turned.scales(theta, centre=np.zeros(5), lift=1.0, edges=edges) == pytest.approx(shares, abs=1e-5)
+    assert turned.answer("scales", theta, centre=np.zeros(5), lift=1.0, edges=edges) == pytest.approx(shares, abs=1e-5)
     centre = rng.uniform(-0.5, 0.5, 4)
     near = X[:, :-1] - centre
     near *= np.minimum(1.0, 0.8 / np.linalg.norm(near, axis=1))[:, None]
-    assert curator.spread(centre=centre, reach=0.8) == pytest.approx(near.T @ near / 3000, abs=1e-5)
+    assert curator.answer("spread", centre=centre, reach=0.8) == pytest.approx(near.T @ near / 3000, abs=1e-5)
 
 
 def test_a_record_is_turned_by_itself() -> None:
@@ -132,21 +129,21 @@ def test_a_record_is_turned_by_itself() -> None:
 
 def test_nothing_else_may_be_asked_of_turned_rows() -> None:
     about = facts(4)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 50)
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
     rows = random_rows(np.random.default_rng(65), 50, about)
     every = [
-        menu.step(Squared(), mu=1.0, count=1),
-        menu.gradient(Squared(), clip=1.0, mu=1.0, count=1),
-        menu.moments(mu=1.0, target_scale=1.0),
-        menu.means(mu=1.0),
-        menu.spread(mu=1.0),
+        menu.price("step", loss=Squared(), mu=1.0, count=1),
+        menu.price("gradient", loss=Squared(), clip=1.0, mu=1.0, count=1),
+        menu.price("moments", mu=1.0, target_scale=1.0),
+        menu.price("means", mu=1.0),
+        menu.price("spread", mu=1.0),
     ]
     turned = Curator(rows, every).turned(np.eye(4))
-    for asked in (lambda: turned.gradient(np.zeros(4)), turned.moments, turned.means):
+    for asked in (("gradient", np.zeros(4)), ("moments",), ("means",)):
         with pytest.raises(NotPaidFor, match="the plan paid for 'step'"):
-            asked()
+            turned.answer(*asked)
     with pytest.raises(NotPaidFor, match="paid for 'step'"):
-        turned.spread(centre=np.zeros(4), reach=1.0)
+        turned.answer("spread", centre=np.zeros(4), reach=1.0)
     with pytest.raises(NotPaidFor, match="lengths are undeclared"):
         Curator(rows, every[1:]).turned(np.eye(4))
     with pytest.raises(NotPaidFor, match="so many columns"):
@@ -155,12 +152,14 @@ def test_nothing_else_may_be_asked_of_turned_rows() -> None:
 
 def test_answers_of_a_view_come_out_of_the_same_payment() -> None:
     about = facts(4)
-    menu = CuratorMenu(about, Neighbours.REPLACE_ONE, 50)
-    curator = Curator(random_rows(np.random.default_rng(66), 50, about), [menu.step(Squared(), mu=1.0, count=2)])
+    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    curator = Curator(
+        random_rows(np.random.default_rng(66), 50, about), [menu.price("step", loss=Squared(), mu=1.0, count=2)]
+    )
     for view in (curator, curator.turned(np.eye(4))):
-        view.step(np.zeros(4), centre=np.zeros(4), lift=1.0, reach=1.0)
+        view.answer("step", np.zeros(4), centre=np.zeros(4), lift=1.0, reach=1.0)
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.turned(2.0 * np.eye(4)).step(np.zeros(4), centre=np.zeros(4), lift=1.0, reach=1.0)
+        curator.turned(2.0 * np.eye(4)).answer("step", np.zeros(4), centre=np.zeros(4), lift=1.0, reach=1.0)
 
 
 @pytest.mark.parametrize(
@@ -176,4 +175,4 @@ def test_a_spread_needs_a_centre_and_a_length(centre: np.ndarray, reach: float) 
     about = facts(4)
     asked = SpreadQuery(about, Neighbours.REPLACE_ONE, 50, 1, 1.0)
     with pytest.raises(InvalidParameter, match="positive finite length"):
-        exact_spread(random_rows(np.random.default_rng(67), 50, about), asked, centre, reach)
+        asked.question(centre=centre, reach=reach)

@@ -15,7 +15,7 @@ from numba.core.registry import CPUDispatcher
 
 import hullabaloo
 from hullabaloo.curation.sketch import Sketch
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.source import Rows
 from hullabaloo.geometry import NoPenalty, SquaredL2Penalty, separable_form, with_free_intercept
@@ -24,6 +24,7 @@ from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import SquaredError
 from hullabaloo.losses.tallies import Moments
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 
 N, P = 60, 6
 PLACES = [-(2**63), -(2**31), -P - 1, -1, *range(P), P, P + 1, 2**31 - 1, 2**31, 2**40, 2**63 - 1]
@@ -50,7 +51,7 @@ def hostile(rng: np.random.Generator, form: str) -> Any:
 
 def ask(encoding: Encoding, rows: Rows) -> None:
     """Put every kind of question to rows."""
-    menu = CuratorMenu(encoding.facts, Neighbours.REPLACE_ONE, N)
+    menu = PricedQueries(encoding.facts, Neighbours.REPLACE_ONE, N)
     p, k = encoding.facts.width, len(encoding.facts.targets)
     theta = np.linspace(-1.0, 1.0, p)
     bowl = with_free_intercept(SquaredL2Penalty(0.1))
@@ -58,42 +59,42 @@ def ask(encoding: Encoding, rows: Rows) -> None:
     reading = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (4.0,))
     if k > 1:
         both = [
-            menu.gradient(MultinomialLogistic(), clip=1.0, mu=0.5, count=1),
-            menu.minimizer(MultinomialLogistic(), **{**common, "clip": 9.0}),
+            menu.price("gradient", loss=MultinomialLogistic(), clip=1.0, mu=0.5, count=1),
+            menu.price("minimizer", loss=MultinomialLogistic(), **{**common, "clip": 9.0}),
         ]
         curator = Curator(rows, both)
-        curator.gradient(np.zeros((p, k)))
-        curator.minimizer()
+        curator.answer("gradient", np.zeros((p, k)))
+        curator.answer("minimizer")
         return
     curator = Curator(
         rows,
         [
-            menu.gradient(Squared(), clip=1.0, mu=0.5, count=1),
-            menu.step(Squared(), mu=0.5, count=2),
-            menu.scales(Squared(), bins=3, mu=0.5, count=1),
-            menu.spread(mu=0.5),
-            menu.means(mu=0.5),
-            menu.moments(mu=0.5, target_scale=1.0),
-            menu.second_moments(mu=0.5),
-            menu.partial(Logistic(), mu=0.5, count=3 * p),
-            menu.score(reading, [Moments(SquaredError(0, 4.0))], mu=0.5),
-            menu.minimizer(Logistic(), **common),
+            menu.price("gradient", loss=Squared(), clip=1.0, mu=0.5, count=1),
+            menu.price("step", loss=Squared(), mu=0.5, count=2),
+            menu.price("scales", loss=Squared(), bins=3, mu=0.5, count=1),
+            menu.price("spread", mu=0.5),
+            menu.price("means", mu=0.5),
+            menu.price("moments", mu=0.5, target_scale=1.0),
+            menu.price("second_moments", mu=0.5),
+            menu.price("partial", loss=Logistic(), mu=0.5, count=3 * p),
+            menu.price("score", reading=reading, tallies=[Moments(SquaredError(0, 4.0))], mu=0.5),
+            menu.price("minimizer", loss=Logistic(), **common),
         ],
     )
     centre = np.zeros(p)
-    curator.gradient(theta)
-    curator.step(theta, centre=centre, lift=1.0, reach=1.0)
-    curator.turned(np.eye(p)).step(theta, centre=centre, lift=1.0, reach=1.0)
-    curator.scales(theta, centre=centre, lift=1.0, edges=np.array([0.1, 0.5]))
-    curator.spread(centre=centre[:-1], reach=1.0)
-    curator.means()
-    curator.moments()
-    curator.second_moments()
+    curator.answer("gradient", theta)
+    curator.answer("step", theta, centre=centre, lift=1.0, reach=1.0)
+    curator.turned(np.eye(p)).answer("step", theta, centre=centre, lift=1.0, reach=1.0)
+    curator.answer("scales", theta, centre=centre, lift=1.0, edges=np.array([0.1, 0.5]))
+    curator.answer("spread", centre=centre[:-1], reach=1.0)
+    curator.answer("means")
+    curator.answer("moments")
+    curator.answer("second_moments")
     form = separable_form(bowl, None, p)
     order = np.tile(np.arange(p), 3)
-    curator.descend(theta, order=order, clips=np.ones(p), steps=np.full(p, 0.5), form=form)
-    curator.score(theta[:, None])
-    curator.minimizer()
+    curator.answer("partial", theta, order=order, clips=np.ones(p), steps=np.full(p, 0.5), form=form)
+    curator.answer("score", theta[:, None])
+    curator.answer("minimizer")
     Sketch(p - 1, 2, 7, 3, None).rows(rows, encoding.facts)
 
 

@@ -1,20 +1,21 @@
 """A solver of a user's own gets noisy answers and nothing else: not by what it hands over, not from errors, not from the curator itself."""
 
 import copy
-import inspect
 import math
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
+from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid
-from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, NotPaidFor
 from hullabaloo.geometry import (
     ConvexSet,
     HasVertices,
@@ -31,7 +32,9 @@ from hullabaloo.losses import Loss, Squared
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import Score, SquaredError
 from hullabaloo.losses.tallies import Moments
-from hullabaloo.privacy import Neighbours
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours, NotPrivateEvent
+from hullabaloo.queries import QUERIES, PricedQueries
 from hullabaloo.solvers import Answers, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.gradient.gradient import GradientSolver
 from tests.laws.spies import Heard, SpyArray, SpyNumber, spied
@@ -47,26 +50,31 @@ SIZES: dict[str, Any] = {"clip": 0.5, "mu": TINY, "count": 1}
 SHAPED: dict[str, Any] = {"feasible": with_intercept(L1Ball(1.0), -1.0, 1.0), "penalty": NoPenalty()}
 READING = Reading(Reads.NUMBERS, low=(-1.0,), high=(1.0,), names=("cost",), span=(40.0,), origin=(-20.0,))
 
-BUYS: Mapping[str, tuple[Any, dict[str, Any]]] = {
-    "gradient": ((LOSS,), SIZES),
-    "means": ((), {"mu": TINY}),
-    "scales": ((LOSS,), {"bins": 4, "mu": TINY, "count": 1}),
-    "score": ((READING, (Moments(SquaredError(0, 40.0)),)), {"mu": TINY}),
-    "step": ((LOSS,), {"mu": TINY, "count": 1}),
-    "spread": ((), {"mu": TINY}),
-    "partial": ((LOSS,), {"mu": TINY, "count": 3}),
-    "vertex": ((with_intercept(L1Ball(1.0), -1.0, 1.0), LOSS), {"clip": 0.5, "epsilon": TINY, "count": 1}),
-    "select": ((LOSS,), {"clip": 0.5, "epsilon": TINY, "count": 1, "scales": (1.0,) * 5}),
-    "minimizer": ((LOSS,), {**SIZES, **SHAPED, "ridge": 0.1, "linear_bound": 1.0}),
-    "perturbed_minimizer": (
-        (LOSS,),
-        {"clip": 0.5, **SHAPED, "ridge": 1e3, "noise_multiplier": 1e3, "curvature": 1.0, "output_multiplier": 1e3},
-    ),
-    "moments": ((), {"mu": TINY, "target_scale": 3.0}),
-    "second_moments": ((), {"mu": TINY}),
-    "second_moments_laplace": ((), {"epsilon": TINY}),
-    "quantiles": (([(0, -1, Grid(-1.0, 1.0))],), {"shares": (0.1, 0.1), "epsilon": TINY}),
-    "count": ((), {"mu": TINY}),
+BUYS: Mapping[str, dict[str, Any]] = {
+    "gradient": {"loss": LOSS, **SIZES},
+    "means": {"mu": TINY},
+    "scales": {"loss": LOSS, "bins": 4, "mu": TINY},
+    "score": {"reading": READING, "tallies": (Moments(SquaredError(0, 40.0)),), "mu": TINY},
+    "step": {"loss": LOSS, "mu": TINY},
+    "spread": {"mu": TINY},
+    "partial": {"loss": LOSS, "mu": TINY, "count": 3},
+    "vertex": {"constraint": with_intercept(L1Ball(1.0), -1.0, 1.0), "loss": LOSS, "clip": 0.5, "epsilon": TINY},
+    "select": {"loss": LOSS, "clip": 0.5, "epsilon": TINY, "scales": (1.0,) * 5},
+    "minimizer": {"loss": LOSS, **SIZES, **SHAPED, "ridge": 0.1, "linear_bound": 1.0},
+    "perturbed_minimizer": {
+        "loss": LOSS,
+        "clip": 0.5,
+        **SHAPED,
+        "ridge": 1e3,
+        "noise_multiplier": 1e3,
+        "curvature": 1.0,
+        "output_multiplier": 1e3,
+    },
+    "moments": {"mu": TINY, "target_scale": 3.0},
+    "second_moments": {"mu": TINY},
+    "second_moments_laplace": {"epsilon": TINY},
+    "quantiles": {"values": (0,), "missing": (-1,), "grids": (Grid(-1.0, 1.0),), "shares": (0.1, 0.1), "epsilon": TINY},
+    "count": {"mu": TINY},
 }
 """How every query is bought, of a table of five encoded columns."""
 
@@ -78,8 +86,7 @@ HARMLESS = ("/tape.py", "/test_foreign_solver.py", "/copy.py")
 
 
 def bought(menu: Any, name: str) -> Any:
-    given, named = BUYS[name]
-    return getattr(menu, name)(*given, **named)
+    return menu.price(name, **BUYS[name])
 
 
 def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
@@ -101,7 +108,7 @@ def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
         "score": {"theta": point},
         "step": {**seen, "reach": number(0.5)},
         "spread": {"centre": array(np.zeros(4)), "reach": number(0.5)},
-        "descend": {"theta": point, "order": array([0, 1]), "clips": ones, "steps": ones, "form": form},
+        "partial": {"theta": point, "order": array([0, 1]), "clips": ones, "steps": ones, "form": form},
         "vertex": {"theta": point},
         "select": {
             "theta": point,
@@ -131,9 +138,8 @@ def looks(heard: Heard) -> Mapping[str, dict[str, Any]]:
 
 
 def test_every_query_is_bought_and_every_question_is_asked_here() -> None:
-    menu = {name for name, one in inspect.getmembers(CuratorMenu, inspect.isfunction) if not name.startswith("_")}
-    assert menu - {"sells", "of_columns"} == set(BUYS)
-    assert {name for owner, name in answering() if owner is Curator} == set(asks([]))
+    assert set(QUERIES) == set(BUYS) == set(asks([]))
+    assert [name for owner, name in answering() if owner is Curator] == ["answer"]
     assert set(VIEWS) == set(looks([]))
 
 
@@ -149,7 +155,7 @@ class Nosy(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         for name, given in {**asks(self.heard), **looks(self.heard)}.items():
-            method = getattr(curator, name)
+            method = getattr(curator, name) if name in VIEWS else partial(curator.answer, name)
             self._try(lambda method=method, given=given: method(**given))
             for wrong in ({}, {key: np.zeros(3) for key in given}, dict.fromkeys(given, "text"), given):
                 self._try(lambda method=method, wrong=wrong: method(**wrong))
@@ -224,31 +230,28 @@ STRANGE: Mapping[str, Callable[[], Any]] = {
     "penalty": lambda: spied(L1Penalty(0.1), [], Penalty),
     "reading": type("Mine", (), {}),
     "tallies": lambda: (Moments(Straight()),),
-    "columns": lambda: [(0, -1, type("Mine", (), {"points": np.linspace(-1, 1, 5)})())],
+    "grids": lambda: (type("Mine", (), {"points": np.linspace(-1, 1, 5)})(),),
 }
 """What a query may be made of that somebody else may write."""
 
 
-def menu() -> CuratorMenu:
+def menu() -> PricedQueries:
     encoding = model("gradient")._encoding(None, None)
-    return CuratorMenu(encoding.facts, Neighbours.ADD_OR_REMOVE, cases.N)
+    return PricedQueries(encoding.facts, Neighbours.ADD_OR_REMOVE, cases.N)
 
 
 @pytest.mark.parametrize("name", BUYS)
 def test_no_query_is_made_of_strangers(name: str) -> None:
     """Every parameter that is neither a number nor a list of numbers, whatever its query does with it."""
-    signature = inspect.signature(getattr(CuratorMenu, name))
-    shop, (given, named) = menu(), BUYS[name]
-    arguments = dict(signature.bind(shop, *given, **named).arguments)
-    open_to_all = {key for key, one in arguments.items() if not _is_number(one)} - {"self"}
+    shop, named = menu(), BUYS[name]
+    open_to_all = {key for key, one in named.items() if not _is_number(one)}
     assert open_to_all <= set(STRANGE)
     for key in open_to_all:
-        changed = {**arguments, key: STRANGE[key]()}
-        changed.pop("self")
+        changed = {**named, key: STRANGE[key]()}
         with pytest.raises(CapabilityError, match="not the library's own code"):
-            getattr(shop, name)(**changed)
+            shop.price(name, **changed)
         if name == "gradient":  # nothing is promised, and nothing refused
-            getattr(shop, name)(**{**changed, "mu": math.inf})
+            shop.price(name, **{**changed, "mu": math.inf})
 
 
 def _is_number(value: Any) -> bool:
@@ -257,15 +260,15 @@ def _is_number(value: Any) -> bool:
 
 @pytest.mark.parametrize("name", BUYS)
 def test_no_query_is_priced_by_numbers_that_compute_as_they_like(name: str) -> None:
-    shop, (given, named) = menu(), BUYS[name]
+    shop, named = menu(), BUYS[name]
     for key, value in named.items():
         if not isinstance(value, float):
             continue
         try:
-            quote = getattr(shop, name)(*given, **{**named, key: SpyNumber.of(value, [])})
+            quote = shop.price(name, **{**named, key: SpyNumber.of(value, [])})
         except HullabalooError:
             continue
-        assert not shop.sells(quote)
+        assert not shop.owns(quote)
 
 
 @pytest.mark.parametrize("name", BUYS)
@@ -273,10 +276,30 @@ def test_no_query_of_a_class_of_ones_own_is_sold(name: str) -> None:
     """Whatever it says of itself, and be it that it promises nothing and needs no look."""
     shop = menu()
     quote = copy.copy(bought(shop, name))
-    assert shop.sells(quote)
+    assert shop.owns(quote)
     own: type[Any] = type("Own", (type(quote),), {"__slots__": (), "is_private": False})
     object.__setattr__(quote, "__class__", own)
-    assert not shop.sells(quote)
+    assert not shop.owns(quote)
+
+
+@pytest.mark.parametrize("name", ["gradient", "moments", "select"])
+def test_what_a_solver_writes_beside_a_query_is_not_believed(name: str) -> None:
+    """A query keeps what it works out in its own record, where a solver could write a price of its choice: it is forgotten before
+    the price is taken, and the curator keeps queries of its own."""
+    shop = menu()
+    quote, honest = bought(shop, name), bought(shop, name)
+    vars(quote).update(event=NotPrivateEvent(), sensitivity=1e-9, sigma=1e-9)
+    assert shop.owns(quote)
+    assert (quote.event, quote.sensitivity) == (honest.event, honest.sensitivity)
+    curator = Curator(Rows(np.full((cases.N, 5), 0.1), np.ones((cases.N, 1))), [quote], key=TestKey(bytes(32)))
+    object.__setattr__(quote, "count", 5)
+    vars(quote).update(sensitivity=1e-9, sigma=0.0)
+    given = {} if name == "moments" else {"theta": np.zeros(5)}
+    found = curator.answer(name, **given)
+    plain = Curator(Rows(np.full((cases.N, 5), 0.1), np.ones((cases.N, 1))), [honest], key=TestKey(bytes(32)))
+    assert exact(found) == exact(plain.answer(name, **given))
+    with pytest.raises(NotPaidFor):
+        curator.answer(name, **given)
 
 
 def test_facts_that_say_they_are_equal_are_not_believed() -> None:
@@ -291,7 +314,7 @@ def test_facts_that_say_they_are_equal_are_not_believed() -> None:
     shop = menu()
     quote = copy.copy(bought(shop, "gradient"))
     object.__setattr__(quote, "facts", Agreeable())
-    assert not shop.sells(quote)
+    assert not shop.owns(quote)
 
 
 def test_a_plan_whose_quotes_are_not_the_same_twice_is_refused() -> None:
@@ -315,7 +338,7 @@ def test_a_prox_of_ones_own_does_not_run_beside_records() -> None:
     class Asking(Nosy):
         def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
             about = {"clips": np.ones(5), "steps": np.ones(5)}
-            curator.descend(np.zeros(5), order=np.array([0]), form=form, **about)
+            curator.answer("partial", np.zeros(5), order=np.array([0]), form=form, **about)
             raise AssertionError
 
     with pytest.raises(InvalidParameter, match="no other code runs beside records"):

@@ -23,7 +23,7 @@ from sklearn.preprocessing import Normalizer
 
 import hullabaloo as hb
 from hullabaloo.curation.scoring import score_noise, score_of, score_quote
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.errors import BudgetExhausted, DomainError, InvalidParameter, NotPrivateWarning, SchemaError
 from hullabaloo.model_selection import Evaluation, Measured, price_evaluation
@@ -34,6 +34,7 @@ from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.queries import PricedQueries
 
 KEY = TestKey(b"evaluations draw from this key..")
 FREE = hb.Budget(math.inf)
@@ -235,8 +236,10 @@ def coverage(
     z = 1.959963984540054
 
     def heard(part: Rows, relation: Neighbours, mu: float, records: int, key: TestKey | None) -> Heard:
-        quote = CuratorMenu(encoding.facts, relation, records).score(chosen.reading, chosen.tallies, mu=mu)
-        return Heard.split(Curator(part, [quote], key=key).score(theta), chosen.tallies, score_noise(quote))
+        quote = PricedQueries(encoding.facts, relation, records).price(
+            "score", reading=chosen.reading, tallies=chosen.tallies, mu=mu
+        )
+        return Heard.split(Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote))
 
     every = heard(rows, Neighbours.REPLACE_ONE, math.inf, y.size, None)
     truth = {metric.name: metric.measure(every, z).value for metric in chosen.metrics}

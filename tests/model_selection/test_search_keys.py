@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import hullabaloo as hb
 from hullabaloo.curation import running
 from hullabaloo.curation.kept import Kept
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.curator.lottery import Lottery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError
@@ -26,6 +26,7 @@ from hullabaloo.losses import Logistic
 from hullabaloo.noise import ReleaseKey, TestKey, keys
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Neighbours, Repeats
+from hullabaloo.queries import PricedQueries
 from hullabaloo.streaming import new_key_file
 
 from ..curator.neighbours import facts, random_rows
@@ -169,27 +170,27 @@ def test_units_decide_the_parts_and_with_them_the_noise(monkeypatch):
 def test_views_of_one_curator_never_share_a_key(monkeypatch):
     """Under test keys they do: the first answers to one query about rows of two widths have the same noise."""
     about, rng = facts(6), np.random.default_rng(0)
-    rows, menu, loss = random_rows(rng, 50, about), CuratorMenu(about, Neighbours.REPLACE_ONE, 50), Logistic()
-    narrow = CuratorMenu(about.of_columns(3), Neighbours.REPLACE_ONE, 50)
+    rows, menu, loss = random_rows(rng, 50, about), PricedQueries(about, Neighbours.REPLACE_ONE, 50), Logistic()
+    narrow = PricedQueries(about.of_columns(3), Neighbours.REPLACE_ONE, 50)
     quotes = [
-        menu.step(loss, mu=1.0, count=4),
-        narrow.step(loss, mu=1.0, count=4),
-        menu.gradient(loss, clip=1.0, mu=1.0, count=4),
-        narrow.gradient(loss, clip=1.0, mu=1.0, count=4),
-        menu.second_moments(mu=1.0, count=2),
-        menu.partial(loss, mu=1.0, count=4),
+        menu.price("step", loss=loss, mu=1.0, count=4),
+        narrow.price("step", loss=loss, mu=1.0, count=4),
+        menu.price("gradient", loss=loss, clip=1.0, mu=1.0, count=4),
+        narrow.price("gradient", loss=loss, clip=1.0, mu=1.0, count=4),
+        menu.price("second_moments", mu=1.0, count=2),
+        menu.price("partial", loss=loss, mu=1.0, count=4),
     ]
     zero = np.zeros(6)
     asks: list[Callable[[Curator], Any]] = [
-        lambda c: c.step(zero, centre=zero, lift=1.0, reach=1.0),
-        lambda c: c.turned(np.eye(6)).step(zero, centre=zero, lift=1.0, reach=1.0),
-        lambda c: c.turned(np.eye(6)[:, :3]).step(zero[:3], centre=zero[:3], lift=1.0, reach=1.0),
-        lambda c: c.of_columns([0, 2, 4]).gradient(zero[:3]),
-        lambda c: c.of_columns([1, 3, 5]).gradient(zero[:3]),
-        lambda c: c.of_target(0).gradient(zero),
-        lambda c: c.gradient(zero),
-        lambda c: c.second_moments(),
-        lambda c: c.of_target(0).second_moments(),
+        lambda c: c.answer("step", zero, centre=zero, lift=1.0, reach=1.0),
+        lambda c: c.turned(np.eye(6)).answer("step", zero, centre=zero, lift=1.0, reach=1.0),
+        lambda c: c.turned(np.eye(6)[:, :3]).answer("step", zero[:3], centre=zero[:3], lift=1.0, reach=1.0),
+        lambda c: c.of_columns([0, 2, 4]).answer("gradient", zero[:3]),
+        lambda c: c.of_columns([1, 3, 5]).answer("gradient", zero[:3]),
+        lambda c: c.of_target(0).answer("gradient", zero),
+        lambda c: c.answer("gradient", zero),
+        lambda c: c.answer("second_moments"),
+        lambda c: c.of_target(0).answer("second_moments"),
     ]
 
     def labels(key: Any) -> list[bytes]:
@@ -214,18 +215,18 @@ def test_views_of_one_curator_never_share_a_key(monkeypatch):
 def test_coordinate_updates_are_bound_to_where_they_start(monkeypatch):
     """Their noise is drawn before their sums are known, so it is bound to what these follow from."""
     about, rng = facts(3), np.random.default_rng(0)
-    rows, menu = random_rows(rng, 50, about), CuratorMenu(about, Neighbours.REPLACE_ONE, 50)
+    rows, menu = random_rows(rng, 50, about), PricedQueries(about, Neighbours.REPLACE_ONE, 50)
     free = separable_form(hb.NoPenalty(), None, 3)
-    quote = menu.partial(Logistic(), mu=1.0, count=6)
+    quote = menu.price("partial", loss=Logistic(), mu=1.0, count=6)
     given = {"order": np.array([0, 2]), "clips": np.ones(3), "steps": np.full(3, 0.1), "form": free}
     found: list[bytes] = []
     real = keys.secret_bytes
     monkeypatch.setattr(keys, "secret_bytes", lambda key: found.append(real(key)) or found[-1])
     starts = [np.zeros(3), np.array([0.0, 0.0, 5e-324]), np.ones(3)]
     for theta in (*starts, starts[0]):
-        Curator(rows, [quote], key=ReleaseKey.reopened(SECRET)).descend(theta, **given)
+        Curator(rows, [quote], key=ReleaseKey.reopened(SECRET)).answer("partial", theta, **given)
     for name, other in (("clips", np.full(3, 2.0)), ("steps", np.full(3, 0.2)), ("order", np.array([2, 0]))):
-        Curator(rows, [quote], key=ReleaseKey.reopened(SECRET)).descend(starts[0], **{**given, name: other})
+        Curator(rows, [quote], key=ReleaseKey.reopened(SECRET)).answer("partial", starts[0], **{**given, name: other})
     assert found[0] == found[3]
     assert len(set(found)) == 6
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hullabaloo.curator import CuratorMenu
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, Simplex, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared
-from hullabaloo.planning.lower_bounds import (
+from hullabaloo.planning.theory.lower_bounds import (
     CODE_CONSTANT,
     code_size,
     coordinate_wise,
@@ -26,6 +25,7 @@ from hullabaloo.planning.lower_bounds import (
     two_points,
 )
 from hullabaloo.privacy import Allowance, Budget, Neighbours, objective_noise_multiplier
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, OutputPerturbationSolver, Problem
 from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import Walk
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, smoothness_of
@@ -224,7 +224,7 @@ def stated(asked: Problem, budget: Budget, *, thorough: bool) -> dict[str, float
     found = {"zero": float(asked.loss.value(np.zeros(2), ends).max()) - least}
     names = tuple(f"x{j}" for j in range(asked.dimension))
     facts = RowFacts(names, asked.intercept, asked.norm_l1, asked.norm_l2, asked.norm_linf, ("y",))
-    menu, allowance = CuratorMenu(facts, asked.neighbours, asked.records), Allowance(budget)
+    menu, allowance = PricedQueries(facts, asked.neighbours, asked.records), Allowance(budget)
     with suppress(CapabilityError):
         plan = FrankWolfeSolver(form="general").plan(asked, menu, allowance)
         found["Frank-Wolfe"] = Walk(**plan.settings).risk

@@ -44,8 +44,7 @@ def test_an_exposure_is_no_column_of_a_plan() -> None:
 
 def test_a_plan_says_where_a_constant_is_the_optimum() -> None:
     strong, weak = (
-        str(hb.plan(n=50_000, p=3, penalty=hb.L1Penalty(strength), budget=QUICK))
-        for strength in (0.5, 1e-6)
+        str(hb.plan(n=50_000, p=3, penalty=hb.L1Penalty(strength), budget=QUICK)) for strength in (0.5, 1e-6)
     )
     assert "ask for a weaker penalty" in strong
     assert "ask for a weaker penalty" not in weak

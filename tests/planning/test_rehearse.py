@@ -8,8 +8,8 @@ import pytest
 
 from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
 from hullabaloo.losses import Logistic
-from hullabaloo.planning.choose import exact, prospects
-from hullabaloo.planning.rehearse import objective, stages
+from hullabaloo.planning.choose import exact, forecasts
+from hullabaloo.planning.forecasts import objective, stages
 from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.release.fit import rehearsal
@@ -24,10 +24,10 @@ def asked(n: int) -> Problem:
 
 
 def test_a_resized_query_has_the_noise_of_the_mean() -> None:
-    full = menu(DATA, asked(80_000)).moments(mu=0.3, target_scale=1.0)
+    full = menu(DATA, asked(80_000)).price("moments", mu=0.3, target_scale=1.0)
     small = full.resized(800)
     assert small.sigma / 800 == pytest.approx(full.sigma / 80_000, rel=1e-6)
-    free = menu(DATA, asked(80_000)).moments(mu=math.inf, target_scale=1.0).resized(800)
+    free = menu(DATA, asked(80_000)).price("moments", mu=math.inf, target_scale=1.0).resized(800)
     assert free.sigma == 0.0
 
 
@@ -43,15 +43,15 @@ def test_without_noise_nothing_is_lost_and_a_constant_loses() -> None:
 def test_more_records_are_expected_to_help() -> None:
     def lost(n: int) -> float:
         pose = asked(n)
-        return prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))[0].lost
+        return forecasts(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))[0].lost
 
     assert lost(1_000_000) < 0.05 < lost(300)
 
 
 def test_a_rehearsal_is_repeatable() -> None:
     pose = asked(1_000)
-    first = prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
-    again = prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
+    first = forecasts(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
+    again = forecasts(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
     assert [one.risk for one in first] == [one.risk for one in again]
 
 

@@ -27,7 +27,7 @@ UNCOUNTED = (SOURCE + "/privacy/", SOURCE + "/compiled.py")
 
 
 def _codes(owner: type) -> Iterator[CodeType]:
-    for member in vars(owner).values():
+    for member in (getattr(one, "func", one) for one in vars(owner).values()):
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if inspect.isfunction(function) and function.__code__.co_filename.startswith(SOURCE):
             yield inspect.unwrap(function).__code__

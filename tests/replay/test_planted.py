@@ -115,7 +115,7 @@ def question(patch: Patch) -> None:
             return getattr(self._curator, name)
 
         def gradient(self, theta: Any) -> Any:  # the last digit knows the records
-            return self._curator.gradient(theta + 1e-16 * secret(self._curator._Curator__rows))
+            return self._curator.answer("gradient", theta + 1e-16 * secret(self._curator._Curator__rows))
 
     patch.setattr(
         GradientSolver, "run", lambda self, problem, plan, curator: real(self, problem, plan, Looking(curator))

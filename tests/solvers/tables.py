@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import Problem, Solution, Solver
 
 Array = np.ndarray
@@ -70,8 +71,8 @@ def problem(
     )
 
 
-def menu(data: Table, asked: Problem) -> CuratorMenu:
-    return CuratorMenu(data.facts, asked.neighbours, asked.records)
+def menu(data: Table, asked: Problem) -> PricedQueries:
+    return PricedQueries(data.facts, asked.neighbours, asked.records)
 
 
 def solve(solver: Solver, data: Table, asked: Problem, mu: float, seed: int = 0) -> Solution:

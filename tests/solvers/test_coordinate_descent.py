@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import ElasticNet, LogisticRegression
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
@@ -25,6 +25,7 @@ from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Pinbal
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.privacy.answers import Descent
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import CoordinateDescentSolver, GradientSolver
 from hullabaloo.solvers.coordinate.coordinate_bounds import (
     convex_bound,
@@ -434,7 +435,7 @@ def test_rare_counts_are_found_where_curvature_is_far_below_its_bound(relation: 
     asked = replace(posed(Table(rows.X, rows.Y, facts), Poisson(), None, relation), offset_bound=bound)
 
     def fitted(mu: float, seed: int = 0) -> Array:
-        plan = CoordinateDescentSolver().plan(asked, CuratorMenu(facts, relation, 20_000), Allowance.gdp(mu))
+        plan = CoordinateDescentSolver().plan(asked, PricedQueries(facts, relation, 20_000), Allowance.gdp(mu))
         curator = Curator(rows, plan.quotes, key=KEY.derive(seed))  # type: ignore[arg-type]
         return CoordinateDescentSolver().run(asked, plan, curator).theta[:, 0]
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hullabaloo.curator import Curator
-from hullabaloo.curator.minimizer import kept_work
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
@@ -260,7 +259,7 @@ def test_unclipped_answers_are_those_of_least_squares() -> None:
     plan = DualFrankWolfeSolver(unclipped=True, steps=5, ridge=0.1).plan(asked, menu(data, asked), PRIVATE)
     quote: Any = plan.quotes[0]
     assert quote.clip == pytest.approx(residual_bound(asked, Polyhedron.of(asked).largest, 0.1))
-    kept = kept_work(Rows(data.X, data.Y), quote)
+    kept = quote.kept_work(Rows(data.X, data.Y))
     n, p = data.X.shape
     for s in (np.zeros(p), np.array([0.3, -0.3, 0.3, 0.3, 0.0])):
         exact = np.linalg.solve(data.X.T @ data.X / n + 0.1 * np.eye(p), data.X.T @ data.Y[:, 0] / n - s)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import OrthogonalMatchingPursuit
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
@@ -28,6 +28,7 @@ from hullabaloo.geometry import (
 from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Poisson, SmoothedHinge, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import (
     GreedyCoordinateDescentSolver,
     GreedySelectionSolver,
@@ -70,9 +71,9 @@ def problem(rows: Rows, *, intercept: bool = False, loss: Loss | None = None, **
     return Problem(loss or Squared(), about.width, intercept, *norms, 1, rows.Y.shape[0], relation, **options)
 
 
-def menu(asked: Problem) -> CuratorMenu:
+def menu(asked: Problem) -> PricedQueries:
     about = facts(asked.dimension - asked.intercept, asked.intercept)
-    return CuratorMenu(about, asked.neighbours, asked.records)
+    return PricedQueries(about, asked.neighbours, asked.records)
 
 
 def solve(solver: Solver, rows: Rows, asked: Problem, allowance: Allowance, seed: int = 0) -> tuple[Solution, Plan]:
@@ -209,9 +210,9 @@ def test_a_plan_depends_on_public_facts_alone() -> None:
     norms = (about.norm_l1, about.norm_l2, about.norm_linf)
     asked = Problem(Logistic(), 40_001, True, *norms, 1, 10_000, Neighbours.REPLACE_ONE)
     allowance = Allowance(Budget(1.03, 1e-8))
-    plan = SELECT.plan(asked, CuratorMenu(about, asked.neighbours, 10_000), allowance)
+    plan = SELECT.plan(asked, PricedQueries(about, asked.neighbours, 10_000), allowance)
     assert json.loads(json.dumps(plan.to_dict())) == plan.to_dict()
-    again = SELECT.plan(asked, CuratorMenu(about, asked.neighbours, 10_000), allowance)
+    again = SELECT.plan(asked, PricedQueries(about, asked.neighbours, 10_000), allowance)
     assert again.to_dict() == plan.to_dict()
 
 
@@ -337,7 +338,7 @@ def test_what_cannot_be_done_is_refused_with_a_remedy() -> None:
         DESCEND.plan(replace(asked, constraint=L1Ball(1.0)), menu(asked), private)
     only = replace(asked, dimension=1)
     with pytest.raises(CapabilityError, match="nothing to choose"):
-        SELECT.plan(only, CuratorMenu(facts(0, True), asked.neighbours, 300), private)
+        SELECT.plan(only, PricedQueries(facts(0, True), asked.neighbours, 300), private)
     for wrong in (0, -1, True, 2.5, "5", [1, 2]):
         with pytest.raises(InvalidParameter, match="whole number"):
             GreedySelectionSolver(selected=wrong)  # type: ignore[arg-type]

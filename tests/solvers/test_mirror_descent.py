@@ -124,7 +124,7 @@ def optimum(data, asked, clip):
     for t in range(600):
         theta = flat.reshape(shape)
         least = min(least, objective(data, asked, theta, clip))
-        gradient = answers.gradient(theta if isinstance(asked.loss, VectorLoss) else theta[:, 0]).ravel()
+        gradient = answers.answer("gradient", theta if isinstance(asked.loss, VectorLoss) else theta[:, 0]).ravel()
         gradient[: (asked.dimension - asked.intercept) * asked.targets] += (
             asked.penalty.strong_convexity * flat[: (asked.dimension - asked.intercept) * asked.targets]
         )
@@ -379,7 +379,7 @@ def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
     answers = NumpyAnswers(data.X, data.Y, asked.loss, 1.0)
 
     def oracle(theta):
-        return answers.gradient(theta) + 0.5 * theta
+        return answers.answer("gradient", theta) + 0.5 * theta
 
     def excess(count):
         bound = strongly_convex([block], count, 0.0, 0.5)

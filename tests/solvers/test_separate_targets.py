@@ -6,18 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.losses import Huber, MultinomialLogistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, compose
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import GradientSolver, ObjectivePerturbationSolver, SeparateTargetsSolver, separate
 from tests.solvers.tables import Table, problem, table
 
 KEY = TestKey(bytes(range(32)))
 DATA: Table = table(2000, targets=3)
 TASK = replace(problem(DATA), loss=Huber(0.5))
-MENU = CuratorMenu(DATA.facts, TASK.neighbours, TASK.records)
+MENU = PricedQueries(DATA.facts, TASK.neighbours, TASK.records)
 ALLOWANCE = Allowance(Budget(2.0, 1e-6))
 SOLVERS = [GradientSolver(), ObjectivePerturbationSolver()]
 
@@ -69,13 +70,13 @@ def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
 
 def test_answers_about_different_targets_have_different_noise() -> None:
     """Under one key: the same noise twice would cancel in the difference of two answers."""
-    quote = MENU.gradient(Huber(0.5), clip=0.5, mu=0.1, count=2)
+    quote = MENU.price("gradient", loss=Huber(0.5), clip=0.5, mu=0.1, count=2)
     asked = curator((quote,))
     theta = np.zeros(4)
     noise = []
     for j in (0, 1):
         exact = DATA.X.T @ np.clip(-DATA.Y[:, j], -0.5, 0.5) / 2000
-        noise.append(asked.of_target(j).gradient(theta) - exact)
+        noise.append(asked.of_target(j).answer("gradient", theta) - exact)
     assert np.abs(noise[0] - noise[1]).min() > 1e-6
     with pytest.raises(NotPaidFor):
-        asked.gradient(theta)
+        asked.answer("gradient", theta)

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from hullabaloo.curator import CuratorMenu
 from hullabaloo.data.source import RowFacts
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.gradient.travel import BOLD, CAREFUL, FEWEST_STEPS, MOST_STEPS, Itinerary, itinerary
 
@@ -19,7 +19,7 @@ def planned(
 ) -> Itinerary:  # fmt: skip
     facts = RowFacts(tuple(map(str, range(p))), intercept, p, norm, 1.0, ("y",), max_weight=max_weight)
     asked = Problem(Squared(), p, intercept, float(p), norm, 1.0, 1, n, relation)
-    return itinerary(asked, CuratorMenu(facts, relation, n), mu)
+    return itinerary(asked, PricedQueries(facts, relation, n), mu)
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))

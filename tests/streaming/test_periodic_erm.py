@@ -13,17 +13,14 @@ from sklearn.base import clone, is_classifier
 
 import hullabaloo as hb
 from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, corrects
-from hullabaloo.curator import CuratorMenu
-from hullabaloo.curator.gradient import exact_gradient
-from hullabaloo.curator.lens import Lens
 from hullabaloo.curator.query import NoisySum
-from hullabaloo.curator.scales import exact_scales
-from hullabaloo.curator.step import exact_steps
+from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release.fit import allowance
 from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.refits import divided, planned, spacing
@@ -347,8 +344,8 @@ def test_what_cannot_be_is_refused_before_anything_is_read(what: str) -> None:
 def test_a_fit_that_starts_from_an_earlier_model_keeps_its_sensitivities(loss: Any, relation: Neighbours) -> None:
     """Real neighbours whose offsets are an earlier model's predictions, while the facts that noise is calibrated by know of no offset."""
     about, rng = facts(4), np.random.default_rng(11)
-    menu = CuratorMenu(about, relation, 20)
-    clip, lens, grid = 0.15, Lens(rng.uniform(-0.2, 0.2, 4), 1.0), np.array([0.1, 0.4])
+    menu = PricedQueries(about, relation, 20)
+    clip, lens, grid = 0.15, AffineView(rng.uniform(-0.2, 0.2, 4), 1.0), np.array([0.1, 0.4])
     reached = dict.fromkeys(("gradient", "step", "scales"), 0.0)
 
     def distance(query: NoisySum, answers: list[Any]) -> None:
@@ -360,11 +357,14 @@ def test_a_fit_that_starts_from_an_earlier_model_keeps_its_sensitivities(loss: A
         earlier = rng.normal(size=4) * 10.0 ** (number % 4 - 1)
         tables = [Rows(one.X, one.Y, one.weight, np.array([row @ earlier for row in one.X])) for one in pair]
         theta = rng.normal(size=4)
-        gradient = menu.gradient(loss, clip=clip, mu=1.0, count=1)
-        step, scales = menu.step(loss, mu=1.0, count=1), menu.scales(loss, bins=3, mu=1.0, count=1)
-        distance(gradient, [exact_gradient(one, gradient, theta) for one in tables])
-        distance(step, [exact_steps(one, step, theta, lens, 0.5) for one in tables])
-        distance(scales, [exact_scales(one, scales, theta, lens, grid) for one in tables])
+        gradient = menu.price("gradient", loss=loss, clip=clip, mu=1.0, count=1)
+        step, scales = (
+            menu.price("step", loss=loss, mu=1.0, count=1),
+            menu.price("scales", loss=loss, bins=3, mu=1.0, count=1),
+        )
+        distance(gradient, [gradient.exact(one, theta) for one in tables])
+        distance(step, [step.exact(one, theta, lens, 0.5) for one in tables])
+        distance(scales, [scales.exact(one, theta, lens, grid) for one in tables])
     assert set(CORRECTS) == {
         "gradient",
         "adaptive_gradient",

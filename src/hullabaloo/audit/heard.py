@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.choice import Choice
-from hullabaloo.curator.quantiles import QuantilesQuery
+from hullabaloo.selection.choice import Choice
+from hullabaloo.selection.quantiles import QuantilesQuery
 
 Array = npt.NDArray[np.float64]
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.audit.heard import Heard
-from hullabaloo.curator import PerturbedMinimizerQuery
 from hullabaloo.data import Rows
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty
 

@@ -13,7 +13,6 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.audit.heard import Array, Heard
-from hullabaloo.audit.quiet import Questions
 from hullabaloo.audit.streams import longest_rows
 from hullabaloo.audit.transcript import Stage
 from hullabaloo.curator import Curator
@@ -40,17 +39,17 @@ class Probe:
 
     Attributes:
         query: what is asked, and what it states.
-        ask: the call of a curator's method.
+        ask: the call of a curator.
         tables: the encoded rows of both.
         budget: where ε is quoted.
-        questions: what the audit knows of the query.
+        kept: what the audit works out once.
     """
 
     query: Any
     ask: Ask
     tables: tuple[Rows, Rows]
     budget: Budget = field(default_factory=lambda: Budget(1.0, 1e-6))
-    questions: Questions = field(default_factory=Questions)
+    kept: dict[Any, Any] = field(default_factory=dict)
 
     solver = "no solver"
     opaque = False
@@ -86,7 +85,7 @@ class Probe:
 
     def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
         """What the answer tells."""
-        listener = Stage((self.query,), self.tables, self.questions).listener(truth, key)
+        listener = Stage((self.query,), self.tables, self.kept).listener(truth, key)
         self.ask(listener)
         return listener.log
 
@@ -100,7 +99,7 @@ def worst(query: Query) -> Probe:
     places = asks(query)
     best = _best(Probe(query, places[0], tables) for tables in pairs(query))
     found = _best(Probe(query, ask, best.tables) for ask in places)
-    return replace(found, questions=Questions())  # an audit begins with nothing
+    return replace(found, kept={})  # an audit begins with nothing
 
 
 def _best(tried: Iterator[Probe]) -> Probe:
@@ -159,7 +158,7 @@ def _table(facts: RowFacts, row: Array | None, y: Array, count: int, other: Arra
 
 
 def asks(query: Any) -> list[Ask]:
-    """The method of a curator that answers the query, at the places that are tried."""
+    """The question to a curator, at the places that are tried."""
     facts, name = query.facts, str(query.name)
     rows = list({row.tobytes(): row for row in longest_rows(facts)}.values())
     nowhere = np.zeros(facts.width)
@@ -167,7 +166,7 @@ def asks(query: Any) -> list[Ask]:
         return [_at("spread", centre=far * row[: query.size], reach=1e-3) for row in rows for far in (0.0, 1.0)]
     if name == "partial":
         tiny, form = np.full(facts.width, 1e-6), separable_form(NoPenalty(), None, facts.width)
-        return [_at("descend", nowhere, order=np.zeros(1, dtype=np.int64), clips=tiny, steps=tiny, form=form)]
+        return [_at("partial", nowhere, order=np.zeros(1, dtype=np.int64), clips=tiny, steps=tiny, form=form)]
     if name == "scales":
         edges = np.linspace(0.2, 0.8, query.bins - 1) * facts.norm_l2
         return [_at("scales", None, centre=nowhere, lift=1.0, edges=edges)]
@@ -184,4 +183,4 @@ def asks(query: Any) -> list[Ask]:
 
 
 def _at(name: str, *given: Any, **named: Any) -> Ask:
-    return lambda curator: getattr(curator, name)(*given, **named)
+    return lambda curator: curator.answer(name, *given, **named)

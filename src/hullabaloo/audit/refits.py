@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.audit.heard import Heard
-from hullabaloo.audit.quiet import Questions
 from hullabaloo.audit.streams import longest_rows
 from hullabaloo.audit.transcript import Listener, Stage
 from hullabaloo.curation.prefixes import PrefixProcess, Refits, corrects
@@ -37,13 +36,11 @@ class RefitStage:
         task: the stream's public arguments.
         refits: the planned fits.
         tables: the encoded records of both streams; an absent record is left out, and the clock goes on.
-        questions: what the audit knows of the quotes.
     """
 
     task: Task
     refits: Refits
     tables: tuple[Rows, Rows]
-    questions: Questions = field(default_factory=Questions)
 
     @classmethod
     def of(cls, task: Task, refits: Refits) -> "RefitStage":
@@ -117,8 +114,9 @@ class Listening:
         before = self.running[0].released()
         theta = before.theta if before is not None and corrects(self.fit) else None
         first, second = (self.stage.prefix(which, self.step, theta) for which in (0, 1))
-        stage = Stage(plan.quotes, (first, second), self.stage.questions)
-        return self.fit.solver.run(problem, plan, Listener(stage, self.truth, curator, (), Counter(), self.log))
+        stage = Stage(plan.quotes, (first, second))
+        listener = Listener(stage, self.truth, curator, stage.tables, Counter(), self.log)
+        return self.fit.solver.run(problem, plan, listener)
 
 
 def _tables(facts: RowFacts, count: int, neighbours: Neighbours) -> Iterator[tuple[Rows, Rows]]:

@@ -12,8 +12,8 @@ from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.laws import PerturbedLaw
 from hullabaloo.audit.transcript import Stage
-from hullabaloo.curator import PerturbedMinimizerQuery
 from hullabaloo.data import Domain, Encoding
+from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours, compose

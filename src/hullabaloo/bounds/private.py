@@ -71,7 +71,7 @@ def private_bounds(
         LedgerError: the ledger refuses; nothing was read or spent.
 
     **Guarantee.** The bounds are one release of `budget` about the records of X and y together: one exponential mechanism for each
-    column, composed (proof in `curator/quantiles.py`). Under add-or-remove, or with a unit, nothing depends on the number of rows.
+    column, composed (proof in `selection/quantiles.py`). Under add-or-remove, or with a unit, nothing depends on the number of rows.
 
     Example:
         >>> import hullabaloo as hb
@@ -111,8 +111,13 @@ def private_bounds(
         if quantiles is None and least > MOST:
             raise BudgetError(_too_little(menu.records, len(names), least))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
-        places = [(2 * number, 2 * number + 1, grids[name]) for number, name in enumerate(names)]
-        quote = menu.quantiles(places, shares=cut, epsilon=epsilon)
+        places = range(0, 2 * len(names), 2)
+        columns = {
+            "values": tuple(places),
+            "missing": tuple(k + 1 for k in places),
+            "grids": tuple(map(grids.get, names)),
+        }
+        quote = menu.price("quantiles", **columns, shares=cut, epsilon=epsilon, count=len(names))
         if not math.isinf(epsilon) and quote.bound > LARGEST * quote.sensitivity:
             raise BudgetError(
                 f"Bounds of {len(names)} columns from {menu.records} records at this budget cannot be drawn exactly: in units of the noise "
@@ -122,11 +127,13 @@ def private_bounds(
 
     encoding = inner.encoding_for(source, fit_intercept=False)
     detail = {"columns": list(names), "shares": list(asked), "grid": str(kind)}
-    found = ask(terms, encoding, buy, lambda curator: curator.quantiles(), source, detail=detail)
+    found = ask(terms, encoding, buy, lambda curator: curator.answer("quantiles"), source, detail=detail)
     about = found.quotes[0].to_dict()
     return PrivateBounds(
         outer=declared,
-        found=tuple((name, *outward(*ends, *ranges[name])) for name, ends in zip(names, found.found, strict=True)),
+        found=tuple(
+            (name, *outward(low, high, *ranges[name])) for name, (low, high) in zip(names, found.found, strict=True)
+        ),
         asked=asked,
         cut=tuple(about["shares"]),
         least=least,

@@ -7,13 +7,14 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator import Curator, CuratorMenu, Query, ScoreQuery
+from hullabaloo.curator import Curator, Query, ScoreQuery
 from hullabaloo.curator.lottery import Lottery
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.losses.readings import Reading
 from hullabaloo.losses.tallies import Tally
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 
 __all__ = ["Lottery", "Noise", "score_noise", "score_of", "score_quote"]
 
@@ -56,7 +57,9 @@ def score_quote(
     records: int,
 ) -> ScoreQuery:
     """What one score costs: a query whose event is at most μ-GDP; `records` is public."""
-    return CuratorMenu(encoding.facts, neighbours, records).score(reading, tallies, mu=mu)
+    menu = PricedQueries(encoding.facts, neighbours, records)
+    quote: ScoreQuery = menu.price("score", reading=reading, tallies=tallies, mu=mu)
+    return quote
 
 
 def score_noise(quote: Query) -> Noise:
@@ -73,4 +76,4 @@ def score_of(read: Read, quote: ScoreQuery, theta: npt.ArrayLike, rows: Rows, ke
     **Guarantee.** One answer to the quote, which costs its event; θ is a function of public facts and earlier releases. What it
     costs has been charged, or is part of what was.
     """
-    return read(Curator(rows, [quote], key=key).score(theta), score_noise(quote))
+    return read(Curator(rows, [quote], key=key).answer("score", theta), score_noise(quote))

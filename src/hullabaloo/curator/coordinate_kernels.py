@@ -10,7 +10,7 @@ import numpy as np
 
 from hullabaloo.compiled import njit
 from hullabaloo.curator.bits import MAGIC, MAGIC_BITS, bits_of, double_of
-from hullabaloo.curator.kernels import HUBER, LOGISTIC, PINBALL, POISSON, SMOOTHED_HINGE, SQUARED, derivative
+from hullabaloo.losses.kernels import HUBER, LOGISTIC, PINBALL, POISSON, SMOOTHED_HINGE, SQUARED, derivative
 
 BLOCK = 1 << 10  # rows that buffers in the first-level cache hold
 LONG = 1 << 15  # rows whose contributions, of at most 2^37 cells each, add up to an exact double

@@ -1,8 +1,9 @@
-"""Coordinate descent inside the curator: updates asked from outside, and predictions that are kept between them."""
+"""The partial query: noisy sums of one coordinate's clipped derivatives, and updates by them, predictions being kept in between."""
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +17,70 @@ from hullabaloo.curator.descent_kernels import (
     sparse_moves,
 )
 from hullabaloo.curator.given import numbers
-from hullabaloo.curator.partial import PartialQuery
+from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.separable import SeparableForm
-from hullabaloo.losses import clipped_at
+from hullabaloo.losses import Loss, clipped_at
 from hullabaloo.noise import Key, gaussian, lattice
 from hullabaloo.noise.keys import bound_to
 from hullabaloo.noise.release import REACH
 from hullabaloo.privacy.answers import Descent
 
-Array = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 
 _LARGEST = 2.0**200
+
+
+@final
+@dataclass(frozen=True)
+class PartialQuery(NoisySum):
+    """`Σ_i w_i clip(φ'_i x_ij / C, ±1)` of one coordinate j, `φ'_i = φ'(⟨x_i, θ⟩ + o_i, y_i)`, with Gaussian noise.
+
+    **Guarantee.** Precondition: `0 ≤ w_i ≤ W` (enforced by the domain's encoding); j, C > 0 and θ are functions of earlier
+    releases. A contribution is a number within ±W whatever the record, j, C and θ are: so each of them may be chosen anew for
+    every answer at the same noise and price. An undefined derivative, or an absent cell, counts as 0. Replacing a record
+    moves the sum by at most `2W`, adding or removing one by at most W. Clipping comes before the weight, and rounding to the
+    nearest double is monotone, so no rounding lengthens a contribution but that to the lattice, by at most half a
+    cell: charged. The sum is exact. A record's prediction is moved by the same public increments as every other's,
+    so a contribution depends on its record alone. Source: docs/algorithms.md; Mangold, Bellet, Salmon and Tommasi (2022), in
+    units of each coordinate's clip and with Gaussian-DP accounting.
+    """
+
+    loss: Loss
+
+    name: ClassVar[str] = "partial"
+    key_label: ClassVar[str] = "partial"
+    any_centre: ClassVar[bool] = True
+
+    length = 1
+    contribution = 1.0
+
+    @cached_property
+    def record_sensitivity(self) -> float:
+        """`2W` (replace-one) or W (add-or-remove), rounding included."""
+        largest = self.facts.max_weight + 2.0 ** (self.exponent - 1)
+        return largest * self.copies
+
+    def question(self, theta: Any, *, order: Any, clips: Any, steps: Any, form: SeparableForm) -> tuple["Updates"]:
+        """`θ_j ← prox_at(j, θ_j − γ_j g̃_j, γ_j)` for each j in `order`, g̃ the noisy mean of derivatives clipped to ±C_j."""
+        updates = Updates(theta, order, clips, steps, form)
+        updates.check(self.facts.width)
+        return (updates,)
+
+    def times(self, question: tuple[Any, ...]) -> int:  # noqa: D102
+        return int(question[0].order.size)
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Descent:  # noqa: D102
+        columns = kept.setdefault("columns", Columns(rows.X))  # targets share them
+        if ("predictions", id(rows)) not in kept:
+            kept["predictions", id(rows)] = Predictions(rows, columns)
+        predictions: Predictions = kept["predictions", id(rows)]
+        return predictions.descend(self, question[0], key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with its loss."""
+        return {**super().to_dict(), "loss": self.loss.to_dict()}
 
 
 @final
@@ -129,10 +180,6 @@ class Predictions:
         self._point: Array | None = None
         self._residual = False
         self._z = np.zeros(0)
-
-    def of(self, rows: Rows) -> "Predictions":
-        """Those of rows with the same X, whose columns are shared."""
-        return Predictions(rows, self._columns)
 
     def descend(self, query: PartialQuery, updates: Updates, key: Key | None) -> Descent:
         """Carry the updates out, at noise that is drawn in one call.

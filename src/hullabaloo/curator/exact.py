@@ -1,10 +1,15 @@
 """Exact sums: contributions live on a lattice of pitch `2^e`, blocks are summed in doubles without any rounding, and
-block sums are added in integers of two limbs.
+block sums are added in integers of two limbs. Several threads may add them: kernels release the interpreter lock, and integers
+add up in any order.
 
 Why: floating-point addition rounds, and what it rounds depends on all the other records, so that the sum of two
 neighbouring tables can differ by more than the record that changed. On a lattice the sum has no error at all: the same
 bits for every order of rows, block size and number of cores.
 """
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +19,10 @@ from hullabaloo.curator.kernels import add_cells, total_of_cells
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+CELLS = 37
+"""A contribution spans at most 2^37 lattice cells: 2^14 of them stay below 2^53, and 2^24 in whole cells below 2^63."""
+_ROWS = 1 << 24  # rows after which what their whole cells add up to is carried
+_MANY = 1 << 20  # table cells from which threads are worth their start
 _LIMB = 32
 _MASK = (1 << _LIMB) - 1
 
@@ -47,13 +56,60 @@ class ExactSum:
         self.high += self.low >> _LIMB
         self.low &= _MASK
 
-    def merge(self, other: "ExactSum") -> None:
-        """Add another sum of the same lattice."""
-        self.high += other.high
-        self.low += other.low
+    def __add__(self, other: "ExactSum") -> "ExactSum":
+        """The sum of two parts of a table, on the same lattice."""
+        both = ExactSum(self.high.shape, self._exponent)
+        both.high, both.low = self.high + other.high, self.low + other.low
+        return both
 
     def value(self, bound: float) -> Array:
         """The total as doubles, clipped to ±bound; each coordinate is rounded once."""
         values = np.empty(self.high.shape)
         total_of_cells(self.high, self.low, 2.0**self._exponent, bound, values)
         return values
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def merged(work: Callable[[range], ExactSum], starts: range, *, threads: bool) -> ExactSum:
+    """The sum over all starts of blocks; `threads` when the work is worth their start. They end before this returns.
+
+    Neither the number of threads nor their order changes a bit of the sum.
+    """
+    workers = min(cores(), len(starts)) if threads else 1
+    if workers <= 1:
+        return work(starts)
+    with ThreadPoolExecutor(workers) as pool:
+        first, *others = pool.map(work, [starts[k::workers] for k in range(workers)])
+    for other in others:
+        first = first + other
+    return first
+
+
+def exact_sum(
+    add: Callable[[ExactSum, int, int], None], rows: int, shape: tuple[int, ...], exponent: int, block: int, size: int
+) -> ExactSum:
+    """The sum that `add(total, start, stop)` adds to for blocks of rows.
+
+    `size` is how many cells of a table are read. The bits depend on neither blocks nor threads.
+    """
+    if rows <= block:
+        whole = ExactSum(shape, exponent)
+        add(whole, 0, rows)
+        whole.carry()
+        return whole
+    every = max(1, _ROWS // block)
+
+    def work(starts: range) -> ExactSum:
+        total = ExactSum(shape, exponent)
+        for number, start in enumerate(starts, 1):
+            add(total, start, start + block)
+            if number % every == 0:
+                total.carry()
+        total.carry()
+        return total
+
+    return merged(work, range(0, rows, block), threads=size >= _MANY)

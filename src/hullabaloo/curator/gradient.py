@@ -3,26 +3,23 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.exact import ExactSum, exact_sum
+from hullabaloo.curator.given import numbers
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
-from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
-from hullabaloo.curator.threads import CELLS, exact_sum
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, VectorLoss, clipped_at
-from hullabaloo.privacy import Neighbours
-
-Array = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 16  # rows that a thread takes at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GradientQuery(NoisySum):
     """`Σ_i w_i clip(φ'(z_i, y_i), ±c) x_i`, `z_i = ⟨x_i, θ⟩ + o_i`, released with Gaussian noise and divided by the count.
 
@@ -45,80 +42,74 @@ class GradientQuery(NoisySum):
     key_label: ClassVar[str] = "gradient"
 
     def __post_init__(self) -> None:
-        super(GradientQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if not (self.clip > 0.0 and math.isfinite(self.clip)):
             raise InvalidParameter(
                 f"Per-record derivatives need a positive finite clip, but clip = {self.clip!r} was asked. Without it "
                 "one record could move the gradient without limit."
             )
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Of θ and of the gradient: (p,), or (p, k) for a loss of k predictions."""
         p = self.facts.width
         return (p, len(self.facts.targets)) if isinstance(self.loss, VectorLoss) else (p,)
 
-    @property
+    @cached_property
     def length(self) -> int:
         """p coordinates, pk for a loss of k predictions."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def limit(self) -> float:
         """The bound of ‖∇φ‖₂: c, or a smaller clip that the loss brings along."""
         return self.clip if isinstance(self.loss, VectorLoss) else clipped_at(self.loss, self.clip)
 
-    @property
+    @cached_property
     def contribution(self) -> float:
         """`c · max|x_ij|`."""
         return self.limit * self.facts.norm_linf
 
-    @property
-    def exponent(self) -> int:
-        """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
-        largest = self.facts.max_weight * self.contribution
-        return math.frexp(largest)[1] - CELLS
-
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """`2 W c B` (replace-one) or `W c B` (add-or-remove), rounding included."""
         norm = self.facts.max_weight * self.limit * self.facts.norm_l2 * (1.0 + (self.length + 16) * UNIT_ROUNDOFF)
         norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)
-        return norm * (2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0)
+        return norm * self.copies
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its loss and clip."""
-        return {**super(GradientQuery, self).to_dict(), "loss": self.loss.to_dict(), "clip": self.clip}
+        return {**super().to_dict(), "loss": self.loss.to_dict(), "clip": self.clip}
 
+    def question(self, theta: Any) -> tuple[Array]:
+        """θ."""
+        point = numbers(theta)
+        if point.shape != self.shape:
+            raise InvalidParameter(
+                f"The gradient of {self.loss.name!r} was asked at a point of shape {point.shape}, but coefficients are "
+                f"{self.shape} here. Pass one row for each encoded column."
+            )
+        return (point,)
 
-def exact_gradient(rows: Rows, query: GradientQuery, theta: Array) -> Array:
-    """The exact sum of clipped contributions of all rows, as doubles, of θ's shape; PRIVATE."""
-    theta = np.ascontiguousarray(theta, dtype=np.float64)
-    if theta.shape != query.shape:
-        raise InvalidParameter(
-            f"The gradient of {query.loss.name!r} was asked at a point of shape {theta.shape}, but coefficients are "
-            f"{query.shape} here. Pass one row for each encoded column."
-        )
-    if math.isinf(query.mu):
-        return _float_gradient(rows, query, theta)
-    turned = theta.ndim == 2 and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
-    if turned:
-        theta = np.ascontiguousarray(theta.T)
-    add = _adder(rows, query, theta)
-
-    grid: dict[str, Any] = {"shape": theta.shape, "exponent": query.exponent, "bound": query.bound}
-    size = rows.X.size * theta.size // query.facts.width
-    value = exact_sum(add, rows.Y.shape[0], **grid, block=_BLOCK, size=size)
-    return np.ascontiguousarray(value.T) if turned else value
+    def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
+        if math.isinf(self.mu):
+            return _float_gradient(rows, self, theta)
+        turned = theta.ndim == 2 and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
+        theta = np.ascontiguousarray(theta.T if turned else theta, dtype=np.float64)
+        size = rows.X.size * theta.size // rows.X.shape[1]
+        total = exact_sum(_adder(rows, self, theta), rows.Y.shape[0], theta.shape, self.exponent, _BLOCK, size)
+        if turned:
+            total.high, total.low = np.ascontiguousarray(total.high.T), np.ascontiguousarray(total.low.T)
+        return total
 
 
 def _adder(rows: Rows, query: GradientQuery, theta: Array) -> Callable[[ExactSum, int, int], None]:
     """What adds a range of rows to a sum; an empty array stands for weights of 1 and for offsets of 0."""
     X, none = rows.X, np.zeros(0)
     Y = np.ascontiguousarray(rows.Y if theta.ndim == 2 else rows.Y[:, 0])
-    weight, offset = (none if found is None else found for found in (rows.weight, rows.offset))
+    weight, offset = none if rows.weight is None else rows.weight, none if rows.offset is None else rows.offset
     settings = (theta, query.limit, int(query.loss.kernel_code), query.loss.kernel_parameter)
-    magic, unit = magic_number(query.exponent), 2.0**-query.exponent
+    magic, unit = query.grid
     dense = matrix_gradient if theta.ndim == 2 else dense_gradient
     sparse = sparse_matrix_gradient if theta.ndim == 2 else sparse_gradient
 

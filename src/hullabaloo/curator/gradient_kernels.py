@@ -10,8 +10,9 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.kernels import MULTINOMIAL, SQUARED_TARGETS, add_cells, clipped
+from hullabaloo.curator.kernels import add_cells
 from hullabaloo.curator.prefetch import prefetch
+from hullabaloo.losses.kernels import MULTINOMIAL, SQUARED_TARGETS, clipped
 
 ROWS = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
 AHEAD = 1600  # cells: about as far as memory takes to answer

@@ -1,30 +1,27 @@
 """The moments query: one joint Gaussian release of `Σ xxᵀ`, `Σ xyᵀ` and `Σ yyᵀ`."""
 
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.exact import ExactSum, magic_number, merged
 from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
-from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.privacy.answers import NoisyMoments
 
 _MANY = 16  # blocks from which threads are worth their start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MomentsQuery(NoisySum):
     """`A = Σ_i w_i a_i a_iᵀ` with `a = (x/B, κ y/√k)`, so that `‖a‖² ≤ 1 + κ²`, in isometric coordinates.
 
@@ -51,40 +48,40 @@ class MomentsQuery(NoisySum):
     key_label: ClassVar[str] = "moments"
 
     def __post_init__(self) -> None:
-        super(MomentsQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if not (self.target_scale > 0.0 and math.isfinite(self.target_scale)):
             raise InvalidParameter(
                 f"The weight of the target must be positive and finite, but target_scale = {self.target_scale!r} "
                 "was asked. A value near 1 treats features and target alike."
             )
 
-    @property
+    @cached_property
     def width(self) -> int:
         """p + k."""
         return self.facts.width + len(self.facts.targets)
 
-    @property
+    @cached_property
     def length(self) -> int:
         """`(p+k)(p+k+1)/2` isometric coordinates."""
         return self.width * (self.width + 1) // 2
 
-    @property
+    @cached_property
     def scale_y(self) -> float:
         """√k, the bound of ‖y‖₂."""
         return math.sqrt(len(self.facts.targets))
 
-    @property
+    @cached_property
     def contribution(self) -> float:
         """`1 + κ²` bounds every isometric coordinate."""
         return 1.0 + self.target_scale**2
 
-    @property
+    @cached_property
     def scales(self) -> Array:
         """Factors that turn encoded columns (x, y) into a."""
         x = np.full(self.facts.width, 1.0 / self.facts.norm_l2)
         return np.append(x, np.full(len(self.facts.targets), self.target_scale / self.scale_y))
 
-    @property
+    @cached_property
     def stretch(self) -> float:
         """`1 + η`: by which factor the bounds of `√w x/B` and `√w κy/√k` grow for the rounding of rows and norms.
 
@@ -95,18 +92,18 @@ class MomentsQuery(NoisySum):
         length = 1.0 if self._apart else self.contribution
         return 1.0 + moved / math.sqrt(self.facts.max_weight * length) + (self.width + 16) * UNIT_ROUNDOFF
 
-    @property
+    @cached_property
     def _apart(self) -> bool:
         """Whether the sharper replace-one bound for κ > 1 applies."""
         replaced = self.neighbours is Neighbours.REPLACE_ONE and len(self.facts.targets) == 1
         return replaced and self.target_scale > 1.0 and self.facts.alike
 
-    @property
+    @cached_property
     def exponent(self) -> int:
         """Exponent of the lattice that rows are rounded to."""
         return cells_exponent(self.facts)
 
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """The bound of the guarantee, in normalised coordinates."""
         kappa, weight = self.target_scale, self.facts.max_weight
@@ -117,9 +114,40 @@ class MomentsQuery(NoisySum):
             return stretch * _pair_of_large_targets(kappa)
         return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
 
+    def partial(self, rows: Rows) -> State:  # noqa: D102
+        if not math.isfinite(self.mu):
+            return _float_products(rows, self.width)
+        if isinstance(rows.X, np.ndarray):
+            return dense_sum(rows, self.width, self.exponent)
+        return _sparse_products(rows, self.width, self.exponent)
+
+    def total(self, state: State) -> Array:
+        """The isometric coordinates of A, diagonal first, then the upper triangle by rows. PRIVATE."""
+        raw = state.value(math.inf) if isinstance(state, ExactSum) else state
+        return np.clip(isometric(raw * self.scales[:, None] * self.scales[None, :]), -self.bound, self.bound)
+
+    def read(self, noisy: Array) -> NoisyMoments:  # noqa: D102
+        return self.in_means(noisy, self.sigma, self.records)
+
+    def in_means(self, noisy: Array, sigma: float, records: float) -> NoisyMoments:
+        """Noisy isometric coordinates as moments in mean form, on the unit domain."""
+        p = self.facts.width
+        means = symmetric(noisy, self.width) / (self.scales[:, None] * self.scales[None, :]) / records
+        return NoisyMoments(
+            gram=means[:p, :p],
+            cross=means[:p, p:],
+            square=means[p:, p:],
+            sigma=sigma,
+            scale_x=self.facts.norm_l2,
+            scale_y=self.scale_y,
+            target_scale=self.target_scale,
+            records=records,
+            counted=self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The query with κ."""
-        return {**super(MomentsQuery, self).to_dict(), "target_scale": self.target_scale}
+        return {**super().to_dict(), "target_scale": self.target_scale}
 
 
 def _pair_of_large_targets(kappa: float) -> float:
@@ -131,18 +159,6 @@ def _pair_of_large_targets(kappa: float) -> float:
     return value * (1.0 + 16.0 * UNIT_ROUNDOFF)
 
 
-def exact_moments(rows: Rows, query: MomentsQuery) -> Array:
-    """The exact isometric coordinates of A, diagonal first, then the upper triangle by rows; PRIVATE."""
-    if not math.isfinite(query.mu):
-        raw = _float_products(rows, query.width)
-    elif isinstance(rows.X, np.ndarray):
-        raw = dense_sum(rows, query.width, query.exponent).value(math.inf)
-    else:
-        raw = _sparse_products(rows, query.width, query.exponent)
-    scales = query.scales
-    return np.clip(isometric(raw * scales[:, None] * scales[None, :]), -query.bound, query.bound)
-
-
 def dense_sum(rows: Rows, size: int, exponent: int) -> ExactSum:
     """`Σ w (x,y)(x,y)ᵀ` of dense rows, rounded to the lattice, as an exact sum of shape (size, size); PRIVATE."""
     root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(exponent)
@@ -150,16 +166,11 @@ def dense_sum(rows: Rows, size: int, exponent: int) -> ExactSum:
     def fill(part: slice, out: Array) -> None:
         quantised_rows(rows.X[part], rows.Y[part], root[part], magic, out)
 
-    return exact_sum(rows.Y.shape[0], size, exponent, fill)
+    return products_of(rows.Y.shape[0], size, exponent, fill)
 
 
-def exact_products(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> Array:
-    """`Σ b bᵀ` of n rows b, exactly, as doubles; `fill` writes those of a block, rounded to the lattice of quantised.py."""
-    return exact_sum(n, size, exponent, fill).value(math.inf)
-
-
-def exact_sum(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> ExactSum:
-    """The same before its integers become doubles.
+def products_of(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> ExactSum:
+    """`Σ b bᵀ` of n rows b; `fill` writes those of a block, rounded to the lattice of quantised.py.
 
     Every thread rounds a block into its own cache and multiplies it there. BLAS runs single-threaded meanwhile (for the
     whole process, as scikit-learn does): its own threads would wait for one another at every block. Sums are integers, so
@@ -179,19 +190,15 @@ def exact_sum(n: int, size: int, exponent: int, fill: Callable[[slice, Array], N
     blocks = range(0, n, PRODUCT_BLOCK)
     if len(blocks) < _MANY:
         return products(blocks)
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        first, *others = pool.map(products, [blocks[k::workers] for k in range(workers)])
-    for other in others:
-        first.merge(other)
-    return first
+    with threadpool_limits(1, user_api="blas"):
+        return merged(products, blocks, threads=True)
 
 
-def _sparse_products(rows: Rows, size: int, exponent: int) -> Array:
+def _sparse_products(rows: Rows, size: int, exponent: int) -> ExactSum:
     total = ExactSum((size, size), 2 * exponent)
     for start in range(0, rows.Y.shape[0], PRODUCT_BLOCK):
         total.add(_block_product(*quantised(rows, slice(start, start + PRODUCT_BLOCK), exponent)))
-    return total.value(math.inf)
+    return total
 
 
 def _float_products(rows: Rows, size: int) -> Array:

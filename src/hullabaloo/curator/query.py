@@ -1,4 +1,4 @@
-"""What a question to the curator is: its exact answer's sensitivity, its noise and its price, all public.
+"""What a question to the curator is: its exact answer's sensitivity, its noise and its price, all public; and its answer.
 
 A query never travels without its sensitivity: relation, norm, bound and numerical slack are one object, frozen before
 any data is read. The exact answer is a *sum* over records of contributions that are finite, bounded and rounded on a
@@ -8,14 +8,24 @@ record that differs.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.exact import CELLS, ExactSum, magic_number
 from hullabaloo.curator.known import refuse_strangers
-from hullabaloo.data.source import RowFacts
+from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise import gaussian_scale, inflated
+from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated
 from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
+
+Array = npt.NDArray[np.float64]
+State = ExactSum | npt.NDArray[Any]
+"""What records add up to: whole cells of a lattice, or whole numbers; doubles where no noise is drawn."""
 
 UNIT_ROUNDOFF = 2.0**-53
 # An answer is clipped to this many times what the declared number of records can contribute. Clipping is 1-Lipschitz,
@@ -23,9 +33,11 @@ UNIT_ROUNDOFF = 2.0**-53
 CAPACITY = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query(ABC):
     """A question, priced. With noise it is made of the library's own shapes and losses alone (`known.py`).
+
+    What follows from its fields is worked out once and kept beside them. Whoever relies on it has the query made anew (`afresh`).
 
     Attributes:
         facts: the declared bounds of encoded rows.
@@ -44,6 +56,10 @@ class Query(ABC):
     """By which keys are derived from it and documents and fingerprints know it. Frozen: another one is other noise, and a search that ended for good."""
     instead: ClassVar[str] = "Make it with the library's own losses."
     """What to do where a shape or loss of somebody's own was asked for."""
+    any_matrix: ClassVar[bool] = False
+    """Whether its sensitivity holds for rows of any length, seen through any matrix,"""
+    any_centre: ClassVar[bool] = False
+    """and whether for rows from any centre."""
 
     def __post_init__(self) -> None:
         if self.is_private:
@@ -59,10 +75,40 @@ class Query(ABC):
         """All that it was made of but for the facts, which are the menu's, and as long as rows are wide."""
         return [getattr(self, one.name) for one in fields(self) if one.name != "facts"]
 
+    def forget(self) -> None:
+        """Keep the fields alone: not what was worked out from them, nor what somebody else's solver wrote beside them."""
+        for name in vars(self).keys() - {one.name for one in fields(self)}:
+            del vars(self)[name]
+
+    def afresh(self) -> Self:
+        """The same fields in a record of its own, which nobody else can write to."""
+        made = object.__new__(type(self))
+        vars(made).update({one.name: getattr(self, one.name) for one in fields(self)})
+        return made
+
     @property
     def is_private(self) -> bool:
         """Whether noise is drawn; else nothing is promised, and nothing has to be kept from anybody's code."""
         return True
+
+    @cached_property
+    def copies(self) -> float:
+        """How many contributions a replaced, or an added or removed, record moves: 2 or 1."""
+        return 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0
+
+    def question(self, *given: Any, **named: Any) -> tuple[Any, ...]:
+        """What is asked, as plain numbers, checked before anything is spent."""
+        if given or named:
+            raise TypeError(f"the query {self.name!r} is asked without arguments")
+        return ()
+
+    def times(self, question: tuple[Any, ...]) -> int:
+        """How many answers one question takes."""
+        return 1
+
+    @abstractmethod
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:
+        """The private answer, under the key of one answer; `kept` is work that answers about these rows share. PRIVATE but for the answer."""
 
     @property
     @abstractmethod
@@ -90,8 +136,58 @@ class Query(ABC):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class NoisySum(Query):
+@dataclass(frozen=True)
+class Sum(Query):
+    """A sum over records: what parts of a table add up to, merged, and noise once."""
+
+    def partial(self, rows: Rows, *question: Any, **named: Any) -> State:
+        """What the rows of one part add up to, exactly. PRIVATE."""
+        raise NotImplementedError(f"{self.name!r} keeps predictions between answers, and has no parts")
+
+    def merge(self, states: Sequence[State]) -> State:
+        """What all parts add up to, whichever they are. PRIVATE."""
+        total, *others = states
+        for other in others:
+            total = total + other
+        return total
+
+    def total(self, state: State) -> Array:
+        """The sum as doubles within ±bound, each coordinate rounded once; as it is without noise. PRIVATE."""
+        return state.value(self.bound) if isinstance(state, ExactSum) else state
+
+    def exact(self, rows: Rows, *question: Any) -> Array:
+        """The same of a table that is in memory: one part. PRIVATE."""
+        return self.total(self.partial(rows, *question))
+
+    @abstractmethod
+    def noisy(self, exact: Array, key: Key | None) -> Array:
+        """The exact sum with its noise."""
+
+    def read(self, noisy: Array, *question: Any, **named: Any) -> Any:
+        """The noisy sum in the units of the answer: post-processing."""
+        return noisy / self.records
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:  # noqa: D102
+        return self.read(self.noisy(self.exact(rows, *question), key), *question)
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Number of real coordinates that receive noise."""
+
+    @property
+    @abstractmethod
+    def contribution(self) -> float:
+        """Bound of one coordinate of one record's contribution to the sum."""
+
+    @cached_property
+    def bound(self) -> float:
+        """Public bound to which the coordinates of the exact sum are clipped."""
+        return CAPACITY * self.records * self.facts.records_per_unit * self.facts.max_weight * self.contribution
+
+
+@dataclass(frozen=True)
+class NoisySum(Sum):
     """A sum over records, released with Gaussian noise.
 
     Attributes:
@@ -101,7 +197,7 @@ class NoisySum(Query):
     mu: float
 
     def __post_init__(self) -> None:
-        super(NoisySum, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if not self.mu > 0.0:
             raise InvalidParameter(
                 f"A query needs a positive privacy price, but mu = {self.mu!r} was asked. Raise epsilon or delta."
@@ -116,27 +212,22 @@ class NoisySum(Query):
         """`μ` grows as the table shrinks: `Δ/(μ n)` stays."""
         return replace(self, records=records, mu=self.mu * self.records / records)
 
-    @property
-    @abstractmethod
-    def length(self) -> int:
-        """Number of real coordinates that receive noise."""
+    @cached_property
+    def exponent(self) -> int:
+        """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
+        return math.frexp(self.facts.max_weight * self.contribution)[1] - CELLS
 
-    @property
-    @abstractmethod
-    def contribution(self) -> float:
-        """Bound of one coordinate of one record's contribution to the sum."""
+    @cached_property
+    def grid(self) -> tuple[float, float]:
+        """What rounds to that lattice, and one over its pitch."""
+        return magic_number(self.exponent), 2.0**-self.exponent
 
     @property
     @abstractmethod
     def record_sensitivity(self) -> float:
         """l2 distance of the exact sums of two tables that differ in one record, in the relation in force."""
 
-    @property
-    def bound(self) -> float:
-        """Public bound to which the coordinates of the exact sum are clipped."""
-        return CAPACITY * self.records * self.facts.records_per_unit * self.facts.max_weight * self.contribution
-
-    @property
+    @cached_property
     def sensitivity(self) -> float:
         """l2 sensitivity of the number that noise is added to.
 
@@ -147,12 +238,12 @@ class NoisySum(Query):
         exact = self.facts.records_per_unit * self.record_sensitivity
         return exact + 8.0 * UNIT_ROUNDOFF * self.bound * math.sqrt(self.length)
 
-    @property
+    @cached_property
     def sigma(self) -> float:
         """Noise of each coordinate: the smallest with `(Δ + g√d)/σ ≤ μ`, g the lattice pitch; 0 when μ = ∞."""
         return 0.0 if math.isinf(self.mu) else gaussian_scale(self.sensitivity, self.mu, self.length, self.bound)
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """What one answer costs: a Gaussian release at the sensitivity that includes lattice rounding."""
         if math.isinf(self.mu):
@@ -160,6 +251,12 @@ class NoisySum(Query):
         sigma = self.sigma
         moved = inflated(self.sensitivity, sigma, self.length, self.bound)
         return GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=self.length)
+
+    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
+        sigma = self.sigma
+        if sigma == 0.0:
+            return exact
+        return gaussian(exact, sigma, bound=self.bound, key=key)
 
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""

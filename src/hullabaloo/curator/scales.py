@@ -2,30 +2,29 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.lens import Lens
-from hullabaloo.curator.query import NoisySum
+from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.query import Array, NoisySum, State
 from hullabaloo.curator.step_kernels import PLAIN, dense_lengths, sparse_lengths
+from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Neighbours
 
-Array = npt.NDArray[np.float64]
-
 _BLOCK = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScalesQuery(NoisySum):
     """How many records have `|φ'| ‖D(x − m)‖₂` between given edges, with Gaussian noise on each number.
 
     **Guarantee.** A record (of positive weight) is counted in exactly one bin: adding or removing it changes one number by 1,
-    replacing it at most two numbers by 1 each, an l2 distance of `√2`. This holds for every θ, lens and edges, so each may be
+    replacing it at most two numbers by 1 each, an l2 distance of `√2`. This holds for every θ, view and edges, so each may be
     chosen anew for every answer from earlier ones. Counts are whole numbers below 2^53: exact. A length that is not a
     number is counted in the lowest bin.
     """
@@ -35,51 +34,62 @@ class ScalesQuery(NoisySum):
 
     name: ClassVar[str] = "scales"
     key_label: ClassVar[str] = "scales"
+    any_matrix: ClassVar[bool] = True
 
     @property
     def length(self) -> int:
         """One number for each bin."""
         return self.bins
 
-    @property
+    @cached_property
     def contribution(self) -> float:
         """1 at full weight W, by which the bound is multiplied."""
         return 1.0 / self.facts.max_weight
 
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """1 (add-or-remove) or √2 (replace-one; rounded up)."""
         return math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
 
+    def question(self, theta: Any, *, centre: Any, lift: Any, edges: Any) -> tuple[Array | None, AffineView, Array]:
+        """θ (None: φ' ≡ 1), from where records are measured, and the ends of the bins."""
+        view, ends = AffineView(numbers(centre), number(lift)), numbers(edges)
+        view.scale(self.facts)  # checks it
+        if ends.shape != (self.bins - 1,) or not np.all(np.diff(ends) > 0.0):
+            raise InvalidParameter(
+                f"A histogram of {self.bins} bins was paid for, which needs {self.bins - 1} rising edges; "
+                f"{ends.size} were given."
+            )
+        return None if theta is None else numbers(theta), view, ends
+
+    def partial(self, rows: Rows, theta: Array | None, view: AffineView, edges: Array) -> State:
+        """How many records lie below `edges[0]`, from there to `edges[1]`, …"""
+        point = np.zeros(self.facts.width) if theta is None else theta
+        loss = (PLAIN, 0.0) if theta is None else (int(self.loss.kernel_code), self.loss.kernel_parameter)
+        counts = np.zeros(self.bins, dtype=np.int64)
+        for start in range(0, rows.Y.shape[0], _BLOCK):
+            lengths = _lengths(rows, slice(start, start + _BLOCK), point, view, view.scale(self.facts), *loss)
+            places = np.searchsorted(edges, np.where(np.isnan(lengths), 0.0, lengths), side="right")
+            if rows.weight is not None:
+                places = places[rows.weight[start : start + _BLOCK] > 0.0]
+            counts += np.bincount(places, minlength=self.bins)
+        return counts
+
+    def total(self, state: Any) -> Array:  # noqa: D102
+        return np.clip(np.asarray(state, dtype=np.float64), 0.0, self.bound)
+
     def to_dict(self) -> dict[str, Any]:
         """The query with its loss."""
-        return {**super(ScalesQuery, self).to_dict(), "loss": self.loss.to_dict()}
+        return {**super().to_dict(), "loss": self.loss.to_dict()}
 
 
-def exact_scales(rows: Rows, query: ScalesQuery, theta: Array | None, lens: Lens, edges: Array) -> Array:
-    """The exact numbers of records below `edges[0]`, from there to `edges[1]`, …, as doubles; θ None: φ' ≡ 1. PRIVATE."""
-    if edges.shape != (query.bins - 1,) or not np.all(np.diff(edges) > 0.0):
-        raise InvalidParameter(
-            f"A histogram of {query.bins} bins was paid for, which needs {query.bins - 1} rising edges; "
-            f"{edges.size} were given."
-        )
-    point = np.zeros(query.facts.width) if theta is None else np.ascontiguousarray(theta, dtype=np.float64)
-    code, parameter = (PLAIN, 0.0) if theta is None else (int(query.loss.kernel_code), query.loss.kernel_parameter)
-    counts = np.zeros(query.bins, dtype=np.int64)
-    for start in range(0, rows.Y.shape[0], _BLOCK):
-        lengths = _lengths(rows, slice(start, start + _BLOCK), point, lens, lens.scale(query.facts), code, parameter)
-        places = np.searchsorted(edges, np.where(np.isnan(lengths), 0.0, lengths), side="right")
-        if rows.weight is not None:
-            places = places[rows.weight[start : start + _BLOCK] > 0.0]
-        counts += np.bincount(places, minlength=query.bins)
-    return np.clip(counts.astype(np.float64), 0.0, query.bound)
-
-
-def _lengths(rows: Rows, part: slice, theta: Array, lens: Lens, scale: Array, code: int, parameter: float) -> Array:
+def _lengths(
+    rows: Rows, part: slice, theta: Array, view: AffineView, scale: Array, code: int, parameter: float
+) -> Array:
     y = np.ascontiguousarray(rows.Y[part, 0]) if rows.Y.shape[1] else np.zeros(rows.Y[part].shape[0])
     offset = np.zeros(0) if rows.offset is None else rows.offset[part]
     out = np.empty(y.size)
-    X, centre = rows.X[part], np.ascontiguousarray(lens.centre)
+    X, centre = rows.X[part], np.ascontiguousarray(view.centre)
     if not isinstance(X, np.ndarray):
         if not centre.any():
             sparse_lengths(X.data, X.indices, X.indptr, y, offset, theta, scale, code, parameter, out)

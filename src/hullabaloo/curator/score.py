@@ -2,28 +2,25 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.exact import ExactSum, magic_number
-from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.exact import ExactSum
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.score_kernels import dense_predictions, sparse_predictions
-from hullabaloo.curator.threads import CELLS
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.readings import Reading
 from hullabaloo.losses.tallies import Tally
 from hullabaloo.privacy import Neighbours
 
-Array = npt.NDArray[np.float64]
-
 _BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScoreQuery(NoisySum):
     """`Σ_i w_i (c_1(z_i, y_i), …, c_J(z_i, y_i), a)`, `z_i = θᵀx_i + o_i`: tallies of what predictions are worth, with Gaussian noise.
 
@@ -53,7 +50,7 @@ class ScoreQuery(NoisySum):
     key_label: ClassVar[str] = "score"
 
     def __post_init__(self) -> None:
-        super(ScoreQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         wanted = len(self.reading.low) or (1 if self.reading.classes == 2 else self.reading.classes)
         if not self.tallies or wanted != len(self.facts.targets):
             raise InvalidParameter(
@@ -61,33 +58,28 @@ class ScoreQuery(NoisySum):
                 f"{len(self.tallies)} metrics and a reading of {wanted} were given. Make both from the model's own encoding."
             )
 
-    @property
+    @cached_property
     def counted(self) -> bool:
         """Whether the number of records is part of the answer: where it is private, and some tally does not tell it itself."""
         known = self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike
         return not known and not all(tally.counts for tally in self.tallies)
 
-    @property
+    @cached_property
     def count_weight(self) -> float:
         """a; 0 where the number of records is no part of the answer."""
         return 0.5 * len(self.tallies) ** 0.25 if self.counted else 0.0
 
-    @property
+    @cached_property
     def length(self) -> int:
         """All tallies' coordinates, and the number of records."""
         return sum(tally.length for tally in self.tallies) + self.counted
 
-    @property
+    @cached_property
     def contribution(self) -> float:
         """Coordinates are at most ½, the last is a."""
         return max(0.5, self.count_weight)
 
-    @property
-    def exponent(self) -> int:
-        """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
-        return math.frexp(self.facts.max_weight * self.contribution)[1] - CELLS
-
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """The bound of the guarantee, rounding included."""
         radius = math.sqrt(sum(tally.radius**2 for tally in self.tallies) + self.count_weight**2)
@@ -98,40 +90,36 @@ class ScoreQuery(NoisySum):
             return self.facts.max_weight * radius * stretch + rounded
         return self.facts.max_weight * (apart if self.facts.alike else max(radius, apart)) * stretch + 2.0 * rounded
 
+    def question(self, theta: Any) -> tuple[Array]:
+        """θ, (p, k)."""
+        found = np.ascontiguousarray(theta, dtype=np.float64)
+        found = found[:, None] if found.ndim == 1 else found
+        wanted = (self.facts.width, len(self.facts.targets))
+        if found.shape != wanted:
+            raise InvalidParameter(
+                f"Coefficients of shape {found.shape} were to be scored, but the records have {wanted[0]} encoded columns and "
+                f"{wanted[1]} encoded targets. Score a model with the encoding it was fitted with."
+            )
+        return (found,)
+
+    def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
+        total, plain = ExactSum((self.length,), self.exponent), np.zeros(self.length)
+        magic, _ = self.grid
+        with np.errstate(all="ignore"):  # θ may be anything; what overflows is cut off
+            for start in range(0, rows.Y.shape[0], _BLOCK):
+                block = _contributions(_part(rows, slice(start, start + _BLOCK)), self, theta)
+                if self.is_private:
+                    total.add(((block + magic) - magic).sum(axis=0))
+                else:
+                    plain += block.sum(axis=0)
+        return total if self.is_private else plain
+
+    def read(self, noisy: Array, theta: Array) -> Array:  # noqa: D102
+        return noisy
+
     def to_dict(self) -> dict[str, Any]:
         """The query with the names of what is added up."""
-        return {**super(ScoreQuery, self).to_dict(), "tallies": [tally.name for tally in self.tallies]}
-
-
-def public_coefficients(query: ScoreQuery, theta: npt.ArrayLike) -> Array:
-    """θ as doubles, (p, k).
-
-    Raises:
-        InvalidParameter: another shape than one row for each encoded column and one column for each encoded target.
-    """
-    found = np.ascontiguousarray(theta, dtype=np.float64)
-    found = found[:, None] if found.ndim == 1 else found
-    wanted = (query.facts.width, len(query.facts.targets))
-    if found.shape != wanted:
-        raise InvalidParameter(
-            f"Coefficients of shape {found.shape} were to be scored, but the records have {wanted[0]} encoded columns and "
-            f"{wanted[1]} encoded targets. Score a model with the encoding it was fitted with."
-        )
-    return found
-
-
-def exact_scores(rows: Rows, query: ScoreQuery, theta: Array) -> Array:
-    """The exact sums of all coordinates, as doubles; PRIVATE."""
-    total, plain = ExactSum((query.length,), query.exponent), np.zeros(query.length)
-    noisy, magic = math.isfinite(query.mu), magic_number(query.exponent)
-    with np.errstate(all="ignore"):  # θ may be anything; what overflows is cut off
-        for start in range(0, rows.Y.shape[0], _BLOCK):
-            block = _contributions(_part(rows, slice(start, start + _BLOCK)), query, theta)
-            if noisy:
-                total.add(((block + magic) - magic).sum(axis=0))
-            else:
-                plain += block.sum(axis=0)
-    return total.value(query.bound) if noisy else plain
+        return {**super().to_dict(), "tallies": [tally.name for tally in self.tallies]}
 
 
 def _part(rows: Rows, part: slice) -> Rows:

@@ -2,23 +2,21 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.curator.exact import ExactSum
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
-from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, NoisySum, Query
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State, Sum
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise import inflated_l1, laplace_scale
+from hullabaloo.noise import Key, inflated_l1, laplace, laplace_scale
 from hullabaloo.privacy import Event, LaplaceEvent, Neighbours, NotPrivateEvent
 
-Array = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SecondMomentsQuery(NoisySum):
     """`Σ_i w_i x_ij²` for all columns j, with Gaussian noise.
 
@@ -31,27 +29,30 @@ class SecondMomentsQuery(NoisySum):
     name: ClassVar[str] = "second_moments"
     key_label: ClassVar[str] = "second_moments"
 
-    @property
+    @cached_property
     def length(self) -> int:
         """p coordinates."""
         return self.facts.width
 
-    @property
+    @cached_property
     def contribution(self) -> float:
         """`b²`."""
         return self.facts.norm_linf**2
 
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """The bound of the guarantee; rounding lengthens `√w x` by at most half a cell a coordinate."""
         entry, norm = rounded_bounds(self.facts)
         pair = math.sqrt(2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
         return min(math.sqrt(self.length) * entry**2, pair * entry * norm)
 
+    def partial(self, rows: Rows) -> State:  # noqa: D102
+        return _squares(rows, self.facts, noisy=self.is_private)
+
 
 @final
-@dataclass(frozen=True, slots=True)
-class LaplaceSecondMomentsQuery(Query):
+@dataclass(frozen=True)
+class LaplaceSecondMomentsQuery(Sum):
     """`Σ_i w_i x_ij²` for all columns j, with Laplace noise: pure differential privacy.
 
     **Guarantee.** Precondition as for `SecondMomentsQuery`. A contribution `u = w x²` has coordinates in `[0, W b²]` and
@@ -72,7 +73,7 @@ class LaplaceSecondMomentsQuery(Query):
     key_label: ClassVar[str] = "second_moments_laplace"
 
     def __post_init__(self) -> None:
-        super(LaplaceSecondMomentsQuery, self).__post_init__()  # slots dataclasses break the short form
+        super().__post_init__()
         if not self.epsilon > 0.0:
             raise InvalidParameter(
                 f"A query needs a positive privacy price, but epsilon = {self.epsilon!r} was asked. Raise epsilon."
@@ -82,38 +83,36 @@ class LaplaceSecondMomentsQuery(Query):
         """`ε` grows as the table shrinks: `Δ₁/(ε n)` stays."""
         return replace(self, records=records, epsilon=self.epsilon * self.records / records)
 
-    @property
+    @cached_property
     def length(self) -> int:
         """p coordinates."""
         return self.facts.width
 
-    @property
-    def bound(self) -> float:
-        """Public bound to which the coordinates of the exact sum are clipped."""
-        about = self.facts
-        return CAPACITY * self.records * about.records_per_unit * about.max_weight * about.norm_linf**2
+    @cached_property
+    def contribution(self) -> float:
+        """`b²`."""
+        return self.facts.norm_linf**2
 
-    @property
+    @cached_property
     def sensitivity(self) -> float:
         """l1 sensitivity of the numbers that noise is added to."""
         entry, norm = rounded_bounds(self.facts)
-        pair = 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0
-        exact = self.facts.records_per_unit * min(self.length * entry**2, pair * norm**2)
+        exact = self.facts.records_per_unit * min(self.length * entry**2, self.copies * norm**2)
         return exact * (1.0 + 8.0 * UNIT_ROUNDOFF) + 8.0 * UNIT_ROUNDOFF * self.bound * self.length
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """b of each coordinate's noise: the smallest with `(Δ₁ + gp)/b ≤ ε`, g the lattice pitch; 0 when ε = ∞."""
         return (
             0.0 if math.isinf(self.epsilon) else laplace_scale(self.sensitivity, self.epsilon, self.length, self.bound)
         )
 
-    @property
+    @cached_property
     def sigma(self) -> float:
         """Standard deviation of each coordinate's noise, √2 b."""
         return math.sqrt(2.0) * self.scale
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """What one answer costs: a Laplace release at the sensitivity that includes lattice rounding."""
         scale = self.scale
@@ -121,6 +120,12 @@ class LaplaceSecondMomentsQuery(Query):
             return NotPrivateEvent()
         moved = inflated_l1(self.sensitivity, scale, self.length, self.bound)
         return LaplaceEvent(noise_multiplier=math.nextafter(scale / moved, 0.0), samples=self.length)
+
+    def partial(self, rows: Rows) -> State:  # noqa: D102
+        return _squares(rows, self.facts, noisy=math.isfinite(self.epsilon))
+
+    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
+        return laplace(exact, self.scale, bound=self.bound, key=key) if self.scale else exact
 
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
@@ -140,11 +145,10 @@ def rounded_bounds(facts: RowFacts) -> tuple[float, float]:
     return root * facts.norm_linf + cell, norm
 
 
-def exact_second_moments(rows: Rows, query: SecondMomentsQuery | LaplaceSecondMomentsQuery) -> Array:
+def _squares(rows: Rows, facts: RowFacts, *, noisy: bool) -> State:
     """The exact sums of squares; PRIVATE."""
-    noisy, exponent = query.sigma > 0.0, cells_exponent(query.facts)
-    total = ExactSum((query.length,), 2 * exponent)
-    plain = np.zeros(query.length)
+    exponent = cells_exponent(facts)
+    total, plain = ExactSum((facts.width,), 2 * exponent), np.zeros(facts.width)
     for start in range(0, rows.Y.shape[0], PRODUCT_BLOCK):
         X, _ = quantised(rows, slice(start, start + PRODUCT_BLOCK), exponent if noisy else None)
         block = (
@@ -154,4 +158,4 @@ def exact_second_moments(rows: Rows, query: SecondMomentsQuery | LaplaceSecondMo
             total.add(block)
         else:
             plain += block
-    return total.value(query.bound) if noisy else plain
+    return total if noisy else plain

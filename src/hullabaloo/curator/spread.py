@@ -2,24 +2,23 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.exact import magic_number
-from hullabaloo.curator.moments import exact_products, isometric
+from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.moments import isometric, products_of, symmetric
 from hullabaloo.curator.quantised import BITS
-from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum
 from hullabaloo.curator.step_kernels import shortened_rows
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
 
-Array = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SpreadQuery(NoisySum):
     """`Σ_i w_i t_i t_iᵀ`, `t = (x_s − m) · min(1/R, 1/‖x_s − m‖₂)`, the constant column left out, in isometric coordinates.
 
@@ -37,53 +36,60 @@ class SpreadQuery(NoisySum):
     name: ClassVar[str] = "spread"
     key_label: ClassVar[str] = "spread"
 
-    @property
+    @cached_property
     def size(self) -> int:
         """q, the number of columns but for the constant one."""
         return self.facts.width - self.facts.intercept
 
-    @property
+    @cached_property
     def length(self) -> int:
         """`q(q + 1)/2` isometric coordinates."""
         return self.size * (self.size + 1) // 2
 
-    @property
+    @cached_property
     def contribution(self) -> float:
         """1 bounds every isometric coordinate, but for rounding."""
         return self.stretch**2
 
-    @property
+    @cached_property
     def exponent(self) -> int:
         """Exponent of the lattice of `√w t`: an entry is at most 2^21 cells."""
         return math.frexp(math.sqrt(self.facts.max_weight))[1] - BITS
 
-    @property
+    @cached_property
     def stretch(self) -> float:
         """`1 + η`."""
         moved = math.sqrt(self.size) * 2.0 ** (self.exponent - 1)
         return 1.0 + moved / math.sqrt(self.facts.max_weight) + (self.size + 32) * UNIT_ROUNDOFF
 
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """`√2 W` (replace-one) or W (add-or-remove), rounding included."""
         copies = math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
         return copies * self.stretch**2 * self.facts.max_weight
 
+    def question(self, *, centre: Any, reach: Any) -> tuple[Array, float]:
+        """m and R."""
+        point, longest = numbers(centre), number(reach)
+        if point.shape != (self.size,) or not np.all(np.isfinite(point)) or not 0.0 < longest < math.inf:
+            raise InvalidParameter(
+                f"The spread of {self.size} columns was asked around a centre of shape {point.shape} within {longest!r}. Pass one "
+                "finite number for each column but the constant one, and a positive finite length."
+            )
+        return point, longest
 
-def exact_spread(rows: Rows, query: SpreadQuery, centre: Array, reach: float) -> Array:
-    """The exact isometric coordinates of the sum, diagonal first, then the upper triangle by rows; PRIVATE."""
-    centre = np.ascontiguousarray(centre, dtype=np.float64)
-    if centre.shape != (query.size,) or not np.all(np.isfinite(centre)) or not 0.0 < reach < math.inf:
-        raise InvalidParameter(
-            f"The spread of {query.size} columns was asked around a centre of shape {centre.shape} within {reach!r}. Pass one "
-            "finite number for each column but the constant one, and a positive finite length."
-        )
-    root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(query.exponent)
+    def partial(self, rows: Rows, centre: Array, reach: float) -> ExactSum:  # noqa: D102
+        root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(self.exponent)
 
-    def fill(part: slice, out: Array) -> None:
-        X = rows.X[part]
-        X = X if isinstance(X, np.ndarray) else X.toarray()
-        shortened_rows(X, root[part], centre, np.ones(query.size), reach, magic, out)
+        def fill(part: slice, out: Array) -> None:
+            X = rows.X[part]
+            X = X if isinstance(X, np.ndarray) else X.toarray()
+            shortened_rows(X, root[part], centre, np.ones(self.size), reach, magic, out)
 
-    total = exact_products(rows.Y.shape[0], query.size, query.exponent, fill)
-    return np.clip(isometric(total), -query.bound, query.bound)
+        return products_of(rows.Y.shape[0], self.size, self.exponent, fill)
+
+    def total(self, state: Any) -> Array:  # noqa: D102
+        return np.clip(isometric(state.value(math.inf)), -self.bound, self.bound)
+
+    def read(self, noisy: Array, centre: Array, reach: float) -> Array:  # noqa: D102
+        return symmetric(noisy, self.size) * (reach**2 / self.records)

@@ -3,27 +3,24 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.exact import ExactSum, magic_number
-from hullabaloo.curator.lens import Lens
-from hullabaloo.curator.query import UNIT_ROUNDOFF, NoisySum
+from hullabaloo.curator.exact import ExactSum, exact_sum
+from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.step_kernels import PLAIN, dense_steps, sparse_steps
-from hullabaloo.curator.threads import CELLS, exact_sum
+from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
-from hullabaloo.privacy import Neighbours
-
-Array = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnitSum(NoisySum):
     """`Σ_i w_i u_i · clip(φ'_i/G, ±1/‖u_i‖₂)`, `u = D(x − m)`: per-record gradients of u, in units of their longest, G.
 
@@ -36,47 +33,71 @@ class UnitSum(NoisySum):
     a clip of φ', and the mean of such gradients that of a convex loss whose records have their own Huber thresholds.
     """
 
-    @property
+    @cached_property
     def length(self) -> int:
         """p coordinates."""
         return self.facts.width
 
-    @property
-    def contribution(self) -> float:
-        """1."""
-        return 1.0
+    contribution = 1.0
 
-    @property
-    def exponent(self) -> int:
-        """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
-        return math.frexp(self.facts.max_weight)[1] - CELLS
-
-    @property
+    @cached_property
     def record_sensitivity(self) -> float:
         """`2W` (replace-one) or W (add-or-remove), rounding included."""
         norm = self.facts.max_weight * (1.0 + (self.length + 32) * UNIT_ROUNDOFF)
         norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)
-        return norm * (2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0)
+        return norm * self.copies
+
+    def partial(
+        self, rows: Rows, theta: Array, view: AffineView, reach: float, code: int = PLAIN, parameter: float = 0.0
+    ) -> State:
+        """In units of `reach`."""
+        point = (
+            np.ascontiguousarray(theta, dtype=np.float64),
+            np.ascontiguousarray(view.centre),
+            view.scale(self.facts),
+        )
+        add, n = _adder(rows, self, point, (reach, code, parameter)), rows.Y.shape[0]
+        return exact_sum(add, n, (self.length,), self.exponent, _BLOCK, n * self.length)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepQuery(UnitSum):
     """The `UnitSum` of a loss's gradients.
 
-    **Guarantee.** That of `UnitSum`, for every θ, lens and reach.
+    **Guarantee.** That of `UnitSum`, for every θ, view and reach.
     """
 
     loss: Loss
 
     name: ClassVar[str] = "step"
     key_label: ClassVar[str] = "step"
+    any_matrix: ClassVar[bool] = True
+
+    def question(self, theta: Any, *, centre: Any, lift: Any, reach: Any) -> tuple[Array, AffineView, float]:
+        """θ, from where records are measured, and the length that gradients are shortened to."""
+        point, view, longest = numbers(theta), AffineView(numbers(centre), number(lift)), number(reach)
+        view.scale(self.facts)  # checks it
+        if not 0.0 < longest < math.inf:
+            raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {longest!r}.")
+        if point.shape != (self.length,):
+            raise InvalidParameter(
+                f"A step was asked at a point of shape {point.shape}, but there are {self.length} encoded columns. Pass one "
+                "coefficient for each."
+            )
+        return point, view, longest
+
+    def partial(self, rows: Rows, theta: Array, view: AffineView, reach: float) -> State:  # type: ignore[override]  # noqa: D102
+        return super().partial(rows, theta, view, reach, int(self.loss.kernel_code), self.loss.kernel_parameter)
+
+    def read(self, noisy: Array, theta: Array, view: AffineView, reach: float) -> Array:  # noqa: D102
+        return noisy * (reach / self.records) / view.scale(self.facts)
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its loss."""
-        return {**super(StepQuery, self).to_dict(), "loss": self.loss.to_dict()}
+        return {**super().to_dict(), "loss": self.loss.to_dict()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeansQuery(UnitSum):
     """The means of the encoded columns: the `UnitSum` with φ' ≡ 1, no centre and G the bound of ‖x‖₂.
 
@@ -86,38 +107,17 @@ class MeansQuery(UnitSum):
     name: ClassVar[str] = "means"
     key_label: ClassVar[str] = "means"
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """The bound of ‖x‖₂."""
         return self.facts.norm_l2
 
+    def partial(self, rows: Rows) -> State:  # type: ignore[override]  # noqa: D102
+        nowhere = np.zeros(self.length)
+        return super().partial(rows, nowhere, AffineView(nowhere), self.reach)
 
-def exact_steps(rows: Rows, query: StepQuery, theta: Array, lens: Lens, reach: float) -> Array:
-    """The exact sum in units of `reach`, as doubles; PRIVATE."""
-    if not 0.0 < reach < math.inf:
-        raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {reach!r}.")
-    return _exact(rows, query, theta, lens, reach, int(query.loss.kernel_code), query.loss.kernel_parameter)
-
-
-def exact_means(rows: Rows, query: MeansQuery) -> Array:
-    """The exact sums of the columns in units of `query.reach`, as doubles; PRIVATE."""
-    nowhere = np.zeros(query.length)
-    return _exact(rows, query, nowhere, Lens(nowhere), query.reach, PLAIN, 0.0)
-
-
-def _exact(rows: Rows, query: UnitSum, theta: Array, lens: Lens, reach: float, code: int, parameter: float) -> Array:
-    theta = np.ascontiguousarray(theta, dtype=np.float64)
-    if theta.shape != (query.length,):
-        raise InvalidParameter(
-            f"A step was asked at a point of shape {theta.shape}, but there are {query.length} encoded columns. Pass one "
-            "coefficient for each."
-        )
-    point = (theta, np.ascontiguousarray(lens.centre), lens.scale(query.facts))
-    add = _adder(rows, query, point, (reach, code, parameter))
-
-    grid: dict[str, Any] = {"shape": (query.length,), "exponent": query.exponent, "bound": query.bound}
-    n = rows.Y.shape[0]
-    return exact_sum(add, n, **grid, block=_BLOCK, size=n * query.length)
+    def read(self, noisy: Array) -> Array:  # noqa: D102
+        return noisy * (self.reach / self.records)
 
 
 def _adder(
@@ -127,7 +127,7 @@ def _adder(
     y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
     weight, offset = (none if found is None else found for found in (rows.weight, rows.offset))
     theta, centre, scale = point
-    magic, unit = magic_number(query.exponent), 2.0**-query.exponent
+    magic, unit = query.grid
     absent = not isinstance(X, np.ndarray) and not centre.any()
 
     def add(total: ExactSum, start: int, stop: int) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from hullabaloo.compiled import njit
 from hullabaloo.curator.gradient_kernels import ROWS, product
-from hullabaloo.curator.kernels import add_cells, derivative
+from hullabaloo.curator.kernels import add_cells
+from hullabaloo.losses.kernels import derivative
 
 PLAIN = -1
 SHORTEST = 1e-200

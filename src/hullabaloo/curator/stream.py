@@ -7,14 +7,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.moments import symmetric
 from hullabaloo.curator.step_sums import StepSums, blocks, dense_part
 from hullabaloo.curator.stream_sum import StreamSumQuery
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.mechanism import ContinualSum
-from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 
 
@@ -87,21 +85,8 @@ class StreamCurator:
         step, last = self.__mechanism.step, self.__mechanism.last
         if step == 0 or last is None:
             return None
-        query, records = self.__query, self.__query.effective_records(step)
-        about, scales = query.moments, query.moments.scales
-        means = symmetric(last, about.width) / (scales[:, None] * scales[None, :]) / records
-        p = about.facts.width
-        return NoisyMoments(
-            gram=means[:p, :p],
-            cross=means[:p, p:],
-            square=means[p:, p:],
-            sigma=self.__sigma * query.error(step),
-            scale_x=about.facts.norm_l2,
-            scale_y=about.scale_y,
-            target_scale=about.target_scale,
-            records=records,
-            counted=about.neighbours is Neighbours.REPLACE_ONE and about.facts.alike,
-        )
+        query = self.__query
+        return query.moments.in_means(last, self.__sigma * query.error(step), query.effective_records(step))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything needed to go on, bit for bit. PRIVATE: for the state file only."""

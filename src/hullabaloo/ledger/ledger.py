@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Stream, Upgrade, Verification
+from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Stream, Upgrade, Verification
 from hullabaloo.privacy import Budget, Event, Neighbours
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Ledger:
         who: str | None = None,
         detail: Mapping[str, Any] | None = None,
         test_key: bool = False,
-    ) -> Quote:
+    ) -> PricedQuery:
         """Price a charge without making it; raises what `charge` would raise now."""
         from hullabaloo.ledger import store
 

@@ -7,7 +7,7 @@ balance beside them. A charge holds the dataset's copy of it against the last ro
 from dataclasses import replace
 
 from hullabaloo.errors import BudgetExhausted
-from hullabaloo.ledger.records import Dataset, Quote, Remaining
+from hullabaloo.ledger.records import Dataset, PricedQuery, Remaining
 from hullabaloo.privacy import Budget, Event
 from hullabaloo.privacy.filters import Cost, Totals, filter_named
 
@@ -37,11 +37,11 @@ def price(dataset: Dataset, totals: Totals, event: Event, budget: Budget) -> Cos
     return cost
 
 
-def quote(dataset: Dataset, totals: Totals, event: Event, budget: Budget) -> Quote:
+def quote(dataset: Dataset, totals: Totals, event: Event, budget: Budget) -> PricedQuery:
     """Price one more charge and say what would be left; raises what `price` raises."""
     cost = price(dataset, totals, event, budget)
     after = replace(dataset, charges=dataset.charges + 1), filter_named(dataset.filter).add(totals, cost)
-    return Quote(dataset.name, cost, remaining(dataset, totals), remaining(*after))
+    return PricedQuery(dataset.name, cost, remaining(dataset, totals), remaining(*after))
 
 
 def in_words(filter_name: str, cost: Cost) -> str:

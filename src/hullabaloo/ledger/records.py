@@ -157,7 +157,7 @@ class Remaining:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class PricedQuery:
     """What a charge would take now, and what would be left; nothing has been charged."""
 
     dataset: str

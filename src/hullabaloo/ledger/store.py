@@ -22,7 +22,7 @@ from hullabaloo.errors import (
 )
 from hullabaloo.ledger import chain, names, pricing, rows, schema
 from hullabaloo.ledger.address import Address
-from hullabaloo.ledger.records import Charge, Dataset, Quote, Remaining, Upgrade, Versions, describe_unit
+from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Upgrade, Versions, describe_unit
 from hullabaloo.ledger.transact import backend_of
 from hullabaloo.privacy import ACCOUNTING_VERSION, Budget, Event, Neighbours
 from hullabaloo.privacy.filters import NOTHING, Totals, filter_named
@@ -171,7 +171,7 @@ def charge(connection: Connection, address: Address, request: Request) -> Charge
     return replace(made, head=row["head"])
 
 
-def check(connection: Connection, address: Address, request: Request) -> Quote:
+def check(connection: Connection, address: Address, request: Request) -> PricedQuery:
     """Decide and write nothing."""
     require_recordable(request)
     account = read_account(connection, address, request.dataset)

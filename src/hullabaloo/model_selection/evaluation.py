@@ -91,7 +91,7 @@ def evaluate(
         terms,
         public.encoding,
         buy,
-        lambda curator: curator.score(public.theta),
+        lambda curator: curator.answer("score", public.theta),
         table,
         y,
         sample_weight,
@@ -146,7 +146,9 @@ def _chosen(
     """What is measured, and how it is bought."""
     reading = reading_of(public.encoding, public.loss)
     chosen = choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
-    return chosen, lambda menu, allowance: [menu.score(reading, chosen.tallies, mu=allowance.mu)]
+    return chosen, lambda menu, allowance: [
+        menu.price("score", reading=reading, tallies=chosen.tallies, mu=allowance.mu)
+    ]
 
 
 def _quantile(confidence: object) -> float:

@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias, final
 
 import numpy as np
@@ -164,9 +165,8 @@ class Keystream:
     __slots__ = ("_buffer", "_encryptor", "position", "words")
 
     def __init__(self, key: Key | None) -> None:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
-        self._encryptor = Cipher(algorithms.AES(secret_bytes(key)), modes.CTR(bytes(16))).encryptor()
+        ciphers, start = _ciphers()
+        self._encryptor = ciphers.Cipher(ciphers.algorithms.AES(secret_bytes(key)), start).encryptor()
         self._buffer = bytearray()
         self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
         self.position = 0
@@ -198,6 +198,14 @@ class Keystream:
                 self.refill(16)
             self.position += 1
             yield int(self.words[self.position - 1])
+
+
+@cache
+def _ciphers() -> tuple[Any, Any]:
+    """The ciphers, loaded when first needed, and a counter that starts at 0."""
+    from cryptography.hazmat.primitives import ciphers
+
+    return ciphers, ciphers.modes.CTR(bytes(16))
 
 
 _ZEROS = bytes(8 * CHUNK)

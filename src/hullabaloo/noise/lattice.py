@@ -42,6 +42,7 @@ def positive(name: str, value: float) -> float:
     return number
 
 
+@lru_cache(maxsize=1024)
 def lattice(scale: float, bound: float) -> Lattice:
     """Choose the lattice for noise of a given scale on values of magnitude at most `bound`.
 

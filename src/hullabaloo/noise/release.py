@@ -12,7 +12,7 @@ REACH = 2.0**62 - 2.0**45  # with |N| < 2^48 the sum stays inside 64 bits
 
 def add_noise(x: ArrayLike, grid: Lattice, density: sampler.Density, key: Key | None) -> NDArray[np.float64]:
     """Release ``y = g·(float(K + N) + ½)``, K = rint(x/g), N = floor(s·W) for W of the given density."""
-    from . import kernels
+    from hullabaloo.noise import kernels
 
     exact = np.asarray(x, np.float64)
     flat = np.ascontiguousarray(exact).reshape(-1)

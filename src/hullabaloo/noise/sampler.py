@@ -13,7 +13,7 @@ double (once in 1e11 draws at k = 40) it is settled in integers with more bits o
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -29,7 +29,7 @@ _BITS = 192  # fixed point of the strip heights
 _SLACK = 1 << 26  # their error, see `_heights`
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Density:
     """``f(x) = exp(−x^power/power)``, x ≥ 0, cut where its tail holds 2^-130 of the mass."""
 
@@ -42,7 +42,7 @@ GAUSSIAN = Density(power=2, cutoff=13.25, column_bits=11)
 LAPLACE = Density(power=1, cutoff=90.2, column_bits=13)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Table:
     """What the kernel reads for one density at one ratio s; public, immutable, exact in the sense of `build`."""
 
@@ -58,12 +58,12 @@ class Table:
     gap: NDArray[np.float64]  # box − C f(left)
     inverse: NDArray[np.float64]  # 1/(box − core)
 
-    @property
+    @cached_property
     def strips(self) -> int:
         """Number of strips."""
         return len(self.box)
 
-    @property
+    @cached_property
     def window(self) -> float:
         """Half-width of the undecided window around the double that decides a wedge.
 
@@ -114,7 +114,7 @@ def build(density: Density, ratio: float) -> Table:
 
 def fill(out: NDArray[np.int64], table: Table, stream: Keystream, start: int = 0) -> None:
     """Fill `out[start:]` with independent draws of N."""
-    from . import kernels
+    from hullabaloo.noise import kernels
 
     undecided = np.empty(4, np.int64)
     done = start

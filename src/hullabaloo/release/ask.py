@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Encoding
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.privacy import Allowance, Event, NotPrivateEvent, compose
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.terms import Terms, machine_failures
 
 T = TypeVar("T")
-Buy = Callable[[CuratorMenu, Allowance], Sequence[Query]]
+Buy = Callable[[PricedQueries, Allowance], Sequence[Query]]
 """What is to be bought, from public facts and what may be spent."""
 Read = Callable[[Curator], T]
 """What is asked, and what is made of the answers: how often and what is asked follows from what was bought."""
@@ -78,9 +79,9 @@ def price_terms(terms: Terms, rows: int | None) -> int:
 
 def quoted(terms: Terms, encoding: Encoding, buy: Buy, records: int) -> tuple[Query, ...]:
     """What `buy` takes, checked: quotes of this menu, within the budget. Reads and charges nothing."""
-    menu = CuratorMenu(encoding.facts, terms.neighbours, records)
+    menu = PricedQueries(encoding.facts, terms.neighbours, records)
     quotes = tuple(buy(menu, terms.allowance()))
-    if not quotes or not all(menu.sells(quote) for quote in quotes):
+    if not quotes or not all(menu.owns(quote) for quote in quotes):
         raise InvalidParameter(
             "A question was planned with a query that was not made by the menu it was given, so its price cannot be relied on. "
             "Nothing was charged or read. Make every query by the menu's own methods."

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from hullabaloo.curator import Curator, CuratorMenu
+from hullabaloo.curator import Curator
 from hullabaloo.data import Domain, Encoding, Rows, TargetScale
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
@@ -20,11 +20,11 @@ from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import Key, TestKey
 from hullabaloo.planning.choose import choose, exact
+from hullabaloo.planning.forecasts import Perform, Rehearsed, can_rehearse, rehearse, stages
 from hullabaloo.planning.named import name_of
-from hullabaloo.planning.outlook import can_rehearse
-from hullabaloo.planning.rehearse import Perform, Rehearsed, rehearse, stages
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.terms import Terms, machine_failures
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
@@ -93,7 +93,7 @@ class Posed:
     """A task as solvers see it: the problem, what can be bought, what may be spent, and how plans are tried out."""
 
     problem: Problem
-    menu: CuratorMenu
+    menu: PricedQueries
     allowance: Allowance
     perform: Perform
 
@@ -127,7 +127,9 @@ def _choose(posed: Posed, asked: str | Solver) -> tuple[Solver, Plan]:
 
 
 @lru_cache(maxsize=256)
-def _remembered(problem: Problem, menu: CuratorMenu, allowance: Allowance, asked: str | Solver) -> tuple[Solver, Plan]:
+def _remembered(
+    problem: Problem, menu: PricedQueries, allowance: Allowance, asked: str | Solver
+) -> tuple[Solver, Plan]:
     return choose(problem, menu, allowance, asked, rehearsal(menu.facts))
 
 
@@ -135,7 +137,7 @@ def pose(task: Task, encoding: Encoding, rows: int | None) -> Posed:
     """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
     check(task, encoding)
     problem = problem_of(task, encoding, task.terms.records(rows))
-    menu = CuratorMenu(encoding.facts, task.neighbours, problem.records)
+    menu = PricedQueries(encoding.facts, task.neighbours, problem.records)
     return Posed(problem, menu, allowance(task), rehearsal(encoding.facts))
 
 
@@ -229,7 +231,7 @@ def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], target
 def replanned(prepared: Prepared, *, records: int, spend: float) -> float:
     """Predicted excess risk of the same solver with another number of records and a multiple of the budget."""
     problem = replace(prepared.problem, records=records)
-    menu = CuratorMenu(prepared.encoding.facts, problem.neighbours, records)
+    menu = PricedQueries(prepared.encoding.facts, problem.neighbours, records)
     return prepared.solver.predicted_risk(
         problem, prepared.solver.plan(problem, menu, prepared.allowance.scaled(spend))
     )
@@ -241,7 +243,7 @@ def tried_out(prepared: Prepared, draws: int = 4) -> tuple[Rehearsed, ...]:
     if not (prepared.allowance.is_private and can_rehearse(problem)):
         return ()
     perform = rehearsal(facts)
-    scenes = stages(problem, exact(problem, CuratorMenu(facts, problem.neighbours, problem.records)), perform)
+    scenes = stages(problem, exact(problem, PricedQueries(facts, problem.neighbours, problem.records)), perform)
     return tuple(rehearse(scene, prepared.solver, prepared.plan, perform, draws) for scene in scenes)
 
 
@@ -283,9 +285,9 @@ def allowance(task: Task) -> Allowance:
     return task.terms.allowance(task.calibration)
 
 
-def _check_plan(plan: Plan, menu: CuratorMenu) -> None:
+def _check_plan(plan: Plan, menu: PricedQueries) -> None:
     """See that a solver, which may be the user's own, bought nothing but what the menu sells: events are then what answers cost."""
-    if type(plan) is Plan and type(plan.quotes) is tuple and all(menu.sells(quote) for quote in plan.quotes):
+    if type(plan) is Plan and type(plan.quotes) is tuple and all(menu.owns(quote) for quote in plan.quotes):
         return
     raise InvalidParameter(
         f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "

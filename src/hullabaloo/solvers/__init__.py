@@ -1,6 +1,6 @@
 """One algorithm a file, over one shared loop; solvers see public facts and private answers only."""
 
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.coordinate.coordinate_descent import CoordinateDescentSolver
 from hullabaloo.solvers.coordinate.greedy_coordinate_descent import GreedyCoordinateDescentSolver
 from hullabaloo.solvers.coordinate.greedy_selection import GreedySelectionSolver
@@ -34,8 +34,8 @@ __all__ = [
     "OutputPerturbationSolver",
     "Plan",
     "PreconditionedGradientSolver",
+    "PricedQuery",
     "Problem",
-    "Quote",
     "SeparateTargetsSolver",
     "Solution",
     "Solver",

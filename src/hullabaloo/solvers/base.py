@@ -5,7 +5,7 @@ then works on the private answers of a curator (`Answers`). It never holds a row
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, SeparableForm, with_free_intercept, with_intercept
-from hullabaloo.losses import AnyLoss, Loss
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
+from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
-from hullabaloo.privacy.answers import Descent, NoisyMoments
+from hullabaloo.privacy.answers import NoisyMoments
 
 Array = npt.NDArray[np.float64]
 
@@ -70,8 +70,8 @@ class Problem:
         return with_free_intercept(self.penalty) if self.intercept else self.penalty
 
 
-class Quote(Protocol):
-    """One line of a plan: a query, how often it may be asked and the event that one answer is."""
+class PricedQuery(Protocol):
+    """One line of a plan: a query, how often it may be asked and the event that one answer is; noise as its class has it."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -82,121 +82,21 @@ class Quote(Protocol):
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
 
 
-class NoisyQuote(Quote, Protocol):
-    """A quote whose answer is an exact sum over records plus Gaussian noise of standard deviation `sigma`."""
-
-    @property
-    def sigma(self) -> float: ...  # noqa: D102
-
-
-class SelectQuote(Quote, Protocol):
-    """A quote whose answer is a coordinate, chosen at range `epsilon` by sums over records of that `sensitivity`."""
-
-    @property
-    def epsilon(self) -> float: ...  # noqa: D102
-    @property
-    def sensitivity(self) -> float: ...  # noqa: D102
-
-
-class VertexQuote(Quote, Protocol):
-    """A quote whose answer is the number of a vertex, chosen at range `epsilon` by scores of that `sensitivity`.
-
-    Scores are slopes of the sum over records; `weight` multiplies the intercept's part.
-    """
-
-    @property
-    def epsilon(self) -> float: ...  # noqa: D102
-    @property
-    def sensitivity(self) -> float: ...  # noqa: D102
-    @property
-    def weight(self) -> float: ...  # noqa: D102
-
-
-class PerturbedQuote(Quote, Protocol):
-    """A quote whose answer is a perturbed minimiser: noise `sigma` in the linear term, `output_sigma` on the result."""
-
-    @property
-    def sigma(self) -> float: ...  # noqa: D102
-    @property
-    def output_sigma(self) -> float: ...  # noqa: D102
-
-
 class Menu(Protocol):
-    """What can be bought, priced from public facts. `mu` is the Gaussian-DP cost of one answer; ∞ means no noise."""
+    """What can be bought, priced from public facts: each query by its name and what it is made of."""
 
     def of_columns(self, count: int) -> "Menu": ...  # noqa: D102
-    def gradient(self, loss: AnyLoss, *, clip: float, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
-    def moments(self, *, mu: float, target_scale: float) -> NoisyQuote: ...  # noqa: D102
-    def means(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
-    def scales(self, loss: Loss, *, bins: int, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
-    def step(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
-    def spread(self, *, mu: float) -> NoisyQuote: ...  # noqa: D102
-    def partial(self, loss: Loss, *, mu: float, count: int) -> NoisyQuote: ...  # noqa: D102
-    def second_moments(self, *, mu: float, count: int = 1) -> NoisyQuote: ...  # noqa: D102
-    def second_moments_laplace(self, *, epsilon: float) -> NoisyQuote: ...  # noqa: D102
-    def select(  # noqa: D102
-        self, loss: AnyLoss, *, clip: float, epsilon: float, count: int, scales: Sequence[float] | None = None
-    ) -> SelectQuote: ...
-    def vertex(  # noqa: D102
-        self, constraint: ConvexSet, loss: AnyLoss, *, clip: float, epsilon: float, count: int, once: bool = False
-    ) -> VertexQuote: ...
-    def minimizer(  # noqa: D102
-        self,
-        loss: AnyLoss,
-        *,
-        clip: float,
-        ridge: float,
-        feasible: ConvexSet | None,
-        penalty: Penalty,
-        mu: float,
-        count: int = 1,
-        linear_bound: float = 0.0,
-    ) -> NoisyQuote: ...
-    def perturbed_minimizer(  # noqa: D102
-        self,
-        loss: Loss,
-        *,
-        clip: float,
-        ridge: float,
-        feasible: ConvexSet | None,
-        penalty: Penalty,
-        noise_multiplier: float,
-        curvature: float,
-        output_multiplier: float,
-        count: int = 1,
-    ) -> PerturbedQuote: ...
+    def price(self, name: str, /, *, count: int = 1, **about: Any) -> Any: ...  # noqa: D102
 
 
 class Answers(Protocol):
     """The curator as a solver sees it: noisy answers, and only those that were paid for."""
 
+    def answer(self, name: str, /, *given: Any, **named: Any) -> Any: ...  # noqa: D102
     def of_target(self, target: int) -> "Answers": ...  # noqa: D102
+    def of_columns(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def turned(self, matrix: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def centred(self, centre: npt.ArrayLike) -> "Answers": ...  # noqa: D102
-    def spread(self, *, centre: Array, reach: float) -> Array: ...  # noqa: D102
-    def of_columns(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
-    def gradient(self, theta: Array) -> Array: ...  # noqa: D102
-    def moments(self) -> NoisyMoments: ...  # noqa: D102
-    def means(self) -> Array: ...  # noqa: D102
-    def scales(self, theta: Array | None, *, centre: Array, lift: float, edges: Array) -> Array: ...  # noqa: D102
-    def step(self, theta: Array, *, centre: Array, lift: float, reach: float) -> Array: ...  # noqa: D102
-    def descend(  # noqa: D102
-        self, theta: Array, *, order: npt.NDArray[np.int64], clips: Array, steps: Array, form: SeparableForm
-    ) -> Descent: ...
-    def second_moments(self) -> Array: ...  # noqa: D102
-    def second_moments_laplace(self) -> Array: ...  # noqa: D102
-    def select(  # noqa: D102
-        self,
-        theta: Array,
-        excluded: npt.ArrayLike | None = None,
-        *,
-        clip: float | None = None,
-        scales: Sequence[float] | None = None,
-        within: tuple[Array, Array] | None = None,
-    ) -> int: ...
-    def vertex(self, theta: Array) -> int: ...  # noqa: D102
-    def minimizer(self, linear: Array | None = None) -> Array: ...  # noqa: D102
-    def perturbed_minimizer(self) -> Array: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +104,7 @@ class Plan:
     """What a solver will do, fixed before any data is read: its queries, hence its price, and its public settings."""
 
     solver: str
-    quotes: tuple[Quote, ...]
+    quotes: tuple[PricedQuery, ...]
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     reason: str = ""
 

@@ -3,15 +3,15 @@
 from tests.planted.bug import Bug
 
 _REPLACED = "Under replace-one the sensitivity is that of a record added or removed: half of what it must be, for "
-_FACTOR = " * (2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0)"
+_FACTOR = " * self.copies"
 
 QUERIES = (
     Bug(
         "noise times 0.9",
         "Answers get nine tenths of the noise that their event states.",
-        "curator.curator",
-        old="return gaussian(exact, sigma, bound=query.bound, key=self.__derived(query, index))",
-        new="return gaussian(exact, 0.9 * sigma, bound=query.bound, key=self.__derived(query, index))",
+        "curator.query",
+        old="return gaussian(exact, sigma, bound=self.bound, key=key)",
+        new="return gaussian(exact, 0.9 * sigma, bound=self.bound, key=key)",
         caught_by=("tests/curator/test_curator.py::test_answers_carry_the_noise_of_their_query",),
     ),
     Bug(
@@ -36,7 +36,7 @@ QUERIES = (
     Bug(
         "partial: factor 2",
         f"{_REPLACED}partial derivatives.",
-        "curator.partial",
+        "curator.descent",
         old=f"return largest{_FACTOR}",
         new="return largest",
         caught_by=(
@@ -46,7 +46,7 @@ QUERIES = (
     Bug(
         "vertex: factor 2",
         f"{_REPLACED}the scores of vertices and coordinates.",
-        "curator.choice",
+        "selection.choice",
         old=f"return moved{_FACTOR}",
         new="return moved",
         caught_by=(
@@ -68,9 +68,9 @@ QUERIES = (
     Bug(
         "minimiser: factor 2",
         f"{_REPLACED}minimisers.",
-        "curator.minimizer",
-        old="copies = 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0",
-        new="copies = 1.0",
+        "erm.output_perturbation",
+        old="moved = self.copies * self.facts.records_per_unit",
+        new="moved = self.facts.records_per_unit",
         caught_by=(
             "tests/curator/test_repeated.py::test_the_sensitivity_is_nearly_attained_by_records_at_the_residual_bound[replace-one]",
             "tests/curator/test_structured_minimisers.py::test_the_sensitivity_is_nearly_attained[sorted l1, penalty-replace-one]",
@@ -132,7 +132,7 @@ QUERIES = (
     Bug(
         "unit ignored in choices",
         "A person with several records moves a score no further than a record is reckoned to.",
-        "curator.choice",
+        "selection.choice",
         old="exact = self.facts.records_per_unit * self.record_sensitivity",
         new="exact = self.record_sensitivity",
         caught_by=(
@@ -197,7 +197,7 @@ QUERIES = (
     Bug(
         "stale sensitivity of rescaled scores",
         "Scores are multiplied by scales that were chosen after the quote, and their sensitivity is still that of the plain ones.",
-        "curator.select",
+        "selection.select",
         old="return self.largest * self.facts.norm_linf",
         new="return self.facts.norm_linf",
         caught_by=(
@@ -208,9 +208,9 @@ QUERIES = (
     Bug(
         "stale sensitivity of another clip",
         "A selection asked at another clip scores by it, at the sensitivity of the clip that was bought.",
-        "curator.curator",
-        old="return choose(self.__rows, replace(query, **changed), theta, mask, self.__derived(query, index), between)",
-        new="return choose(self.__rows, replace(query, **changed, epsilon=query.epsilon * (changed.get('clip', query.clip) / query.clip)), theta, mask, self.__derived(query, index), between)",
+        "selection.select",
+        old="return replace(self, **changed) if changed else self, point, mask, between",
+        new="return replace(self, **changed, epsilon=self.epsilon * (changed.get('clip', self.clip) / self.clip)), point, mask, between",
         caught_by=(
             "tests/curator/test_columns.py::test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity[add-or-remove]",
         ),
@@ -219,8 +219,8 @@ QUERIES = (
         "answers beyond those paid for",
         "The curator counts its answers and gives more than were bought.",
         "curator.curator",
-        old="            if left < times:\n",
-        new="            if left < -query.count:\n",
+        old="        if left < times:\n",
+        new="        if left < -query.count:\n",
         caught_by=(
             "tests/curator/test_curator.py::test_two_quotes_of_one_query_are_used_up_one_after_the_other",
             "tests/curator/test_columns.py::test_views_are_answered_about_their_columns_out_of_one_payment[False-dense]",
@@ -230,20 +230,20 @@ QUERIES = (
         "a payment for each target",
         "Each target's view of the table begins with no answers given, so one payment is spent once for each.",
         "curator.curator",
-        old="        part.__answered = self.__answered\n        part.__predictions = self.__predictions.of(part.__rows)",
-        new="        part.__predictions = self.__predictions.of(part.__rows)",
+        old="return self.__part(of_target(self.__rows, target), self.__queries, self.__key, self.__kept)",
+        new="return Curator(of_target(self.__rows, target), self.__queries, key=self.__key)",
         caught_by=("tests/curator/test_partial.py::test_targets_share_the_payment_and_have_predictions_of_their_own",),
     ),
     Bug(
         "early stop on the exact gradient",
         "Where the exact gradient is small the answer is exactly 0, without noise, so that a solver may stop.",
-        "curator.curator",
-        old="return self.__noisy(query, exact_gradient(self.__rows, query, numbers(theta)), index) / query.records",
+        "curator.query",
+        old="return self.read(self.noisy(self.exact(rows, *question), key), *question)",
         new=(
-            "exact = exact_gradient(self.__rows, query, numbers(theta))\n"
-            "        if np.linalg.norm(exact) <= 1e-3 * query.records * query.clip:\n"
+            "exact = self.exact(rows, *question)\n"
+            "        if np.linalg.norm(exact) <= 1e-3 * self.records * getattr(self, 'clip', 0.0):\n"
             "            return np.zeros_like(exact)\n"
-            "        return self.__noisy(query, exact, index) / query.records"
+            "        return self.read(self.noisy(exact, key), *question)"
         ),
         caught_by=(
             "tests/curator/test_curator.py::test_an_exact_answer_of_nothing_gets_its_noise_too",
@@ -253,9 +253,15 @@ QUERIES = (
     Bug(
         "exact moments in the release",
         "Beside the noisy second moments the release holds the exact mean square of the target.",
-        "curator.curator",
-        old="square=means[p:, p:],",
-        new="square=symmetric(exact_moments(self.__rows, query), query.width)[p:, p:] / scales[p:, None] / scales[p:] / query.records,",
+        "curator.moments",
+        old="    def read(self, noisy: Array) -> NoisyMoments:",
+        new=(
+            "    def answered(self, rows, question, key, kept):\n"
+            "        found = super().answered(rows, question, key, kept)\n"
+            "        told = {name: getattr(found, name) for name in found.__slots__}\n"
+            "        return NoisyMoments(**{**told, 'square': self.in_means(self.exact(rows), 0.0, self.records).square})\n\n"
+            "    def read(self, noisy: Array) -> NoisyMoments:"
+        ),
         caught_by=("tests/curator/test_curator.py::test_noise_of_the_moments_has_the_stated_covariance",),
     ),
     Bug(
@@ -269,7 +275,7 @@ QUERIES = (
     Bug(
         "minimiser's error not added",
         "What the computed minimiser may be away from the exact one is not part of the sensitivity.",
-        "curator.minimizer",
+        "erm.output_perturbation",
         old="return moved + 2.0 * (self.distance + 2.0**-52 * self.bound)",
         new="return moved",
         caught_by=(
@@ -280,7 +286,7 @@ QUERIES = (
     Bug(
         "a certificate that raises",
         "A minimiser that misses its certificate raises, and whether one does depends on the records.",
-        "curator.optimise",
+        "erm.optimise",
         old="        return _surely(objective, evidence, reach, distance, theta if euclidean(theta) <= reach.radius else start)",
         new='        raise ArithmeticError("The minimiser of this table could not be found to the stated distance.")',
         caught_by=(
@@ -291,7 +297,7 @@ QUERIES = (
     Bug(
         "ridge forgotten",
         "The perturbed objective is minimised without the ridge that its price rests on.",
-        "curator.minimisation",
+        "erm.minimisation",
         old="shape, squares = shape_of(self.feasible, self.penalty, self.records, self.ridge, self.coordinates)",
         new="shape, squares = shape_of(self.feasible, self.penalty, self.records, 1e-3 * self.ridge, self.coordinates)",
         caught_by=(
@@ -302,9 +308,9 @@ QUERIES = (
     Bug(
         "records counted exactly",
         "The number of records is rounded to a multiple of ten in place of getting noise.",
-        "curator.curator",
-        old="return float(self.__noisy(query, np.array([float(exact_count(self.__rows))]), index)[0])",
-        new="return round(exact_count(self.__rows) / 10.0) * 10.0",
+        "curator.count",
+        old="    def read(self, noisy: Array) -> float:",
+        new="    def noisy(self, exact, key):\n        return np.round(exact / 10.0) * 10.0\n\n    def read(self, noisy: Array) -> float:",
         caught_by=("tests/curator/test_count.py::test_the_answer_carries_the_noise_of_its_query",),
     ),
 )

@@ -36,7 +36,7 @@ QUESTIONS = (
     Bug(
         "quantiles: wrong norm",
         "The two ends of a pair are reckoned to move apart, not together, when a record comes or goes.",
-        "curator.quantiles",
+        "selection.quantiles",
         old="return max(sum(asked), *(1.0 - share for share in asked))",
         new="return sum(asked)",
         caught_by=(
@@ -47,7 +47,7 @@ QUESTIONS = (
     Bug(
         "quantiles: unit ignored",
         "A person with several records moves a rank no further than one record does.",
-        "curator.quantiles",
+        "selection.quantiles",
         old="return self.facts.records_per_unit * self.record_sensitivity",
         new="return self.record_sensitivity",
         caught_by=(

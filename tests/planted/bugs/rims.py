@@ -3,7 +3,7 @@
 from tests.planted.bug import Bug
 from tests.planted.bugs.rims_readers import READERS
 
-_STRANGE = "        if type(quote) not in QUERIES or not isinstance(quote, Query):"
+_STRANGE = "        if not isinstance(query, Query) or QUERIES.get(type(query).name) is not type(query):"
 
 _REMEMBERED = (
     Bug(
@@ -38,9 +38,9 @@ _REMEMBERED = (
     Bug(
         "subclasses of queries are sold",
         "A subclass of a query that calls itself not private is on the menu, and states any price.",
-        "curator.menu",
+        "queries",
         old=_STRANGE,
-        new="        if not isinstance(quote, QUERIES) or not isinstance(quote, Query):",
+        new="        if not isinstance(query, tuple(QUERIES.values())):",
         caught_by=("tests/laws/test_foreign_solver.py::test_no_query_of_a_class_of_ones_own_is_sold[gradient]",),
     ),
     Bug(
@@ -272,8 +272,8 @@ _CODE = (
     Bug(
         "a vertex asks nobody",
         "The query for a vertex does not look whose code its set is, which is then called with exact gradients.",
-        "curator.vertex",
-        old="        super(VertexQuery, self).__post_init__()  # slots dataclasses break the short form\n",
+        "selection.vertex",
+        old="        super().__post_init__()\n",
         new="",
         caught_by=("tests/curator/test_own_shapes.py::test_a_vertex_is_chosen_in_a_set_of_the_library_alone",),
     ),
@@ -383,7 +383,7 @@ _WORDS = (
     Bug(
         "a bound of another ball",
         "The lower bound for the unit l1 ball is printed for every l1 ball, though smaller ones are easier.",
-        "planning.lower_bounds",
+        "planning.theory.lower_bounds",
         old='    if isinstance(body, L1Ball) and free and body.radius == 1.0 and problem.loss.name == "squared":',
         new='    if isinstance(body, L1Ball) and free and problem.loss.name == "squared":',
         caught_by=(
@@ -393,7 +393,7 @@ _WORDS = (
     Bug(
         "a bound of another delta",
         "Lower bounds that hold for small ε and δ are printed for large ones as well.",
-        "planning.lower_bounds",
+        "planning.theory.lower_bounds",
         old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        found += _straight(problem, epsilon, body)\n",
         new="    found += _straight(problem, epsilon, body)\n",
         caught_by=(

@@ -47,9 +47,9 @@ STRANGERS = (
     Bug(
         "numbers that compare as they like",
         "A menu sells what was made by its own class, whatever numbers it was made of.",
-        "curator.menu",
-        old="about = quote.made_of if quote.facts is self.facts else [*quote.made_of, quote.facts]",
-        new="about = quote.made_of",
+        "queries",
+        old="about = query.made_of if query.facts is self.facts else [*query.made_of, query.facts]",
+        new="about = query.made_of",
         caught_by=(f"{_SOLVER}::test_facts_that_say_they_are_equal_are_not_believed",),
     ),
     Bug(

@@ -18,7 +18,7 @@ from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import separable_form
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Menu, NoisyQuote, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.by_hand import descend
 from hullabaloo.solvers.coordinate import coordinate_rule as rule
 from hullabaloo.solvers.coordinate.coordinate_measures import measured, warmed
@@ -170,19 +170,19 @@ class CoordinateDescentSolver(Solver):
 
     def _prepaid(
         self, problem: Problem, menu: Menu, mu: float, centred: bool
-    ) -> tuple[list[Quote], float, float, float]:
+    ) -> tuple[list[PricedQuery], float, float, float]:
         """What is bought before the updates, the μ left for them, and the noise of a column's mean and of its mean square."""
-        quotes: list[Quote] = []
+        quotes: list[PricedQuery] = []
         share, means, moments = 1.0, 0.0, 0.0
         if centred:
-            bought: NoisyQuote = menu.means(mu=mu * math.sqrt(rule.MEANS))
+            bought = menu.price("means", mu=mu * math.sqrt(rule.MEANS))
             means = bought.sigma * problem.norm_l2 / problem.records
             quotes.append(bought)
             share -= rule.MEANS
         if self.constants == "gaussian":
-            bought = menu.second_moments(mu=mu * math.sqrt(rule.CONSTANTS))
+            bought = menu.price("second_moments", mu=mu * math.sqrt(rule.CONSTANTS))
         if self.constants == "laplace":
-            bought = menu.second_moments_laplace(epsilon=_pure(mu * math.sqrt(rule.CONSTANTS)))
+            bought = menu.price("second_moments_laplace", epsilon=_pure(mu * math.sqrt(rule.CONSTANTS)))
         if self.constants != "declared":
             moments = bought.sigma / problem.records
             quotes.append(bought)
@@ -211,9 +211,9 @@ class CoordinateDescentSolver(Solver):
             moment_noise=0.0,
             exact=True,
         )
-        quotes: list[Quote] = [menu.means(mu=math.inf)] if centred else []
-        quotes.append(menu.second_moments(mu=math.inf))
-        quotes.append(menu.partial(loss, mu=math.inf, count=schedule.count))
+        quotes: list[PricedQuery] = [menu.price("means", mu=math.inf)] if centred else []
+        quotes.append(menu.price("second_moments", mu=math.inf))
+        quotes.append(menu.price("partial", loss=loss, mu=math.inf, count=schedule.count))
         return Plan(
             self.name, tuple(quotes), MappingProxyType(schedule.to_dict()), "no noise: exact coordinate descent"
         )
@@ -227,13 +227,13 @@ class CoordinateDescentSolver(Solver):
         """
         centred = rule.centred(problem, self.centre if printed is None else bool(self.centre))
         quotes, rest, means, moments = self._prepaid(problem, menu, mu, centred)
-        noise = menu.partial(loss, mu=rest, count=1).sigma / problem.records * problem.dimension
+        noise = menu.price("partial", loss=loss, mu=rest, count=1).sigma / problem.records * problem.dimension
         travel = rule.passes(noise, self.constants)
         rounds, updates = self._counts(problem, max(travel, rule.FEWEST_PASSES), 1 if printed else None)
         warm = 0 if printed else rule.warm_updates(problem, loss)
         count = warm + rounds * updates
         price = rest / math.sqrt(count) if printed is None else _printed(problem, menu, loss, count, *printed)
-        quote = menu.partial(loss, mu=price, count=count)
+        quote = menu.price("partial", loss=loss, mu=price, count=count)
         reach, middle = rule.reaches(loss, noise)
         schedule = Schedule(
             rounds=rounds,
@@ -270,7 +270,7 @@ def _pair(allowance: Allowance) -> tuple[float, float]:
 def _printed(problem: Problem, menu: Menu, loss: Loss, count: int, epsilon: float, delta: float) -> float:
     """The μ that one of `count` answers really has at `σ_j² = 8 TK L_j² ln(1/δ)/(nε)²`: the poster's T counts updates."""
     sigma = math.sqrt(8.0 * count * math.log(1.0 / delta)) * problem.max_weight / epsilon
-    return menu.partial(loss, mu=1.0, count=count).sigma / sigma
+    return float(menu.price("partial", loss=loss, mu=1.0, count=count).sigma) / sigma
 
 
 def _gathered(schedule: Schedule, problem: Problem, values: Array) -> Array:

@@ -25,7 +25,7 @@ def measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[Ar
     p, load = problem.dimension, problem.max_weight * problem.records_per_unit
     means, centre = np.zeros(p), np.zeros(p)
     if schedule.centred:
-        means = curator.means()
+        means = curator.answer("means")
         means[-1] = 0.0  # the constant column stays
         size = float(means @ means)
         kept = max(0.0, 1.0 - (p - 1) * schedule.mean_noise**2 / size) if size > 0.0 else 0.0
@@ -35,7 +35,11 @@ def measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[Ar
         square = np.full(p, load * problem.norm_linf**2)
         weight = load
     else:
-        square = curator.second_moments_laplace() if schedule.constants == "laplace" else curator.second_moments()
+        square = (
+            curator.answer("second_moments_laplace")
+            if schedule.constants == "laplace"
+            else curator.answer("second_moments")
+        )
         weight = (
             1.0 if known else _weight(problem, float(square[-1]) if problem.intercept else load, schedule.moment_noise)
         )

@@ -33,7 +33,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import DRAWS, Allowance, Event, GaussianEvent, Neighbours, SelectionEvent, compose
-from hullabaloo.solvers.base import Menu, Problem, Quote
+from hullabaloo.solvers.base import Menu, PricedQuery, Problem
 from hullabaloo.solvers.gradient.route import symmetric
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 from hullabaloo.solvers.ordinary import check_curvature
@@ -174,7 +174,7 @@ def _tau(allowance: Allowance, choices: float, count: int) -> float:
 
 def bought(
     problem: Problem, menu: Menu, prices: Prices, count: int, *, window: int, again: bool, together: bool = False
-) -> tuple[Search, list[Quote]]:
+) -> tuple[Search, list[PricedQuery]]:
     """The search for `count` coordinates and its quotes."""
     loss = problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
@@ -183,16 +183,16 @@ def bought(
     free, measured = math.isinf(prices.choice), symmetric(loss)
     updates = _updates(count, window, opening)
     one = menu.of_columns(1)
-    choice = menu.select(loss, clip=UNCUT if free else slope, epsilon=prices.choice, count=count)
-    partial = menu.partial(loss, mu=prices.partials / math.sqrt(updates), count=updates)
+    choice = menu.price("select", loss=loss, clip=UNCUT if free else slope, epsilon=prices.choice, count=count)
+    partial = menu.price("partial", loss=loss, mu=prices.partials / math.sqrt(updates), count=updates)
     if together:
-        square = menu.second_moments(mu=prices.squares)
+        square = menu.price("second_moments", mu=prices.squares)
     else:
-        square = one.second_moments(mu=prices.squares / math.sqrt(count), count=count)
-    quotes: list[Quote] = [choice, partial, square]
+        square = one.price("second_moments", mu=prices.squares / math.sqrt(count), count=count)
+    quotes: list[PricedQuery] = [choice, partial, square]
     share_noise = 0.0
     if measured and not free:
-        lengths = one.scales(loss, bins=BINS, mu=prices.lengths, count=1)
+        lengths = one.price("scales", loss=loss, bins=BINS, mu=prices.lengths, count=1)
         share_noise = lengths.sigma / problem.records
         quotes.append(lengths)
     noise = (partial.sigma / problem.records, square.sigma / problem.records, share_noise)

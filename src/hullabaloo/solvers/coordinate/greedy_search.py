@@ -75,7 +75,7 @@ class GreedySearch:
         if search.measured:
             self.clip = self._typical()
         if search.together:
-            self._squares = np.array([self._believed(float(found)) for found in self._curator.second_moments()])
+            self._squares = np.array([self._believed(float(found)) for found in self._curator.answer("second_moments")])
         if self._problem.intercept:
             self._settle(p - 1, self._load if self._squares is None else self._counted(float(self._squares[-1])))
 
@@ -88,9 +88,9 @@ class GreedySearch:
         if not search.again:
             excluded[self.picked] = True
         scales = None if self._squares is None else tuple((1.0 / np.sqrt(self._squares)).tolist())
-        j = self._curator.select(self.theta, excluded, clip=self.clip, scales=scales, within=self._still())
+        j = self._curator.answer("select", self.theta, excluded, clip=self.clip, scales=scales, within=self._still())
         if self._squares is None:  # bought for every choice, whether or not it is a new one
-            squares = self._curator.of_columns([j]).second_moments()
+            squares = self._curator.of_columns([j]).answer("second_moments")
             self._settle(j, self._believed(float(squares[0])))
             if problem.intercept:
                 self._settle(problem.dimension - 1, self._counted(float(squares[-1])))
@@ -154,7 +154,7 @@ class GreedySearch:
             centre, lift, point = np.zeros(2), far, np.array([0.0, self.theta[-1]])
         else:
             centre, lift, point = np.array([-far]), 1.0, np.zeros(1)
-        shares = self._curator.of_columns([0]).scales(point, centre=centre, lift=lift, edges=grid)
+        shares = self._curator.of_columns([0]).answer("scales", point, centre=centre, lift=lift, edges=grid)
         likely = 0.25 * self._search.slope * far
         return quantile(shares, grid, self._search.share_noise, above=0.5, likely=likely) / far
 

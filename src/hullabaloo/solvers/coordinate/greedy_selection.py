@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.coordinate.greedy_rule import (
     WINDOW,
     Search,
@@ -128,7 +128,9 @@ class GreedySelectionSolver(Solver):
 
     def _exact(self, problem: Problem, menu: Menu, allowance: Allowance, count: int) -> Plan:
         """Without noise: the exact optimum on the columns chosen so far, after each choice."""
-        quotes: list[Quote] = [menu.select(problem.loss, clip=2.0**100, epsilon=math.inf, count=count)]
+        quotes: list[PricedQuery] = [
+            menu.price("select", loss=problem.loss, clip=2.0**100, epsilon=math.inf, count=count)
+        ]
         optimum: dict[str, Any] = {}
         if isinstance(problem.constraint, Box) and problem.constraint.dimension is not None:
             raise CapabilityError(
@@ -173,7 +175,7 @@ def _pursued(problem: Problem, optimum: dict[str, Any], count: int, curator: Ans
         excluded[-1] = True
         theta = _spread(problem, picked, model.run(_on(problem, picked), inner, curator.of_columns(picked)).theta)
     for _ in range(count):
-        picked.append(curator.select(theta[:, 0], excluded))
+        picked.append(curator.answer("select", theta[:, 0], excluded))
         excluded[picked[-1]] = True
         theta = _spread(problem, picked, model.run(_on(problem, picked), inner, curator.of_columns(picked)).theta)
     return Solution(theta, trace=({"selected": picked},))

@@ -80,8 +80,9 @@ class DualFrankWolfeSolver(Solver):
             )
         mu = allowance.mu
         rule = best_rule(problem, about, mu, steps=self.steps, ridge=self.ridge, unclipped=self.unclipped)
-        quote = menu.minimizer(
-            problem.loss,
+        quote = menu.price(
+            "minimizer",
+            loss=problem.loss,
             clip=rule.clip,
             ridge=rule.ridge,
             feasible=None,
@@ -151,7 +152,7 @@ class _Walk:
 
     def step(self, t: int, s: Array) -> Array:
         """One step of Algorithm 1, or 2 where answers are noisy."""
-        w = self.curator.minimizer(s)
+        w = self.curator.answer("minimizer", s)
         vertex = np.zeros_like(s)
         if self.slopes and self.penalty.strength > 0.0:
             vertex[: self.slopes] = self.penalty.strength * greedy_vertex(self.penalty.function, w[: self.slopes])

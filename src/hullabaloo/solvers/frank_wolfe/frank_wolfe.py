@@ -19,7 +19,7 @@ from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasVertices, require
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, Calibration, PermuteAndFlipEvent
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver, VertexQuote
+from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.frank_wolfe.frank_wolfe_printed import printed_gradients, printed_selections
 from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
     MOST_STEPS,
@@ -163,12 +163,20 @@ class FrankWolfeSolver(Solver):
             return False
         return self.form != "general" and scalar and isinstance(problem.constraint, HasVertices)
 
-    def _selections(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, VertexQuote]:
+    def _selections(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, PricedQuery]:
         assert problem.feasible is not None
 
-        def quote(epsilon: float, count: int, once: bool = False) -> VertexQuote:
+        def quote(epsilon: float, count: int, once: bool = False) -> Any:
             assert problem.feasible is not None
-            return menu.vertex(problem.feasible, problem.loss, clip=about.clip, epsilon=epsilon, count=count, once=once)
+            return menu.price(
+                "vertex",
+                constraint=problem.feasible,
+                loss=problem.loss,
+                clip=about.clip,
+                epsilon=epsilon,
+                count=count,
+                once=once,
+            )
 
         if not allowance.is_private:
             count = self.steps or MOST_STEPS
@@ -185,15 +193,15 @@ class FrankWolfeSolver(Solver):
                 chosen = quote(single, 1, once=True)
         return Walk.of("polytope", count, about, selection_error(problem, chosen, about)), chosen
 
-    def _gradients(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, Quote]:
+    def _gradients(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, PricedQuery]:
         if not allowance.is_private:
             count = self.steps or MOST_STEPS
-            free = menu.gradient(problem.loss, clip=about.clip, mu=math.inf, count=count)
+            free = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=math.inf, count=count)
             return Walk.of("general", count, about, 0.0), free
         mu = allowance.mu
-        one = menu.gradient(problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
+        one = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
         count = self.steps or about.steps(noise_error(problem, one, about), pure=False)
-        quote = menu.gradient(problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
+        quote = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
         return Walk.of("general", count, about, noise_error(problem, quote.sigma / problem.records, about)), quote
 
 
@@ -218,7 +226,7 @@ def _chosen(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Array],
     vertices = body.vertex_count(slopes) if slopes else 1
 
     def towards(theta: Array) -> Array:
-        end, corner = divmod(curator.vertex(theta), vertices)
+        end, corner = divmod(curator.answer("vertex", theta), vertices)
         s = np.zeros(problem.dimension)
         if slopes:
             s[:slopes] = body.vertex_at(corner, slopes)
@@ -235,7 +243,7 @@ def _minimised(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Arra
     assert body is not None
 
     def towards(theta: Array) -> Array:
-        noisy = curator.gradient(theta)
+        noisy: Array = curator.answer("gradient", theta)
         s = np.empty_like(noisy)
         if slopes:
             s[:slopes] = body.vertex(noisy[:slopes].ravel()).reshape(noisy[:slopes].shape)

@@ -4,7 +4,7 @@ import math
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Menu, Problem, Quote, VertexQuote
+from hullabaloo.solvers.base import Menu, PricedQuery, Problem
 from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import MOST_STEPS, Terms, Walk, noise_error, selection_error, terms
 from hullabaloo.solvers.mirror.mirror_blocks import prediction_bound, slope_bound
 
@@ -21,7 +21,7 @@ def _printed(problem: Problem, allowance: Allowance, formula: str) -> tuple[floa
     return pair[0], pair[1], terms(problem, slope, window=math.inf)
 
 
-def printed_selections(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, VertexQuote, str]:
+def printed_selections(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, PricedQuery, str]:
     """`T = (Γnε/(L₁‖C‖₁))^{2/3}` points; the temperature is the Laplace scale `b = L₁‖C‖₁ √(8T ln(1/δ))/(nε)`."""
     epsilon, delta, about = _printed(problem, allowance, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
     assert problem.feasible is not None
@@ -31,9 +31,9 @@ def printed_selections(problem: Problem, menu: Menu, allowance: Allowance) -> tu
     points = min(max(round(wanted), 2), MOST_STEPS + 1)
     scale = size * math.sqrt(8.0 * points * math.log(1.0 / delta)) / (n * epsilon)
     feasible, count = problem.feasible, points - 1
-    unit = menu.vertex(feasible, problem.loss, clip=about.clip, epsilon=1.0, count=count)
+    unit = menu.price("vertex", constraint=feasible, loss=problem.loss, clip=about.clip, epsilon=1.0, count=count)
     epsilon = 2.0 * unit.sensitivity / (n * scale)
-    quote = menu.vertex(feasible, problem.loss, clip=about.clip, epsilon=epsilon, count=count)
+    quote = menu.price("vertex", constraint=feasible, loss=problem.loss, clip=about.clip, epsilon=epsilon, count=count)
     error = selection_error(problem, quote, about)
     short = "" if points == round(wanted) else f" (the paper's T is {wanted:.3g}: cut to what can be run)"
     reason = (
@@ -44,7 +44,7 @@ def printed_selections(problem: Problem, menu: Menu, allowance: Allowance) -> tu
     return Walk.of("polytope", points - 1, about, error, None), quote, reason
 
 
-def printed_gradients(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, Quote, str]:
+def printed_gradients(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, PricedQuery, str]:
     """`T = (Γnε/(L₂ w(C)))^{2/3}` points, `σ² = 32 L₂² T ln²(T/δ)/(nε)²`."""
     epsilon, delta, about = _printed(problem, allowance, "32 L₂² T ln²(T/δ)/(nε)²")
     n, size = problem.records, (problem.dimension - problem.intercept) * problem.targets
@@ -54,8 +54,8 @@ def printed_gradients(problem: Problem, menu: Menu, allowance: Allowance) -> tup
     wanted = (about.curvature * n * epsilon / (lipschitz * width)) ** (2.0 / 3.0)
     points = min(max(round(wanted), 2), MOST_STEPS + 1)
     sigma = math.sqrt(32.0 * points) * lipschitz * math.log(points / delta) / (n * epsilon)
-    unit = menu.gradient(problem.loss, clip=about.clip, mu=1.0, count=points - 1)
-    quote = menu.gradient(problem.loss, clip=about.clip, mu=unit.sigma / (n * sigma), count=points - 1)
+    unit = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=1.0, count=points - 1)
+    quote = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=unit.sigma / (n * sigma), count=points - 1)
     short = "" if points == round(wanted) else f" (the paper's T is {wanted:.3g}: cut to what can be run)"
     reason = (
         "as printed by Talwar, Thakurta, Zhang 2014, Algorithm 5, but for the step 2/(t+2): σ² = 32 L₂² T ln²(T/δ)/(nε)² with "

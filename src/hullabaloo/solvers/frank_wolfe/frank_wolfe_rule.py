@@ -11,11 +11,12 @@ at most ln V. Gaussian noise of standard deviation σ has e ≤ 2σ w(C).
 
 import math
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasVertices, NoPenalty
 from hullabaloo.losses import Loss, VectorLoss
-from hullabaloo.solvers.base import Problem, VertexQuote
+from hullabaloo.solvers.base import Problem
 from hullabaloo.solvers.mirror.mirror_blocks import prediction_bound, slope_bound
 
 MOST_STEPS = 2000
@@ -168,7 +169,7 @@ def check(problem: Problem) -> None:
         )
 
 
-def selection_error(problem: Problem, quote: VertexQuote, about: Terms) -> float:
+def selection_error(problem: Problem, quote: Any, about: Terms) -> float:
     """`λ ln V` for the slopes at the temperature λ = 2Δ/ε₀ of mean scores, and the loss of a wrong end."""
     temperature = 2.0 * quote.sensitivity / (problem.records * quote.epsilon)
     slopes = problem.dimension - problem.intercept

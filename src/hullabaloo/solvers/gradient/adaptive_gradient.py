@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, quantile
 from hullabaloo.solvers.gradient.route import BINS, TYPICAL, Route, looks, route, split, symmetric
 from hullabaloo.solvers.gradient.survey import Survey, boldness, centred, check_adaptive, held
@@ -74,9 +74,9 @@ class AdaptiveGradientSolver(Solver):
         loss = check_adaptive(problem, allowance, "adaptive gradient")
         path = route(problem, menu, allowance.mu)
         to_means, to_lengths, to_steps = split(allowance.mu, looks(loss))
-        quotes: list[Quote] = [menu.means(mu=to_means)] if centred(problem) else []
-        quotes.append(menu.scales(loss, bins=BINS, mu=to_lengths, count=looks(loss)))
-        quotes.append(menu.step(loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
+        quotes: list[PricedQuery] = [menu.price("means", mu=to_means)] if centred(problem) else []
+        quotes.append(menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=looks(loss)))
+        quotes.append(menu.price("step", loss=loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
         reason = (
             f"{path.steps} noisy gradients of {'centred ' * centred(problem)}records, cut at {path.cut:.0%} of them"
         )
@@ -177,7 +177,7 @@ class _Walk:
         """The private quantile of gradients' lengths at θ, which are `likely` units beforehand."""
         path, unit = self.path, self.unit
         grid = edges((1.0 if self.usual else 2.0) * unit, BINS - 1)
-        shares = self.curator.scales(theta, centre=self.view.centre, lift=self.view.lift, edges=grid)
+        shares = self.curator.answer("scales", theta, centre=self.view.centre, lift=self.view.lift, edges=grid)
         read = gradient_quantile if self.usual else quantile
         return max(read(shares, grid, path.share_noise, above=path.cut, likely=likely * unit), path.least * unit)
 
@@ -212,7 +212,7 @@ class _Walk:
         theta, speed, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
         first, gradient = int(steps * burn), np.zeros_like(start)
         for t in range(steps):
-            g = self.curator.step(theta, centre=view.centre, lift=view.lift, reach=reach)
+            g = self.curator.answer("step", theta, centre=view.centre, lift=view.lift, reach=reach)
             gradient += g / steps
             before = theta[:slopes]
             speed[:slopes] = memory * speed[:slopes] - step * g[:slopes]
@@ -238,7 +238,7 @@ class _Walk:
         step, theta, total, speed = 0.5 / path.smoothness, theta.copy(), 0.0, 0.0
         middle = float(view.centre @ theta)  # the prediction at the centre, but for the intercept theta[-1]
         for t in range(steps):
-            g = self.curator.step(theta, centre=view.centre, lift=lift, reach=reach)
+            g = self.curator.answer("step", theta, centre=view.centre, lift=lift, reach=reach)
             speed = 0.5 * speed - step * float(g[-1])
             theta[-1] = min(max(theta[-1] + speed, low - middle), high - middle)
             total += float(theta[-1]) if t >= steps // 3 else 0.0

@@ -140,7 +140,7 @@ def course(problem: Problem, menu: Menu, mu: float) -> Course:
     slopes = problem.dimension - problem.intercept
     smoothness, slope = smooth_and_steep(loss)
     to_means, to_lengths, to_spread, to_steps = split(problem, mu)
-    noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
+    noise = menu.price("step", loss=loss, mu=to_steps, count=1).sigma / problem.records
     level = noise * math.sqrt(slopes)
     residual = residuals(problem)
     classes = not residual and not counts(problem)
@@ -152,9 +152,11 @@ def course(problem: Problem, menu: Menu, mu: float) -> Course:
         second=SECOND,
         level=LEVEL if centred(problem) and (counts(problem) or (residual and noise * slope < AUDIBLE)) else 0,
         noise=noise,
-        mean_noise=menu.means(mu=to_means).sigma * problem.norm_l2 / problem.records if centred(problem) else 0.0,
-        share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
-        spread_noise=menu.spread(mu=to_spread).sigma / problem.records,
+        mean_noise=menu.price("means", mu=to_means).sigma * problem.norm_l2 / problem.records
+        if centred(problem)
+        else 0.0,
+        share_noise=menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
+        spread_noise=menu.price("spread", mu=to_spread).sigma / problem.records,
         around=around,
         travel=TRAVEL * min(max(math.sqrt(USUAL / level), 0.1), 10.0),
         smoothness=smoothness,

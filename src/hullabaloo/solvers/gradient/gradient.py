@@ -55,10 +55,12 @@ class GradientSolver(Solver):
                     "or a finite budget."
                 )
             clip = 1.0 + problem.norm_linf
-            quote = menu.gradient(problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)
+            quote = menu.price("gradient", loss=problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)
             return Plan(self.name, (quote,), MappingProxyType({"exact": True}), "no noise: exact least squares")
         path = itinerary(problem, menu, mu)
-        quote = menu.gradient(problem.loss, clip=path.clip, mu=mu / math.sqrt(path.steps), count=path.steps)
+        quote = menu.price(
+            "gradient", loss=problem.loss, clip=path.clip, mu=mu / math.sqrt(path.steps), count=path.steps
+        )
         reason = f"{path.steps} noisy gradients, residuals clipped at {path.clip:.3g} of half the target's range"
         return Plan(self.name, (quote,), MappingProxyType(path.to_dict()), reason)
 
@@ -71,7 +73,7 @@ class GradientSolver(Solver):
 
         def walk(slope_step: float) -> Callable[[int, Array], Array]:
             size = slope_step / path.scale**2
-            return lambda _, theta: _step(problem, theta, curator.gradient(theta), size, path.middle)
+            return lambda _, theta: _step(problem, theta, curator.answer("gradient", theta), size, path.middle)
 
         theta = iterate(start, walk(path.careful), steps=path.first, averaging=Averaging.LAST)
         slopes = problem.dimension - problem.intercept
@@ -132,8 +134,8 @@ def _reference(problem: Problem) -> Reference:
 
 def _exact(problem: Problem, curator: Answers) -> Array:
     """Without noise: G's columns are `g(e_j) − g(0)`, and the quadratic is minimised exactly."""
-    zero = curator.gradient(np.zeros(problem.dimension))
-    columns = [curator.gradient(unit) - zero for unit in np.eye(problem.dimension)]
+    zero = curator.answer("gradient", np.zeros(problem.dimension))
+    columns = [curator.answer("gradient", unit) - zero for unit in np.eye(problem.dimension)]
     gram = np.stack(columns, axis=1)
     gram = 0.5 * (gram + gram.T)
     return minimise_quadratic(gram, -zero, feasible=problem.feasible, penalty=problem.regulariser).theta

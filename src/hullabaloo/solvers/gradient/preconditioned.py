@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hullabaloo.errors import CapabilityError
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.gradient.course import (
     BINS,
     CAREFUL,
@@ -68,10 +68,10 @@ class PreconditionedGradientSolver(Solver):
         loss = self._check(problem, allowance)
         path = course(problem, menu, allowance.mu)
         to_means, to_lengths, to_spread, to_steps = split(problem, allowance.mu)
-        quotes: list[Quote] = [menu.means(mu=to_means)] if centred(problem) else []
-        quotes.append(menu.scales(loss, bins=BINS, mu=to_lengths, count=2))
-        quotes.append(menu.spread(mu=to_spread))
-        quotes.append(menu.step(loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
+        quotes: list[PricedQuery] = [menu.price("means", mu=to_means)] if centred(problem) else []
+        quotes.append(menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=2))
+        quotes.append(menu.price("spread", mu=to_spread))
+        quotes.append(menu.price("step", loss=loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
         reason = f"a noisy covariance, and {path.steps} noisy gradients of records that it has made round"
         return Plan(self.name, tuple(quotes), MappingProxyType(path.to_dict()), reason)
 
@@ -86,7 +86,7 @@ class PreconditionedGradientSolver(Solver):
         natural = path.slope * view.length
         last, mean, gradient = walk.go(walk.start(level), path.first, 0.5 * natural, early, 0.5)
         grid = edges(path.longest * natural, BINS - 1)
-        shares = records.scales(mean, centre=view.nowhere, lift=view.lift, edges=grid)
+        shares = records.answer("scales", mean, centre=view.nowhere, lift=view.lift, edges=grid)
         read = gradient_quantile if residuals(problem) else quantile
         cut = read(shares, grid, path.share_noise, above=path.cut, likely=0.25 * natural)
         cut = max(cut, path.least * natural)
@@ -156,7 +156,7 @@ def _survey(problem: Problem, path: Course, curator: Answers) -> Whitening:
     )
     slopes = problem.dimension - problem.intercept
     centre, reach = seen.centre[:slopes], path.around * seen.typical
-    covariance = curator.spread(centre=centre, reach=reach)
+    covariance = curator.answer("spread", centre=centre, reach=reach)
     return Whitening.of(covariance, centre, path.floor(reach, slopes), intercept=problem.intercept)
 
 
@@ -173,7 +173,7 @@ def _opened(problem: Problem, path: Course, view: Whitening, records: Answers) -
     slopes = []
     for at in (low, -problem.offset_bound):
         point = np.append(np.zeros(problem.dimension - 1), at)
-        slopes.append(float(records.step(point, centre=view.nowhere, lift=lift, reach=1.01 * lift)[-1]))
+        slopes.append(float(records.answer("step", point, centre=view.nowhere, lift=lift, reach=1.01 * lift)[-1]))
     rate = max(-slopes[0], noise)
     exposure = max(slopes[1] + rate, noise)
     level = min(max(math.log(rate / exposure) - problem.offset_bound, low), high)

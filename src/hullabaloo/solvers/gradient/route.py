@@ -133,7 +133,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
     smoothness, slope = smooth_and_steep(loss)
     to_means, to_lengths, to_steps = split(mu, looks(loss))
-    noise = menu.step(loss, mu=to_steps, count=1).sigma / problem.records
+    noise = menu.price("step", loss=loss, mu=to_steps, count=1).sigma / problem.records
     level = max(noise * math.sqrt(max(slopes, 1)), TINY)
     usual = symmetric(loss)
     reach = (REACH if usual else REACH_SKEWED) * min(
@@ -152,8 +152,11 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
         second=steps,
         level=max(6, round(LEVEL * steps)) if closed else 0,
         noise=noise,
-        mean_noise=menu.means(mu=to_means).sigma * problem.norm_l2 / problem.records if centred(problem) else 0.0,
-        share_noise=menu.scales(loss, bins=BINS, mu=to_lengths, count=looks(loss)).sigma / problem.records,
+        mean_noise=menu.price("means", mu=to_means).sigma * problem.norm_l2 / problem.records
+        if centred(problem)
+        else 0.0,
+        share_noise=menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=looks(loss)).sigma
+        / problem.records,
         reach=reach,
         smoothness=smoothness,
         slope=slope,

@@ -55,12 +55,12 @@ class Survey:
         p, slopes = problem.dimension, problem.dimension - problem.intercept
         centre = np.zeros(p)
         if centred(problem):
-            centre[:-1] = curator.means()[:-1]
+            centre[:-1] = curator.answer("means")[:-1]
             noise, size = slopes * mean_noise**2, float(centre @ centre)
             centre *= max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0
             centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
         grid = edges(bound, bins - 1)
-        shares = curator.scales(None, centre=centre, lift=TINY if problem.intercept else 1.0, edges=grid)
+        shares = curator.answer("scales", None, centre=centre, lift=TINY if problem.intercept else 1.0, edges=grid)
         shares = evened(shares, grid) if uneven else shares
         return cls(centre, quantile(shares, grid, share_noise, above=0.5, likely=likely))
 

@@ -101,7 +101,7 @@ def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
     squared = isinstance(loss, Squared)
     smoothness, lipschitz = smooth_and_steep(loss)
     clip = (1.0 if problem.intercept else 0.5) if squared else lipschitz
-    whole = menu.gradient(problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
+    whole = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
     largest = _largest_step(problem, whole, mu, clip) / smoothness
     slopes = 0.75 * largest if problem.intercept else largest
     reach = BOLD * stretch / (whole / scale) / math.sqrt(smoothness)
@@ -117,7 +117,8 @@ def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
         careful=min(reach * CAREFUL / BOLD / steps, slopes),
         bold=min(reach * math.sqrt(second / steps) / second, slopes),
         middle=min(MIDDLE / math.sqrt(smoothness) / whole / steps, 0.25 * largest) if problem.intercept else 0.0,
-        sigma=menu.gradient(problem.loss, clip=clip, mu=mu / math.sqrt(steps), count=steps).sigma / problem.records,
+        sigma=menu.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(steps), count=steps).sigma
+        / problem.records,
     )
 
 

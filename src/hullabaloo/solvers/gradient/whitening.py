@@ -129,7 +129,7 @@ class Walk:
         point, speed, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
         first, gradient = int(steps * burn), np.zeros_like(start)
         for t in range(steps):
-            g = self.records.step(point, centre=view.nowhere, lift=view.lift, reach=reach)
+            g = self.records.answer("step", point, centre=view.nowhere, lift=view.lift, reach=reach)
             gradient += g / steps
             speed[:q] = memory * speed[:q] - step * g[:q]
             after = point[:q] + speed[:q]
@@ -151,7 +151,7 @@ class Walk:
         lift, (low, high) = WEIGHT * view.length, self.problem.loss.intercept_bounds
         step, total, speed = 0.5 / path.smoothness, 0.0, 0.0
         for t in range(path.level):
-            g = self.records.step(point, centre=view.nowhere, lift=lift, reach=1.01 * path.slope * lift)
+            g = self.records.answer("step", point, centre=view.nowhere, lift=lift, reach=1.01 * path.slope * lift)
             speed = 0.5 * speed - step * float(g[-1])
             point[-1] = min(max(point[-1] + speed, low), high)
             total += float(point[-1]) if t >= path.level // 3 else 0.0

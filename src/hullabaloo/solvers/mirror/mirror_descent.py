@@ -114,13 +114,13 @@ class MirrorDescentSolver(Solver):
             return self._paper(problem, menu, allowance)
         clip, strength = self._clip(problem), penalty_strength(problem)
         mu = allowance.mu
-        one = menu.gradient(problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
+        one = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
         choices = [
             (euclidean, blocks, *best(blocks, one, strength))
             for euclidean, blocks in ((kind, blocks_of(problem, clip, kind)) for kind in _potentials(problem))
         ]
         euclidean, blocks, count, bound = min(choices, key=lambda choice: choice[3].risk)
-        quote = menu.gradient(problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
+        quote = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
         descent = _descent(bound, blocks, count, clip, euclidean, quote.sigma / problem.records, strength)
         potential = "½‖θ‖²" if euclidean else "the set's own potential"
         reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}"
@@ -135,7 +135,7 @@ class MirrorDescentSolver(Solver):
 
         def oracle(theta: Array) -> Array:
             asked = theta.reshape(problem.dimension, problem.targets) if vector else theta
-            gradient = curator.gradient(asked).ravel()
+            gradient: Array = curator.answer("gradient", asked).ravel()
             if descent.strength > 0.0:
                 gradient[:slopes] += descent.strength * theta[:slopes]
             return gradient
@@ -189,8 +189,8 @@ class MirrorDescentSolver(Solver):
         count = min(max(1, round(wanted)), MOST_STEPS)
         sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
         sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
-        unit = menu.gradient(problem.loss, clip=slope, mu=1.0, count=count)
-        quote = menu.gradient(problem.loss, clip=slope, mu=unit.sigma / (n * sigma), count=count)
+        unit = menu.price("gradient", loss=problem.loss, clip=slope, mu=1.0, count=count)
+        quote = menu.price("gradient", loss=problem.loss, clip=slope, mu=unit.sigma / (n * sigma), count=count)
         bound = fixed(blocks, count, sigma, sizes, Rule.PAPER)
         descent = _descent(bound, blocks, count, slope, euclidean, sigma, penalty_strength(problem))
         short = "" if count == round(wanted) else f" (the paper's T is {wanted:.3g}: cut to what can be run)"

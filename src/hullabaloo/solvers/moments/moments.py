@@ -53,7 +53,7 @@ class MomentsSolver(Solver):
         if problem.constraint is not None:
             require(problem.constraint, [Projectable], "The moments solver")
         mu = allowance.mu
-        quote = menu.moments(mu=mu, target_scale=TARGET_SCALE)
+        quote = menu.price("moments", mu=mu, target_scale=TARGET_SCALE)
         reason = (
             "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
         )
@@ -62,7 +62,7 @@ class MomentsSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
-        return solve_moments(curator.moments(), problem)
+        return solve_moments(curator.answer("moments"), problem)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """½ excess mean squared error on the reference table, of the ridge that the solver would come to there."""

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.losses import Loss, Squared, SquaredTargets
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Quote, Solution, Solver
+from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for
 
@@ -105,7 +105,7 @@ class WithMoments(Solver):
         settings = dict(plan.settings)
         inner, own, scored = self._resolved(), settings.pop("solver settings"), settings["gradient noise"] is not None
         quotes = plan.quotes[1 : len(plan.quotes) - scored]
-        moments = curator.moments()
+        moments = curator.answer("moments")
         solution = inner.run(problem, Plan(inner.name, quotes, MappingProxyType(dict(own))), curator)
         trace = tuple(solution.trace)
         if scored:
@@ -145,13 +145,13 @@ class WithMoments(Solver):
     def _composed(self, problem: Problem, menu: Menu, own: Plan, mu: float) -> Plan:
         scored = not isinstance(problem.loss, Squared | SquaredTargets)
         for_gradient = self.share * FOR_GRADIENT if scored else 0.0
-        moments = menu.moments(mu=mu * math.sqrt(self.share - for_gradient), target_scale=TARGET_SCALE)
-        quotes: list[Quote] = [moments, *own.quotes]
+        moments = menu.price("moments", mu=mu * math.sqrt(self.share - for_gradient), target_scale=TARGET_SCALE)
+        quotes: list[PricedQuery] = [moments, *own.quotes]
         settings: dict[str, Any] = {"solver settings": dict(own.settings), "gradient noise": None}
         if scored:
             separate = problem.targets if isinstance(problem.loss, Loss) else 1
             price = mu * math.sqrt(for_gradient / separate)
-            gradient = menu.gradient(problem.loss, clip=clip_for(problem), mu=price, count=separate)
+            gradient = menu.price("gradient", loss=problem.loss, clip=clip_for(problem), mu=price, count=separate)
             quotes.append(gradient)
             settings["gradient noise"] = gradient.sigma / problem.records
         reason = f"{self.share:.0%} of the budget for moments{' and a gradient' * scored}, that intervals come from; {own.reason}"
@@ -161,10 +161,11 @@ class WithMoments(Solver):
 def _gradients(problem: Problem, theta: Array, curator: Answers) -> Array:
     """The noisy mean gradient at the released coefficients, (p, k)."""
     if not isinstance(problem.loss, Loss):
-        return curator.gradient(theta)
+        together: Array = curator.answer("gradient", theta)
+        return together
     if problem.targets == 1:
-        return curator.gradient(theta[:, 0])[:, None]
-    return np.column_stack([curator.of_target(j).gradient(theta[:, j]) for j in range(problem.targets)])
+        return np.column_stack([curator.answer("gradient", theta[:, 0])])
+    return np.column_stack([curator.of_target(j).answer("gradient", theta[:, j]) for j in range(problem.targets)])
 
 
 def scores_in(trace: tuple[Mapping[str, Any], ...]) -> Array | None:

@@ -98,8 +98,9 @@ class ObjectivePerturbationSolver(Solver):
             reason = (
                 f"one perturbed minimiser, derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the sum of losses"
             )
-        quote = menu.perturbed_minimizer(
-            problem.loss,
+        quote = menu.price(
+            "perturbed_minimizer",
+            loss=problem.loss,
             clip=clip,
             ridge=ridge,
             feasible=problem.feasible,
@@ -113,7 +114,7 @@ class ObjectivePerturbationSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Ask for the minimiser; undo what the faint noise on it did to the set's and the penalty's shape."""
-        theta = curator.perturbed_minimizer()
+        theta = curator.answer("perturbed_minimizer")
         function = structure_of(problem)
         if function is not None:
             theta = restored(problem, function, theta, plan.settings["output_sigma"])

@@ -50,13 +50,13 @@ class OutputPerturbationSolver(Solver):
         feasible, penalty = _with_intercepts(problem)
         common = {"feasible": feasible, "penalty": penalty}
         if not allowance.is_private:
-            quote = menu.minimizer(problem.loss, clip=math.inf, ridge=0.0, mu=math.inf, **common)  # type: ignore[arg-type]
+            quote = menu.price("minimizer", loss=problem.loss, clip=math.inf, ridge=0.0, mu=math.inf, **common)  # type: ignore[arg-type]
             settings = {"clip": None, "ridge": 0.0, "sigma": 0.0}
             return Plan(self.name, (quote,), MappingProxyType(settings), "no noise: the exact optimum")
         clip = clip_of(problem)
         mu = _paper_mu(allowance) if allowance.calibration is Calibration.PAPER else allowance.mu
         ridge = _best_ridge(problem, clip, mu)
-        quote = menu.minimizer(problem.loss, clip=clip, ridge=ridge, mu=mu, **common)  # type: ignore[arg-type]
+        quote = menu.price("minimizer", loss=problem.loss, clip=clip, ridge=ridge, mu=mu, **common)  # type: ignore[arg-type]
         reason = f"one noisy minimiser, derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the mean loss"
         if allowance.calibration is Calibration.PAPER:
             reason += "; noise √(2 ln(1.25/δ))·Δ/ε, the classical Gaussian mechanism (Dwork & Roth 2014, Theorem A.1)"
@@ -65,7 +65,7 @@ class OutputPerturbationSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Ask for the minimiser; bring it back to the set."""
-        theta = curator.minimizer()
+        theta = curator.answer("minimizer")
         feasible, _ = _with_intercepts(problem)
         if isinstance(feasible, Projectable) and plan.settings["sigma"] > 0.0:
             theta = feasible.project(theta.ravel()).reshape(theta.shape)

@@ -1,0 +1,145 @@
+"""Public affine views of records: some of their columns, from a centre, through a matrix, or of one target. Checked before any row is touched."""
+
+import operator
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.given import numbers
+from hullabaloo.curator.query import Array
+from hullabaloo.curator.view_kernels import dense_turned, sparse_turned
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.errors import InvalidParameter
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class AffineView:
+    """`u = (x_s − m, a)` for a record x = (x_s, 1), or `u = x − m` without an intercept.
+
+    A function of public facts and earlier releases, never of records: the queries that take one are private for each of its
+    values.
+
+    Attributes:
+        centre: m, of shape (p,), 0 at the intercept.
+        lift: a > 0, how heavily the constant column weighs; 1 without an intercept.
+    """
+
+    centre: Array
+    lift: float = 1.0
+
+    def scale(self, about: RowFacts) -> Array:
+        """The weight of each column, (p,).
+
+        Raises:
+            InvalidParameter: a centre of another shape or not finite, or a lift that is not positive.
+        """
+        if self.centre.shape != (about.width,) or not np.all(np.isfinite(self.centre)):
+            raise InvalidParameter(
+                f"Records were asked to be measured from a centre of shape {self.centre.shape}, but encoded rows have "
+                f"{about.width} columns. Pass one finite number for each."
+            )
+        if not 0.0 < self.lift < np.inf:
+            raise InvalidParameter(f"The constant column's weight must be positive and finite, not {self.lift!r}.")
+        scale = np.ones(about.width)
+        if about.intercept:
+            scale[-1] = self.lift
+        return scale
+
+
+def of_target(rows: Rows, target: int) -> Rows:
+    """The same records with one of their targets alone; PRIVATE."""
+    return Rows(rows.X, np.ascontiguousarray(rows.Y[:, [operator.index(target)]]), rows.weight, rows.offset)
+
+
+def public_columns(columns: npt.ArrayLike, slopes: int) -> npt.NDArray[np.int64]:
+    """The selection as whole numbers: distinct, from 0 to the number of slopes − 1.
+
+    Raises:
+        InvalidParameter: something else.
+    """
+    found = np.asarray(columns)
+    whole = found.ndim == 1 and (found.size == 0 or np.issubdtype(found.dtype, np.integer))
+    if not whole or np.unique(found).size != found.size or np.any((found < 0) | (found >= slopes)):
+        raise InvalidParameter(
+            f"A selection of columns was asked as {columns!r}, but it is a list of distinct whole numbers from 0 to {slopes - 1}, "
+            "the slopes' numbers; the intercept, where there is one, always stays. Pass such a list."
+        )
+    return found.astype(np.int64)
+
+
+def chosen_columns(rows: Rows, columns: npt.NDArray[np.int64], intercept: bool) -> Rows:
+    """The same records with these columns alone, in this order, and the intercept as last if there is one; PRIVATE.
+
+    **Guarantee.** For a selection that is a function of public facts and earlier releases, each record's view depends on that
+    record alone: a query of the view is a query of the table. A view of s columns obeys `RowFacts.of_columns(s)`: its
+    entries are entries of the row, so that `‖·‖_q` is at most the row's and at most that of s entries of size b and a 1.
+    """
+    kept = np.append(columns, rows.X.shape[1] - 1) if intercept else columns
+    part: Any = rows.X[:, kept]
+    if isinstance(part, np.ndarray):
+        part = np.ascontiguousarray(part)
+    else:
+        part.sort_indices()
+    return Rows(part, rows.Y, rows.weight, rows.offset)
+
+
+def public_centre(centre: npt.ArrayLike, width: int) -> Array:
+    """The centre as doubles, (p,).
+
+    Raises:
+        InvalidParameter: another number of coordinates than encoded columns, or one that is not finite.
+    """
+    found = numbers(centre)
+    if found.shape != (width,) or not np.all(np.isfinite(found)):
+        raise InvalidParameter(
+            f"Records were asked to be seen from a centre of shape {found.shape}, but it needs one finite number for each of the "
+            f"{width} encoded columns. Build it from public facts and earlier answers."
+        )
+    return found
+
+
+def centred_rows(rows: Rows, centre: Array) -> Rows:
+    """Every row x as x − m, (n, p) dense, with its targets, weight and offset; PRIVATE.
+
+    **Guarantee.** m is a function of public facts and earlier releases. Entry j of row i is the rounded difference of `x_ij`
+    and m_j: its bits depend on its own record alone, so neighbouring tables stay neighbouring. Its length is not declared; so
+    these rows are only for queries whose sensitivity holds for any record (`PartialQuery`).
+    """
+    X: Any = rows.X
+    dense: Array = (X if isinstance(X, np.ndarray) else X.toarray()) - centre
+    return replace(rows, X=np.ascontiguousarray(dense))
+
+
+def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:
+    """W as doubles, (p, k).
+
+    Raises:
+        InvalidParameter: another number of rows than encoded columns, or an entry that is not finite.
+    """
+    found = np.ascontiguousarray(matrix, dtype=np.float64)
+    if found.ndim != 2 or found.shape[0] != columns or found.shape[1] < 1 or not np.all(np.isfinite(found)):
+        raise InvalidParameter(
+            f"Records were asked to be seen through a matrix of shape {found.shape}, but it needs one row of finite numbers "
+            f"for each of the {columns} encoded columns. Build it from public facts and earlier answers."
+        )
+    return found
+
+
+def turned_rows(rows: Rows, matrix: Array) -> Rows:
+    """Every row x as `Wᵀx`, (n, k) dense, with its targets, weight and offset; PRIVATE.
+
+    **Guarantee.** W is a function of public facts and earlier releases. Row i of the result is a function of row i and W, added
+    up in the order of columns: its bits depend neither on other records nor on blocks or threads. So neighbouring tables
+    stay neighbouring: they differ in the same records. Lengths are whatever W makes of them, infinite or undefined where it
+    overflows; so these rows are only for queries whose sensitivity holds for any record (`UnitSum`, `ScalesQuery`).
+    """
+    out = np.empty((rows.Y.shape[0], matrix.shape[1]))
+    X = rows.X
+    if isinstance(X, np.ndarray):
+        dense_turned(X, matrix, out)
+    else:
+        sparse_turned(X.data, X.indices, X.indptr, matrix, out)
+    return replace(rows, X=out)

@@ -1,0 +1,172 @@
+"""The objective that minimiser queries minimise inside the curator, with everything about it that a method may ask."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.data.source import Rows
+from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
+from hullabaloo.erm.shape import Shape
+from hullabaloo.erm.smooth_kernels import along, slopes
+from hullabaloo.losses import Loss, clipped_at
+
+Array = npt.NDArray[np.float64]
+_BLOCK = 1 << 12
+_EMPTY = np.zeros(0)
+
+
+class Objective(ABC):
+    """`F(θ) = Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + ½ Σ_j a_j θ_j² + ⟨b, θ⟩ + ψ(θ)` over C; PRIVATE.
+
+    `φ_c` is φ with its derivative clipped. S is everything but ψ and C; `a_j ≥ λ > 0` makes F λ-strongly convex. A matrix θ is
+    passed flattened by rows. What depends on a point is computed in plain doubles, but for `careful_gradient`.
+    """
+
+    X: Any
+    squares: Array
+    linear: Array
+    shape: Shape
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of θ."""
+        return self.linear.size
+
+    @abstractmethod
+    def image(self, move: Array) -> Array:
+        """What a move adds to the predictions of all records."""
+
+    @abstractmethod
+    def predictions(self, theta: Array) -> Array:
+        """`⟨x_i, θ⟩ + o_i`."""
+
+    @abstractmethod
+    def at(self, theta: Array, z: Array) -> "Local":
+        """S around θ, whose predictions are z."""
+
+    @abstractmethod
+    def hessian(self, local: "Local") -> Array:
+        """`Σ w φ'' x xᵀ + diag(a)`, (p, p)."""
+
+    @abstractmethod
+    def curve(self, local: "Local", direction: Array) -> Array:
+        """The Hessian times a direction."""
+
+    @abstractmethod
+    def slope_along(self, local: "Local", move: Array, length: float, image: Array) -> float:
+        """`⟨∇S(θ + t·move), move⟩`, `image` being that of the move."""
+
+    @abstractmethod
+    def careful_gradient(self, theta: Array, low: Array) -> tuple[Array, Array]:
+        """∇S at θ + low, as precise as the distance in question needs: a doubled number for each coordinate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Local:
+    """S at one point: predictions, gradient and the records' `w φ''`, (n,) or (n, k, k)."""
+
+    theta: Array
+    z: Array
+    gradient: Array
+    second: Array
+
+
+@final
+class ScalarObjective(Objective):
+    """The objective of a loss of one prediction, for the first target; careful gradients are in doubled precision."""
+
+    def __init__(self, rows: Rows, loss: Loss, clip: float, *, squares: Array, linear: Array, shape: Shape) -> None:
+        self.X, self.y = rows.X, np.ascontiguousarray(rows.Y[:, 0])
+        self.weight = _EMPTY if rows.weight is None else rows.weight
+        self.offset = _EMPTY if rows.offset is None else rows.offset
+        self.clip, self.code, self.parameter = clipped_at(loss, clip), int(loss.kernel_code), loss.kernel_parameter
+        self.squares, self.linear, self.shape = squares, linear, shape
+        self.dense = isinstance(self.X, np.ndarray)
+
+    def image(self, move: Array) -> Array:  # noqa: D102
+        product: Array = self.X @ move
+        return product
+
+    def predictions(self, theta: Array) -> Array:  # noqa: D102
+        z: Array = self.X @ theta
+        return z + self.offset if self.offset.size else z
+
+    def at(self, theta: Array, z: Array) -> Local:  # noqa: D102
+        first, second = np.empty_like(z), np.empty_like(z)
+        slopes(z, self.y, self.weight, self.clip, self.code, self.parameter, first, second)
+        return Local(theta, z, self.X.T @ first + self.squares * theta + self.linear, second)
+
+    def hessian(self, local: Local) -> Array:  # noqa: D102
+        p = self.dimension
+        total = np.zeros((p, p))
+        root = np.sqrt(local.second)
+        for start in range(0, root.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            if self.dense:
+                block = self.X[part] * root[part, None]
+                total += block.T @ block
+            else:
+                sparse = self.X[part].multiply(root[part, None]).tocsr()
+                total += (sparse.T @ sparse).toarray()
+        total[np.diag_indices(p)] += self.squares
+        return total
+
+    def curve(self, local: Local, direction: Array) -> Array:  # noqa: D102
+        product: Array = self.X.T @ (local.second * (self.X @ direction)) + self.squares * direction
+        return product
+
+    def slope_along(self, local: Local, move: Array, length: float, image: Array) -> float:  # noqa: D102
+        data = along(local.z, image, length, self.y, self.weight, self.clip, self.code, self.parameter)
+        return float(data) + float((self.squares * (local.theta + length * move) + self.linear) @ move)
+
+    def careful_gradient(self, theta: Array, low: Array) -> tuple[Array, Array]:  # noqa: D102
+        total, rest = np.zeros(self.dimension), np.zeros(self.dimension)
+        for start in range(0, self.y.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            offset, weight = self.offset[part], self.weight[part]
+            block, block_rest = np.zeros(self.dimension), np.zeros(self.dimension)
+            tail = (theta, low, self.clip, self.code, self.parameter, block, block_rest)
+            if self.dense:
+                dense_doubled(self.X[part], self.y[part], offset, weight, *tail)
+            else:
+                sparse = self.X[part]
+                sparse_doubled(sparse.data, sparse.indices, sparse.indptr, self.y[part], offset, weight, *tail)
+            total, rest = doubled_sum(total, rest, block, block_rest)
+        total, rest = doubled_sum(total, rest, *doubled_product(self.squares, theta))
+        total, rest = doubled_sum(total, rest, self.squares * low, np.zeros_like(low))
+        return doubled_sum(total, rest, self.linear, np.zeros_like(low))
+
+
+def doubled_sum(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, Array]:
+    """The sum of doubled numbers."""
+    s = a + b
+    t = s - a
+    low = ((a - (s - t)) + (b - t)) + (a_low + b_low)
+    high = s + low
+    return high, low - (high - s)
+
+
+def doubled_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """The product of two arrays of doubles as doubled numbers."""
+
+    def halves(x: Array) -> tuple[Array, Array]:
+        c = 134217729.0 * x
+        high = c - (c - x)
+        return high, x - high
+
+    product = a * b
+    (a_high, a_rest), (b_high, b_rest) = halves(a), halves(b)
+    return product, a_rest * b_rest - (((product - a_high * b_high) - a_rest * b_high) - a_high * b_rest)
+
+
+def euclidean(v: Array) -> float:
+    """‖v‖₂, of v over its largest coordinate, so that no square is lost; NaN where a coordinate is."""
+    largest = float(np.abs(v).max(initial=0.0))
+    if largest == 0.0 or not math.isfinite(largest):
+        return largest
+    scaled = v / largest
+    return largest * math.sqrt(float(scaled @ scaled))

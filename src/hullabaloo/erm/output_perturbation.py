@@ -1,0 +1,186 @@
+"""The minimiser query: the minimiser of a regularised loss, released with Gaussian noise (output perturbation)."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hullabaloo.curator.given import numbers
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Query
+from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
+from hullabaloo.erm.objective import euclidean
+from hullabaloo.erm.repeated import Repeated
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.losses import AnyLoss, VectorLoss
+from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated
+from hullabaloo.privacy import Event, GaussianEvent, NotPrivateEvent
+
+NEAR = 1e-4
+"""Distance to the minimiser relative to L/λ, what one record can move it by."""
+
+
+@dataclass(frozen=True)
+class MinimizerQuery(Query):
+    """`argmin (1/n) Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + ψ(θ) + ⟨s, θ⟩` over C, with Gaussian noise; s is public.
+
+    **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in the predictions with
+    gradient of norm at most c; λ, ψ, C, s are public and the same for both tables. In the sum form F is nλ-strongly convex.
+    Let θ, θ' minimise F and F' = F + Δ, Δ being the loss of the new record less that of the old. By strong monotonicity of ∂F
+    (normal cone and ∂ψ included) and `−∇Δ(θ') ∈ ∂F(θ')`: `nλ‖θ − θ'‖² ≤ ⟨∇Δ(θ'), θ − θ'⟩`, hence `‖θ − θ'‖ ≤ ‖∇Δ(θ')‖/(nλ)`: at most
+    `2G/(nλ)` for a replaced record, `G/(nλ)` for one more or one less, `G = W c B`; a unit of m records, m times as much.
+    The computed point is within a public r of the minimiser for every table (`optimise.py`; where `hidden` is not 0 and the number of rows
+    is private, of up to `MARGIN` times the declared number, and statements say so), and clipping it to a public box lengthens nothing: 2r more. No second derivative of the loss is needed but for r. Source: Chaudhuri, Monteleoni &
+    Sarwate (2011), Lemma 7; with sparsity-inducing ψ, Kumar & Deisenroth (2019), section 4.1.
+
+    With μ = ∞ it is the exact optimum without noise, whatever λ ≥ 0, loss and c (which may be ∞); not private.
+
+    Attributes:
+        loss: φ.
+        clip: c.
+        ridge: λ, for means.
+        feasible: C with the intercept, or None.
+        penalty: ψ with the intercept.
+        mu: Gaussian-DP cost of one answer.
+        linear_bound: bound of ‖s‖₂.
+    """
+
+    loss: AnyLoss
+    clip: float
+    ridge: float
+    feasible: ConvexSet | None
+    penalty: Penalty
+    mu: float
+    linear_bound: float = 0.0
+
+    name: ClassVar[str] = "minimizer"
+    key_label: ClassVar[str] = "minimizer"
+    instead: ClassVar[str] = OWN_SHAPES
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.mu > 0.0 and self.clip > 0.0 and self.ridge >= 0.0 and self.linear_bound >= 0.0):
+            raise InvalidParameter(
+                f"A minimiser needs a positive mu and clip, and a ridge and a bound of the linear term from 0 on, but mu = "
+                f"{self.mu!r}, clip = {self.clip!r}, ridge = {self.ridge!r}, linear_bound = {self.linear_bound!r}."
+            )
+        if math.isinf(self.mu):
+            refuse_both(self.feasible, self.penalty, self.family.coordinates, "The exact optimum")
+            return
+        refuse_unfit(self.loss, self.feasible, self.penalty, self.family.coordinates, "Output perturbation")
+        if not (self.ridge > 0.0 and math.isfinite(self.clip)):
+            raise InvalidParameter(
+                f"Output perturbation with ridge = {self.ridge!r} and clip = {self.clip!r} was asked, but one record can then "
+                "move the minimiser without limit. Pass a positive ridge and a finite clip."
+            )
+        if isinstance(self.loss, VectorLoss) and self.loss.constants(math.inf, 1.0).lipschitz > self.clip:
+            raise CapabilityError(
+                f"Output perturbation was asked of the loss {self.loss.name!r} with gradients clipped at {self.clip:g}. A "
+                "clipped gradient of several predictions belongs to no convex loss, so nothing bounds its minimiser. Use "
+                "solver='moments' or 'gradient'."
+            )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether μ is finite."""
+        return not math.isinf(self.mu)
+
+    def resized(self, records: int) -> "MinimizerQuery":
+        """`μ` grows as the table shrinks: the noise stays."""
+        return replace(self, records=records, mu=self.mu * self.records / records)
+
+    @cached_property
+    def family(self) -> Family:
+        """The objectives in the sum form, without s."""
+        basics = (self.facts, self.neighbours, self.records, self.loss, self.clip, self.records * self.ridge)
+        return Family(*basics, self.feasible, self.penalty)
+
+    @cached_property
+    def hidden(self) -> float:
+        """What rounding can hide of the distance: nothing that counts in doubled precision, else projections and plain sums."""
+        family = self.family
+        if family.doubled:
+            return 0.0
+        reach = family.reach(self.records * self.linear_bound, family.most)
+        terms = (4096.0 + family.most / 4096.0 + self.facts.width) * 8.0 * UNIT_ROUNDOFF
+        return reach.limit + 2.0 * terms * reach.largest_gradient / family.ridge
+
+    @cached_property
+    def distance(self) -> float:
+        """How near to the minimiser the inner optimiser must come."""
+        family = self.family
+        return max(NEAR * family.lipschitz / family.ridge, 2.0 * self.hidden)
+
+    @cached_property
+    def sensitivity(self) -> float:
+        """l2 distance of the answers of two neighbours before noise."""
+        family = self.family
+        moved = self.copies * self.facts.records_per_unit * family.lipschitz / family.ridge
+        return moved + 2.0 * (self.distance + 2.0**-52 * self.bound)
+
+    @cached_property
+    def bound(self) -> float:
+        """Public bound of a coordinate, to which it is clipped."""
+        family = self.family
+        return family.radius(self.records * self.linear_bound, family.most)
+
+    @cached_property
+    def sigma(self) -> float:
+        """Noise of each coordinate; 0 when μ = ∞."""
+        if math.isinf(self.mu):
+            return 0.0
+        return gaussian_scale(self.sensitivity, self.mu, self.family.coordinates, self.bound)
+
+    @cached_property
+    def event(self) -> Event:
+        """One Gaussian release."""
+        if math.isinf(self.mu):
+            return NotPrivateEvent()
+        p = self.family.coordinates
+        moved = inflated(self.sensitivity, self.sigma, p, self.bound)
+        return GaussianEvent(noise_multiplier=math.nextafter(self.sigma / moved, 0.0), samples=p)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with its constants."""
+        described = {
+            **self.described(),
+            "coordinates": self.family.coordinates,
+            "loss": self.loss.to_dict(),
+            "clip": self.clip if math.isfinite(self.clip) else None,
+            "ridge": self.ridge,
+            "event": self.event.to_dict(),
+        }
+        if math.isfinite(self.mu):
+            described |= {"sensitivity_l2": self.sensitivity, "noise_std": self.sigma}
+            if not self.family.doubled:
+                described |= self.family.limits
+        return described
+
+    def question(self, linear: Any = None) -> tuple[Array]:
+        """s, as a vector."""
+        slope = np.zeros(self.family.coordinates) if linear is None else numbers(linear).ravel()
+        if not euclidean(slope) <= self.linear_bound * (1.0 + 1e-12):
+            raise InvalidParameter(
+                f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by "
+                f"{self.linear_bound:g}. Plan for the largest one."
+            )
+        return (slope,)
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+        """One answer, (p,) or (p, k)."""
+        place = "minimisers", id(self), id(rows)
+        if place not in kept:
+            kept[place] = self.kept_work(rows)
+        theta: Array = kept[place].minimiser(question[0] * self.records)
+        if self.is_private:
+            theta = gaussian(theta, self.sigma, bound=self.bound, key=key)
+        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
+
+    def kept_work(self, rows: Rows) -> Repeated:
+        """What answers of one query about one table share; PRIVATE."""
+        distance, slack = (self.distance, self.hidden) if self.is_private else (0.0, 0.0)
+        largest = self.records * self.linear_bound * (1.0 + 1e-12)
+        return Repeated(rows, self.family, largest=largest, distance=distance, slack=slack)

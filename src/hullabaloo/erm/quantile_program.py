@@ -1,0 +1,108 @@
+"""Exact quantile regression: a linear program where set and penalty are polyhedral, else the limit of smoothed losses."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.data.source import Rows
+from hullabaloo.erm.minimisation import Family
+from hullabaloo.erm.newton import newton, with_momentum
+from hullabaloo.erm.objective import ScalarObjective
+from hullabaloo.erm.shape import elastic_weights, shape_of
+from hullabaloo.geometry import Box, L1Ball, Simplex, WithIntercept
+from hullabaloo.losses import Huber
+
+Array = npt.NDArray[np.float64]
+
+_SMOOTHEST, _SHARPEST, _FACTOR = 0.5, 1e-7, 0.2
+_BURST = 300
+
+
+def quantile_optimum(rows: Rows, family: Family, linear: Array) -> Array:
+    """`argmin Σ w ρ_τ(y − o − ⟨x, θ⟩) + nψ(θ) + (λ/2)‖θ‖² + ⟨b, θ⟩` over C; NOT PRIVATE."""
+    weights = elastic_weights(family.penalty, family.coordinates)
+    body = family.feasible.body if isinstance(family.feasible, WithIntercept) else family.feasible
+    straight = weights is not None and not weights[1].any() and family.ridge == 0.0
+    if straight and (body is None or isinstance(body, L1Ball | Box | Simplex)):
+        assert weights is not None
+        found = _program(rows, family, linear, family.records * weights[0])
+        if found is not None:
+            return found
+    return _smoothed(rows, family, linear)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Polyhedron:
+    """Bounds of each coefficient, and a bound or value of the sum of the sizes of the slopes."""
+
+    lower: Array
+    upper: Array
+    slopes: int
+    most: float
+    total: float | None
+
+    @classmethod
+    def of(cls, feasible: Any, p: int) -> "_Polyhedron":
+        lower, upper, slopes = np.full(p, -np.inf), np.full(p, np.inf), p
+        body = feasible
+        if isinstance(feasible, WithIntercept):
+            lower[-1], upper[-1], slopes, body = feasible.lower, feasible.upper, p - 1, feasible.body
+        most, total = np.inf, None
+        if isinstance(body, Box):
+            lower[:slopes], upper[:slopes] = body.lower, body.upper
+        elif isinstance(body, L1Ball):
+            most = body.radius
+        elif isinstance(body, Simplex):
+            lower[:slopes], total = 0.0, body.radius
+        return cls(lower, upper, slopes, most, total)
+
+
+def _program(rows: Rows, family: Family, linear: Array, kinks: Array) -> Array | None:
+    """The linear program in θ, t ≥ |θ|, and the residual's positive and negative parts; None where HiGHS gives up."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    n, p = rows.X.shape
+    tau = family.loss.kernel_parameter
+    weight = np.ones(n) if rows.weight is None else rows.weight
+    y = rows.Y[:, 0] - (0.0 if rows.offset is None else rows.offset)
+    within = _Polyhedron.of(family.feasible, p)
+    cost = np.concatenate([linear, kinks, tau * weight, (1.0 - tau) * weight])
+    one, zero, eye = sparse.identity(p), sparse.csr_array((p, 2 * n)), sparse.identity(n)
+    fits: Any = sparse.hstack([sparse.csr_array(rows.X), sparse.csr_array((n, p)), eye, -eye])
+    held, at_most = (
+        sparse.vstack([sparse.hstack([one, -one, zero]), sparse.hstack([-one, -one, zero])]),
+        np.zeros(2 * p),
+    )
+    slopes = np.concatenate([np.ones(within.slopes), np.zeros(p - within.slopes)])
+    if np.isfinite(within.most):
+        row = sparse.csr_array(np.concatenate([np.zeros(p), slopes, np.zeros(2 * n)])[None, :])
+        held, at_most = sparse.vstack([held, row]), np.append(at_most, within.most)
+    if within.total is not None:
+        row = sparse.csr_array(np.concatenate([slopes, np.zeros(p + 2 * n)])[None, :])
+        fits, y = sparse.vstack([fits, row]), np.append(y, within.total)
+    ends = np.concatenate([np.column_stack([within.lower, within.upper]), np.tile([0.0, np.inf], (p + 2 * n, 1))])
+    solved = linprog(cost, A_ub=held, b_ub=at_most, A_eq=fits, b_eq=y, bounds=ends, method="highs")
+    return np.asarray(solved.x[:p], dtype=np.float64) if solved.status == 0 else None
+
+
+def _smoothed(rows: Rows, family: Family, linear: Array) -> Array:
+    """The same with `ρ_τ` near its corner replaced by a parabola of half-width h → 0, times 2h: Huber's loss and a tilt.
+
+    `ρ_τ' = ½ sign(r) + ½ − τ` for r = z − y, and Huber's derivative is h·sign(r) beyond h.
+    """
+    weight = np.ones(len(rows.Y)) if rows.weight is None else rows.weight
+    tilt = (0.5 - family.loss.kernel_parameter) * np.asarray(rows.X.T @ weight) + linear
+    theta, h = np.zeros(family.coordinates), _SMOOTHEST
+    while h >= _SHARPEST:
+        loss = Huber(h)
+        shape, squares = shape_of(
+            family.feasible, family.penalty, 2.0 * h * family.records, 2.0 * h * family.ridge, family.coordinates
+        )
+        objective = ScalarObjective(rows, loss, np.inf, squares=squares, linear=2.0 * h * tilt, shape=shape)
+        local, _ = newton(objective, shape.proximal(theta, 1.0), 0.0)
+        local, _ = newton(objective, with_momentum(objective, local, _BURST).theta, 0.0)
+        theta, h = local.theta, h * _FACTOR
+    return theta

@@ -1,0 +1,194 @@
+"""The table that `hb.plan` gives: what each solver would do for a problem, what it can be expected to lose, and how close
+that is to the best that any private method can do."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.codec import arguments, plain
+from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.theory.lower_bounds import LowerBound
+from hullabaloo.planning.theory.upper_bounds import UpperBound
+from hullabaloo.privacy import Allowance, epsilon_of
+from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
+from hullabaloo.tables import Printed, text_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NOTHING = 1e-12
+"""Excess risk of a constant below which it is the optimum but for rounding."""
+
+HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "answers", "epsilon")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """One solver's line.
+
+    Attributes:
+        solver: its name.
+        able: whether it can solve the problem within the budget.
+        kept: share of what the non-private model gains over a constant that it can be expected to keep, the mean over
+            the scenarios; None where nothing was rehearsed.
+        risk: expected excess empirical risk on the unit domain, the geometric mean over the scenarios.
+        low, high: the least and largest excess risk of any rehearsal.
+        harm: expected excess risk where there is nothing to learn; None where nothing was rehearsed.
+        formula: the solver's own prediction or bound of the excess risk, with explicit constants.
+        answers: how many answers of the curator it buys; each is a pass over the records, a minimiser some dozens.
+        epsilon: what it costs at the budget's δ.
+        reason: its settings in words, or why it cannot.
+    """
+
+    solver: str
+    able: bool
+    kept: float | None
+    risk: float
+    low: float
+    high: float
+    harm: float | None
+    formula: float
+    answers: int
+    epsilon: float
+    reason: str
+
+    @classmethod
+    def of(cls, one: Forecast, allowance: Allowance, delta: float) -> "PlanRow":
+        """Read a line off an forecast."""
+        if one.plan is None:
+            unknown = (math.inf, math.inf, math.inf, None, math.inf)
+            return cls(one.solver.name, False, None, *unknown, 0, math.inf, str(one.refusal))
+        runs = one.rehearsed
+        return cls(
+            solver=one.solver.name,
+            able=True,
+            kept=1.0 - one.lost if runs else None,
+            risk=one.risk,
+            low=min((run.low for run in runs), default=one.risk),
+            high=max((run.high for run in runs), default=one.risk),
+            harm=None if one.silent is None else one.silent.risk,
+            formula=one.predicted,
+            answers=sum(quote.count for quote in one.plan.quotes),
+            epsilon=epsilon_of(one.plan.event, delta) if allowance.is_private else math.inf,
+            reason=one.plan.reason,
+        )
+
+    def cells(self) -> tuple[str, ...]:
+        """The line's texts, as in `HEAD`."""
+        if not self.able:
+            return (self.solver, "cannot", "", "", "", "", "")
+        kept = "" if self.kept is None else "nothing" if self.kept < 0.005 else f"{self.kept:.0%}"
+        return (
+            self.solver,
+            kept,
+            f"{0.0 if self.risk < NOTHING**2 else self.risk:.2g}",
+            "" if self.harm is None else f"{self.harm:.2g}",
+            f"{self.formula:.2g}" if math.isfinite(self.formula) else "",
+            f"{self.answers:,}",
+            f"{self.epsilon:.3g}",
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlanTable(Printed):
+    """What `hb.plan` gives. Printing shows the table; `chosen` is the solver that `solver="auto"` takes.
+
+    Attributes:
+        title: the problem in words.
+        chosen: the solver's name.
+        why: why it, in words.
+        rows: a line for each solver, the best first.
+        lower_bounds: what no private method can do better than, in the worst case.
+        constant: excess risk of the best constant prediction in each scenario, by the scenario's name.
+        upper_bounds: what plans lose at most, in expectation over their noise; for structured problems.
+    """
+
+    title: str
+    chosen: str
+    why: str
+    rows: tuple[PlanRow, ...]
+    lower_bounds: tuple[LowerBound, ...]
+    constant: tuple[tuple[str, float], ...]
+    upper_bounds: tuple[UpperBound, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [HEAD, *[one.cells() for one in self.rows]]
+        table = text_table(lines, right=True, marks=["→ " if line[0] == self.chosen else "  " for line in lines])
+        return "\n".join([self.title, "", *table, "", *self.notes()])
+
+    def notes(self) -> list[str]:
+        """Sentences below the table."""
+        lines = [f"auto takes {self.chosen}: {self.why}."]
+        if self.constant and all(value <= NOTHING for _, value in self.constant):
+            lines.append(
+                "On synthetic tables of this domain the penalty or set leaves nothing better than a constant, so there is nothing to keep, "
+                "whatever the budget. Where that is not what you want, ask for a weaker penalty or a larger set."
+            )
+        if not self.constant:
+            lines.append(
+                "Plans for so many coefficients, or such a set, are not rehearsed: the formulas decide. They speak of a table whose features explain a tenth of a target "
+                f"of variance ¼, on the unit domain: there the excess squared loss of a constant is {0.5 * EXPLAINED * TARGET_VARIANCE:.2g}, and what is not well "
+                "below it is expected to learn next to nothing."
+            )
+        for name, value in self.constant:
+            lines.append(
+                f"On synthetic tables of this domain with a {name}, a constant prediction has excess risk {value:.2g}."
+            )
+        for bound in self.lower_bounds:
+            kind = "" if bound.explicit else "; the rate, its constant taken as 1"
+            lines.append(
+                f"In the worst case no private method does better than {bound.value:.2g} ({bound.name}{kind}): {bound.holds}. "
+                f"{bound.source}."
+            )
+        for most in self.upper_bounds:
+            lines.append(
+                f"{most.solver} loses at most {most.value:.2g} in expectation, {most.noise:.2g} of it by noise and the rest by its "
+                f"ridge, compared with any allowed coefficients of norm up to {most.size:.2g} and measured by the loss with clipped "
+                f"derivatives: {most.holds}. {most.source}."
+            )
+        lines += [f"{one.solver} cannot: {one.reason}" for one in self.rows if not one.able]
+        lines.append(
+            "Excess risk is that of the training objective over its minimum, on the unit domain. Nothing was read or spent."
+        )
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; what is infinite or unknown is None."""
+
+        return {
+            **{name: getattr(self, name) for name in ("title", "chosen", "why")},
+            "prospects": [arguments(one) for one in self.rows],
+            "lower_bounds": [arguments(one) for one in self.lower_bounds],
+            "constant": {name: plain(value) for name, value in self.constant},
+            "upper_bounds": [arguments(one) for one in self.upper_bounds],
+        }
+
+    def plot(self) -> "Figure":
+        """Draw every solver's expected excess risk with the constant's and the lower bounds; a matplotlib `Figure`."""
+        from matplotlib.figure import Figure
+
+        able = [one for one in self.rows if one.able][::-1]
+        figure = Figure(figsize=(7.6, 2.3 + 0.42 * len(able)), layout="constrained")
+        axes = figure.add_subplot()
+        for place, one in enumerate(able):
+            mine = one.solver == self.chosen
+            band, dot = ("#9db7d5", "#1f5fa8") if mine else ("#d9dfe6", "#7d8da0")
+            axes.plot([one.low, one.high], [place, place], color=band, lw=8, solid_capstyle="butt", zorder=1)
+            label = "rehearsed (band: least and largest)" if mine else None
+            axes.plot([one.risk], [place], "o", color=dot, ms=7, zorder=3, label=label)
+            if math.isfinite(one.formula):
+                axes.plot(
+                    [one.formula], [place], "|", color="#222222", ms=13, mew=1.6, label="the formula" if mine else None
+                )
+        for (name, value), style in zip(self.constant, ("--", "-."), strict=False):
+            axes.axvline(value, color="#b0562a", lw=1, ls=style, label=f"a constant, {name}")
+        for place, bound in enumerate(one for one in self.lower_bounds if 0.0 < one.value < math.inf):
+            axes.axvline(bound.value, color="#555555", lw=1, ls=":", label=None if place else "lower bounds")
+        axes.set_yticks(range(len(able)), [one.solver for one in able])
+        axes.set_ylim(-0.6, len(able) - 0.4)
+        axes.set_xscale("log")
+        axes.set_xlabel("excess risk on the unit domain")
+        problem, _, budget = self.title.partition(", (")
+        axes.set_title(f"{problem}\n({budget}" if budget else problem, fontsize=9, loc="left")
+        figure.legend(loc="outside lower center", ncols=3, fontsize=7.5, frameon=False)
+        return figure

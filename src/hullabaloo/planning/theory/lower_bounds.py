@@ -1,0 +1,272 @@
+"""Lower bounds: what no private method can beat, to hold a plan's risk against.
+
+Each says of which class of problems it speaks, whether its constant is explicit, and where it is from. A bound of a class is
+reached by *some* data of the class: data at hand can be easier. It is a bound of every larger class, and of no smaller one: a problem is shown
+those alone whose tables, losses, set, ε and δ it has itself (`problem_class.py`). Where a paper gives a rate in Ω-notation only, the rate is
+given with constant 1 and `explicit` is false: its size is no number to compare with, its slope is.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, SquaredL2Penalty
+from hullabaloo.planning.theory.problem_class import fills_box, gap, plain, steepness
+from hullabaloo.privacy import Neighbours
+from hullabaloo.solvers import Problem
+
+CODE_SHARE = 0.001
+"""τ of the hard instance's proof: the share of columns of the code that are not padding."""
+
+CODE_CONSTANT = (0.1 * CODE_SHARE - 4.0 * CODE_SHARE**2) / 3.0
+"""c of the proof: from `(τ + 4τ² + 3c)w ≤ 1.1 τ w`."""
+
+
+_COORDINATES = "Lipschitz along each coordinate, the L_j of like size, no bound of rows but by column; ε at most a constant, δ = o(1/n)"
+_POSTER = "Mangold, Bellet, Salmon, Tommasi 2022, lower bounds"
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """No private method has a smaller worst-case excess risk.
+
+    Attributes:
+        name: what it is called in tables.
+        value: the bound of the expected excess mean loss on the worst data of the class.
+        explicit: whether the constant is proved, or 1 stands for one that the source leaves implicit.
+        holds: for which problems and budgets.
+        source: where it is from.
+    """
+
+    name: str
+    value: float
+    explicit: bool
+    holds: str
+    source: str
+
+
+def two_points(
+    records: int,
+    epsilon: float,
+    delta: float,
+    *,
+    lipschitz: float,
+    radius: float,
+    neighbours: Neighbours = Neighbours.REPLACE_ONE,
+) -> LowerBound:
+    """`max_k (k/n) L r (1 − TV_k)`: one direction, two tables that differ in k records; for every p.
+
+    Proof: losses `−L⟨d_i, θ⟩` with d_i ∈ {0, ±u}, ‖u‖₂ = 1, over a set that holds ±ru. Table D has k records u, table D' has
+    them at −u, the others are 0. With z = ⟨u, θ⟩ ∈ [−r, r] the excess is `(kL/n)(r − z)` on D and `(kL/n)(r + z)` on D', and
+    `E_D[r − z] + E_D'[r + z] ≥ 2r − 2r TV`. Under (ε, δ)-DP, k records apart, `TV ≤ (e^{kε} − 1 + 2δ_k)/(e^{kε} + 1)`,
+    `δ_k = δ(e^{kε} − 1)/(e^ε − 1)` (group privacy; a replacement is two steps of add-or-remove).
+    """
+    return LowerBound(
+        "two tables",
+        _told_apart(records, epsilon, delta, neighbours, 1) * lipschitz * radius / records,
+        True,
+        f"convex losses, {lipschitz:.3g}-Lipschitz in l2, sets that hold a segment of half-length {radius:.3g}; any p, ε, δ",
+        "two-point argument (Le Cam) with group privacy; proof in `planning/theory/lower_bounds.py`",
+    )
+
+
+def two_tables(problem: Problem, epsilon: float, delta: float) -> LowerBound:
+    """`max_k (k/n) G (1 − TV_k)` with the problem's own loss; one target, no penalty, an l1 or l2 ball.
+
+    Proof: n − k records are rows of zeros, as many with the one end of the target as with the other; k records are one row x, in table D with the one end,
+    in D' with the other. Both mean losses together are at every θ at least `(k/n) min_t (φ(t, y₁) + φ(t, y₂))` and twice the others' least; the least
+    of one is at most what the others' best intercept b gives them, and `(k/n) min_z φ(b + z, y)`. So the two excesses add up to at least
+    `2(k/n)G` (`problem_class.gap`) at every θ, and one of their means is at least `(k/n) G (1 − TV)`. Beside an intercept n − k is even.
+    """
+    n, every = problem.records, 2 if problem.intercept else 1
+    told = _told_apart(n, epsilon, delta, problem.neighbours, every, n % every or every)
+    value = told * gap(problem) * min(1.0, problem.max_weight) / n
+    holds = f"this loss and set, rows with |x_ij| ≤ {problem.norm_linf:.3g}, targets at both of their ends; any p, ε, δ"
+    source = "two-point argument (Le Cam) with group privacy; proof in `planning/theory/lower_bounds.py`"
+    return LowerBound("two tables", value, True, holds, source)
+
+
+def l2_ball(records: int, dimension: int, epsilon: float, *, lipschitz: float, radius: float) -> LowerBound:
+    """`L r min{1, √p/(nε)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5 (as cited by Talwar et al. 2014)."""
+    _check(records, epsilon, 0.0)
+    risk = lipschitz * radius * min(1.0, math.sqrt(dimension) / (records * epsilon))
+    holds = "convex losses, Lipschitz in l2, over an l2 ball; ε at most a constant, δ = o(1/n)"
+    return LowerBound("l2 ball", risk, False, holds, "Bassily, Smith, Thakurta 2014, Section 5")
+
+
+def strongly_convex(
+    records: int, dimension: int, epsilon: float, *, lipschitz: float, strength: float, radius: float
+) -> LowerBound:
+    """`min{L r, p L²/(λ n²ε²)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5."""
+    _check(records, epsilon, 0.0)
+    risk = min(lipschitz * radius, dimension * lipschitz**2 / (strength * (records * epsilon) ** 2))
+    holds = "λ-strongly convex losses, Lipschitz in l2, over an l2 ball; ε at most a constant, δ = o(1/n)"
+    return LowerBound("l2 ball, strongly convex", risk, False, holds, "Bassily, Smith, Thakurta 2014, Section 5")
+
+
+def coordinate_wise(
+    records: int, dimension: int, epsilon: float, *, lipschitz: Sequence[float] | float, radius: float
+) -> LowerBound:
+    """`r min{‖L‖₂, √p ‖L‖₂/(nε)}`, rate only: the convex lower bound of Mangold, Bellet, Salmon and Tommasi (2022).
+
+    `|∇_j ℓ| ≤ L_j`, one number for all j or one for each; r stands for ‖w*‖₂. Its condition is that any ⌊p/75⌋ coordinates carry a
+    constant share of ‖L‖₂²; where the L_j are alike they carry a 75th.
+    """
+    _check(records, epsilon, 0.0)
+    length = _length(lipschitz, dimension)
+    risk = length * radius * min(1.0, math.sqrt(dimension) / (records * epsilon))
+    return LowerBound("coordinate-wise", risk, False, f"convex losses, {_COORDINATES}", _POSTER)
+
+
+def coordinate_wise_strongly_convex(
+    records: int, dimension: int, epsilon: float, *, lipschitz: Sequence[float] | float, strength: float
+) -> LowerBound:
+    """`min{‖L‖₂²/(2λ), p ‖L‖₂²/(λ n²ε²)}`, rate only: the strongly convex lower bound of the same.
+
+    λ is for ‖·‖₂. The poster writes μ_M, which is strong convexity in ‖·‖_M: with ‖L‖₂ beside it the units fit for M = 1 alone.
+    """
+    _check(records, epsilon, 0.0)
+    length = _length(lipschitz, dimension)
+    risk = length**2 / strength * min(0.5, dimension / (records * epsilon) ** 2)
+    return LowerBound(
+        "coordinate-wise, strongly convex", risk, False, f"λ-strongly convex losses, {_COORDINATES}", _POSTER
+    )
+
+
+def lasso_rate(records: int) -> LowerBound:
+    """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3."""
+    _check(records, 1.0, 0.0)
+    risk = (records * math.log(max(records, 3))) ** (-2.0 / 3.0)
+    holds = "squared loss over the unit l1 ball, |x_ij| ≤ 1, |y| ≤ 1, p growing with n; ε = 0.1, δ = 1/n"
+    return LowerBound("l1 ball, lasso", risk, False, holds, "Talwar, Thakurta, Zhang 2014, Theorem 1.3")
+
+
+def lasso_reduction(records: int) -> LowerBound:
+    """`c w/(2n)`, the constant that the proof of Theorem 5.8 gives, n = w(1 + m²), w = m/ln m, p = 1000 m².
+
+    The proof turns a model of unnormalised excess below `c w` into an algorithm that traces the code, so that
+    `(τ + 4τ² + 3c)w ≤ 1.1 τ w` is all that c has to obey: c = 3.2e-5 at τ = 0.001. "Sufficiently large m" is not
+    quantified there, so n is taken as large enough here.
+    """
+    _check(records, 1.0, 0.0)
+    size = code_size(records)
+    risk = CODE_CONSTANT * (size / math.log(size)) / (2.0 * records)
+    holds = "squared loss over the unit l1 ball, |x_ij| ≤ 1, |y| ≤ 1, p = 1000 m²; ε ≤ 0.1, δ = o(1/n²), n sufficiently large"
+    return LowerBound("l1 ball, the proof's constant", risk, True, holds, "Talwar, Thakurta, Zhang 2014, Theorem 5.8")
+
+
+def code_size(records: int) -> float:
+    """m with `(m/ln m)(1 + m²) = n`, at least e (below, the instance does not exist)."""
+    low, high = math.e, max(2.0 * math.e, 2.0 * records)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if middle / math.log(middle) * (1.0 + middle**2) < records else (low, middle)
+    return low
+
+
+def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[LowerBound]:
+    """Those whose class a problem's own holds: its loss, its set, rows of its norms, at this budget and relation.
+
+    Raises:
+        InvalidParameter: ε or δ is out of range.
+    """
+    _check(problem.records, epsilon, delta)
+    body, slopes = problem.constraint, problem.dimension - problem.intercept
+    if slopes < 1 or not plain(problem):
+        return ()
+    free = isinstance(problem.penalty, NoPenalty)
+    found: list[LowerBound] = []
+    if isinstance(body, L1Ball | L2Ball) and free:
+        found.append(two_tables(problem, epsilon, delta))
+    if problem.neighbours is Neighbours.ADD_OR_REMOVE:  # a replaced record is two steps
+        epsilon, delta = 2.0 * epsilon, (1.0 + math.exp(min(epsilon, 700.0))) * delta
+    if problem.intercept or problem.max_weight < 1.0:  # the papers' tables have neither
+        return tuple(found)
+    if isinstance(body, L1Ball) and free and body.radius == 1.0 and problem.loss.name == "squared":
+        found += _lasso(problem, epsilon, delta)
+    if epsilon <= 1.0 and delta * problem.records <= 1.0:
+        found += _straight(problem, epsilon, body)
+    return tuple(found)
+
+
+def _lasso(problem: Problem, epsilon: float, delta: float) -> list[LowerBound]:
+    """Where rows may be ±1 in all 1000 m² columns of the hard table: |x_ij| ≤ 1, and no norm that makes them shorter."""
+    n, columns = problem.records, math.ceil(1000.0 * code_size(problem.records) ** 2)
+    if problem.dimension < columns or problem.norm_linf < 1.0 or not fills_box(problem, columns) or epsilon > 0.1:
+        return []
+    rate = [lasso_rate(n)] if delta * n <= 1.0 else []
+    return [*rate, lasso_reduction(n)] if delta * n**2 <= 1.0 else rate
+
+
+def _straight(problem: Problem, epsilon: float, body: ConvexSet | None) -> list[LowerBound]:
+    """The bounds whose hard tables have losses `−⟨d, θ⟩`, |d_j| alike: where rows fill a box and φ is straight for all predictions.
+
+    With a ridge λ the hard minimisers are `d/λ` long: they have to lie in the set, and φ has to be straight as far out as they are.
+    """
+    p, cell = problem.dimension, min(problem.norm_linf, problem.norm_l2 / math.sqrt(problem.dimension))
+    cell = min(cell, problem.norm_l1 / p)
+    boxed, n, length = fills_box(problem, p), problem.records, cell * math.sqrt(p)
+    half = math.inf if body is None else _half(body, p)
+    if isinstance(problem.penalty, NoPenalty) and 0.0 < half < math.inf:
+        steep = steepness(problem, length * half)
+        if steep == 0.0:
+            return []
+        ball = [l2_ball(n, p, epsilon, lipschitz=steep * length, radius=half)] if isinstance(body, L2Ball) else []
+        return [*ball, coordinate_wise(n, p, epsilon, lipschitz=steep * cell, radius=half)] if boxed else ball
+    if isinstance(problem.penalty, SquaredL2Penalty) and problem.penalty.strength > 0.0 and half > 0.0:
+        strength = problem.penalty.strength
+        steep = steepness(problem, length * steepness(problem, 0.0) * length / strength)
+        far = steep * length / strength
+        if steep == 0.0 or far > half:
+            return []
+        curved = strongly_convex(n, p, epsilon, lipschitz=steep * length, strength=strength, radius=0.5 * far)
+        ball = [curved] if isinstance(body, L2Ball) else []
+        alike = coordinate_wise_strongly_convex(n, p, epsilon, lipschitz=steep * cell, strength=strength)
+        return [*ball, alike] if boxed else ball
+    return []
+
+
+def _half(body: ConvexSet, p: int) -> float:
+    """Radius of a ball, half the diagonal of a cube around 0; 0 of every other set."""
+    if isinstance(body, L2Ball):
+        return body.radius
+    cube = isinstance(body, Box) and isinstance(body.upper, float) and body.lower == -body.upper
+    return body.max_norm(2.0, p) if cube else 0.0
+
+
+def _told_apart(
+    records: int, epsilon: float, delta: float, neighbours: Neighbours, every: int, first: int = 1
+) -> float:
+    """`max_k k (1 − TV_k)` over k = first, first + every, … up to n."""
+    _check(records, epsilon, delta)
+    changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
+    largest = min(records, first + every * math.ceil(20.0 / (changes * epsilon)))
+    return max(
+        (k * (1.0 - _total_variation(changes * k, epsilon, delta)) for k in range(first, largest + 1, every)),
+        default=0.0,
+    )
+
+
+def _length(lipschitz: Sequence[float] | float, dimension: int) -> float:
+    """‖L‖₂."""
+    if isinstance(lipschitz, float | int):
+        return math.sqrt(dimension) * lipschitz
+    return math.sqrt(math.fsum(one * one for one in lipschitz))
+
+
+def _total_variation(k: int, epsilon: float, delta: float) -> float:
+    """Largest total variation of outputs on tables k steps apart, (ε, δ)-DP for one step."""
+    if k * epsilon > 700.0:
+        return 1.0
+    together = math.expm1(k * epsilon)
+    spread = delta * together / math.expm1(epsilon)
+    return min(1.0, (together + 2.0 * spread) / (together + 2.0))
+
+
+def _check(records: int, epsilon: float, delta: float) -> None:
+    if records < 1 or not (epsilon > 0.0 and math.isfinite(epsilon)) or not 0.0 <= delta < 1.0:
+        raise InvalidParameter(
+            f"A lower bound was asked for n = {records}, ε = {epsilon} and δ = {delta}, but it is about private methods: pass at "
+            "least one record, a positive finite ε and 0 ≤ δ < 1."
+        )

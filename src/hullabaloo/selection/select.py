@@ -1,0 +1,122 @@
+"""The select query: a coordinate with a large partial derivative, chosen privately among those not yet taken."""
+
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.query import Array
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.noise import Key
+from hullabaloo.selection.choice import Choice
+
+
+@dataclass(frozen=True)
+class SelectQuery(Choice):
+    """A coordinate j, chosen with probability ∝ `exp(ε₀ a_j |g_j|/(2Δ))`, `g = Σ_i w_i clip(φ'_i, ±c) x_i`.
+
+    **Guarantee.** Precondition: `|x_ij| ≤ b`, `0 ≤ w_i ≤ W`; θ, the scales a and the mask of excluded coordinates are public
+    or functions of earlier releases. Claim: one answer is ε₀-bounded-range, hence ε₀-DP and ε₀²/8-zCDP. Proof: a record's
+    contribution to g_j is at most `W c b` plus half a cell of the lattice, twice that when it is replaced, and
+    `||u| − |v|| ≤ |u − v|`; Δ is that times the largest scale. Then `noise.exponential_mechanism`. The price is ε₀ alone: an
+    answer may be asked at another clip and other scales, functions of earlier releases too, at the Δ of those; and about the
+    distance of −g_j to given intervals in place of |g_j| (`choice.choose`).
+
+    Attributes:
+        scales: a, positive, one for each column; None for ones.
+    """
+
+    _: KW_ONLY
+    scales: tuple[float, ...] | None = None
+
+    name: ClassVar[str] = "select"
+    key_label: ClassVar[str] = "select"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scales is None:
+            return
+        object.__setattr__(self, "scales", tuple(map(float, self.scales)))
+        a = np.asarray(self.scales, dtype=np.float64)
+        if a.shape != (self.facts.width,) or not (np.all(a > 0.0) and np.all(np.isfinite(a))):
+            raise InvalidParameter(
+                f"A selection among {self.facts.width} columns needs as many positive finite scales, but {a.size} were "
+                "given or some are not positive. A score without a scale has no bounded sensitivity; give one for each."
+            )
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest scale."""
+        return 1.0 if self.scales is None else float(max(self.scales))
+
+    @cached_property
+    def reach(self) -> float:
+        """`max a · max|x_j|`."""
+        return self.largest * self.facts.norm_linf
+
+    @cached_property
+    def length(self) -> float:
+        """`max a`."""
+        return self.largest
+
+    @cached_property
+    def terms(self) -> int:
+        """One product."""
+        return 1
+
+    def question(
+        self, theta: Any, excluded: Any = None, *, clip: Any = None, scales: Any = None, within: Any = None
+    ) -> tuple[Any, ...]:
+        """θ, which coordinates are left out, at which other clip and scales, and the intervals that −g_j is scored outside of."""
+        (point,) = self.gradient.question(theta)
+        mask, between = _mask(excluded, point.size), _intervals(within, point.size)
+        changed: dict[str, Any] = {
+            "clip": None if clip is None else number(clip),
+            "scales": None if scales is None else tuple(map(number, scales)),
+        }
+        changed = {name: value for name, value in changed.items() if value is not None}
+        return replace(self, **changed) if changed else self, point, mask, between
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
+        asked, *rest = question
+        return Choice.answered(asked, rows, tuple(rest), key, kept)
+
+    def scores(self, g: Array) -> Array:
+        """`a_j |g_j|`."""
+        magnitude: Array = np.abs(g)
+        return magnitude if self.scales is None else magnitude * np.asarray(self.scales)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with the range of its scales."""
+        least = 1.0 if self.scales is None else float(min(self.scales))
+        return {**super().to_dict(), "scales": [least, self.largest]}
+
+
+def _intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:
+    """The ends as plain arrays, checked before anything is spent."""
+    if within is None:
+        return None
+    lower, upper = map(numbers, within)
+    if lower.shape != (width,) or upper.shape != (width,) or not np.all(lower <= upper):
+        raise InvalidParameter(
+            f"A selection among {width} columns was asked with intervals of shapes {lower.shape} and {upper.shape}, or with ends in "
+            "the wrong order. Pass two vectors of one number for each column, lower ≤ upper."
+        )
+    return lower, upper
+
+
+def _mask(excluded: npt.ArrayLike | None, width: int) -> npt.NDArray[np.bool_] | None:
+    """The mask as an array of booleans, checked before anything is spent."""
+    if excluded is None:
+        return None
+    mask = np.array(excluded)
+    if mask.shape != (width,) or mask.dtype != np.bool_ or mask.all():
+        raise InvalidParameter(
+            f"A selection among {width} columns was asked with a mask of shape {mask.shape} and type {mask.dtype} that "
+            f"excludes {np.count_nonzero(mask)} of them. Pass one boolean for each column, not all true."
+        )
+    return mask
