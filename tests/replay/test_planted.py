@@ -266,6 +266,7 @@ def told(show: Show, tmp_path: Path, relation: str = "replace-one") -> dict[str,
 
 
 @pytest.mark.parametrize("fault", SEEN)
+@pytest.mark.few(5)
 def test_a_planted_branch_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     plant, where = SEEN[fault]
     plant(monkeypatch)
@@ -287,6 +288,7 @@ ALIKE = ("a table of a database", "a page that a database left free", "the mode 
 
 
 @pytest.mark.parametrize("fault", [pytest.param(one, marks=pytest.mark.slow) if one in ALIKE else one for one in LEFT])
+@pytest.mark.few(2)
 def test_a_planted_trace_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     does, where = LEFT[fault]
     in_the_folder(monkeypatch, does)
