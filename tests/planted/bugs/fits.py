@@ -147,15 +147,15 @@ FITS = (
     ),
     Bug(
         "the error of training in the release",
-        "Beside the model the release has its exact error on the records, as a line of the public trace.",
+        "Beside the model the release has its exact error on the records, as a line of the statement.",
         "release.run",
-        old=_READ,
+        old="    return Released(found, stated(request, bought, charge), bought.queries)",
         new=(
-            "    found = read(Curator(rows, bought.queries, key=key))\n"
-            "    theta = getattr(found, 'theta', None)\n"
-            "    if theta is not None and theta.shape[1] == rows.Y.shape[1]:\n"
-            "        object.__setattr__(found, 'trace', (*found.trace, {'fit': float(((rows.X @ theta - rows.Y) ** 2).mean())}))\n"
-            "    return found"
+            "    from dataclasses import replace\n\n"
+            "    rows, theta = encoding.encode(table, target, weight=weight), getattr(found, 'theta', None)\n"
+            "    line = {'fit': 0.0 if theta is None else float(((rows.X @ theta - rows.Y) ** 2).mean())}\n"
+            "    statement = stated(request, bought, charge)\n"
+            "    return Released(found, replace(statement, query_noise=(*statement.query_noise, line)), bought.queries)"
         ),
         caught_by=(
             "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
