@@ -48,7 +48,6 @@ def run() -> dict[str, Any]:
         "steps_per_second_78_coordinates": {
             "buffered": _speed(BufferedToeplitz(10_000_000), STEPS, D),
             "tree": _speed(strategy_named("tree", 10_000_000), STEPS, D),
-            "variance_reduced_tree": _speed(strategy_named("variance_reduced_tree", 10_000_000), STEPS, D),
             "unknown horizon": _speed(strategy_named("auto", FOREVER), STEPS, D),
         },
         "seconds_square_root_65536_steps_10_coordinates": 65_536

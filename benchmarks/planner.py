@@ -20,9 +20,9 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import best_of, exact, prospects, weights
+from hullabaloo.planning.choose import best_of, exact, forecasts, weights
+from hullabaloo.planning.forecasts import objective
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.planning.rehearse import objective
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -116,7 +116,7 @@ def measure(case: Case) -> dict[str, Any]:
     problem, facts, table = pose(case, rng)
     menu = PricedQueries(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
-    found = prospects(problem, menu, allowance, rehearsal(facts))
+    found = forecasts(problem, menu, allowance, rehearsal(facts))
     favoured = weights(problem, menu, allowance)
     chosen = best_of(found, favoured)
     solver, plan = exact(problem, menu)

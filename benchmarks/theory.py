@@ -37,8 +37,8 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.hard_instances import hard_lasso
-from hullabaloo.planning.lower_bounds import lasso_rate, two_points
+from hullabaloo.planning.theory.hard_instances import hard_lasso
+from hullabaloo.planning.theory.lower_bounds import lasso_rate, two_points
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of, objective_noise_multiplier
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Plan
 

@@ -10,7 +10,7 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Huber
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.hard_instances import HardLasso, orthogonal_block
+from hullabaloo.planning.theory.hard_instances import HardLasso, orthogonal_block
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import Problem, Solver

@@ -32,7 +32,7 @@ def arguments(record: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value of strict JSON: records by their `to_dict`, words of an enumeration, arrays and tuples as lists, infinity as null."""
+    """A value of strict JSON: records by their `to_dict`, words of an enumeration, arrays and tuples as lists, what is not finite as null."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
         return value.value
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
-    return None if isinstance(value, float) and math.isinf(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table(*kinds: type[T]) -> dict[str, type[T]]:

@@ -73,9 +73,9 @@ def test_bounds_come_from_the_questionnaire_and_hold() -> None:
     from hullabaloo.cli.demo import survey
     from hullabaloo.data import Domain
 
-    domain, table = Domain.from_toml(survey.DOMAIN), survey.load()
-    assert domain.feature_names == survey.FEATURES
-    assert list(table.columns) == [*survey.FEATURES, survey.TARGET]
+    domain, table = Domain.from_toml(survey.domain()), survey.load()
+    assert domain.feature_names == tuple(survey.LABELS)
+    assert list(table.columns) == [*survey.LABELS, survey.TARGET]
     assert len(table) == 6366
     for name, declared in domain.features:
         assert table[name].between(declared.lo, declared.hi).all(), name

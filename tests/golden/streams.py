@@ -11,7 +11,7 @@ from tests.golden.fits import BOTH, BUDGETS, COST, ILL
 from tests.golden.tables import FEATURES, N, key, table
 
 EVERY, CUT = 10, 25
-MECHANISMS = ("tree", "variance_reduced_tree", "hybrid", "square_root", "buffered", "dense")
+MECHANISMS = ("tree", "hybrid", "square_root", "buffered", "dense")
 Made = dict[str, Any]
 
 

@@ -38,7 +38,7 @@ SOLVERS = {
     "adaptive_gradient", "coordinate_descent", "dual_frank_wolfe", "frank_wolfe", "gradient", "greedy_coordinate_descent",
     "greedy_selection", "mirror_descent", "moments", "objective_perturbation", "output_perturbation", "preconditioned_gradient", "with_moments",
 }  # fmt: skip
-STRATEGIES = {"buffered", "dense", "hybrid", "square_root", "tree", "variance_reduced_tree"}
+STRATEGIES = {"buffered", "dense", "hybrid", "square_root", "tree"}
 EVENTS = {
     "composed",
     "gaussian",

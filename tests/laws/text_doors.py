@@ -13,6 +13,7 @@ from sklearn.preprocessing import Normalizer
 import hullabaloo as hb
 from hullabaloo import streaming
 from hullabaloo.cli.app import app
+from tests.laws.public import public
 
 ROOMS = (
     "",
@@ -39,7 +40,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     """Every public function and method that takes a table, by its qualified name."""
     found: dict[str, Callable[..., Any]] = {}
     for room in (import_module(f"hullabaloo{name}") for name in ROOMS):
-        for one in (getattr(room, name) for name in room.__all__):
+        for one in (getattr(room, name) for name in public(room)):
             inside = [f for name, f in inspect.getmembers(one) if name[:1] != "_"] if inspect.isclass(one) else [one]
             for function in filter(callable, inside):
                 module = str(getattr(function, "__module__", ""))

@@ -41,6 +41,7 @@ from hullabaloo.geometry import (
     with_free_intercept,
     with_intercept,
 )
+from tests.laws.public import public
 
 DIMENSIONS = (1, 2, 7, 1000)
 
@@ -135,7 +136,7 @@ PENALTY_SAMPLES: dict[type[Penalty], Callable[[int], list[Penalty]]] = {
 
 def exported(module: Any, base: type) -> list[type]:
     """The final classes of that base that a module exports."""
-    found = [getattr(module, name) for name in module.__all__]
+    found = [getattr(module, name) for name in public(module)]
     return [c for c in found if inspect.isclass(c) and issubclass(c, base) and not inspect.isabstract(c)]
 
 

@@ -170,7 +170,7 @@ def searched(folder: Path, runs: int, monkeypatch: Any, capfd: Any, **more: Any)
     ledger.create("people", BUDGET)
     monkeypatch.setattr(Lottery, "runs", lambda *_: runs)
     clock = Clock()
-    for place in ("release", "ledger.schema"):
+    for place in ("release.release", "ledger.schema"):
         monkeypatch.setattr(f"hullabaloo.{place}.datetime", clock)
     given = {"state": folder / "search.state", "ledger": ledger, "dataset": "people", "metric": "squared_error", **more}
     made = hb.PrivateSearchCV(hb.Ridge(domain=DOMAIN), CANDIDATES, budget=BUDGET, **given)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.planning.hard_instances import hard_lasso, orthogonal_block, padded_code, tardos_code
+from hullabaloo.planning.theory.hard_instances import hard_lasso, orthogonal_block, padded_code, tardos_code
 
 
 @pytest.mark.parametrize("columns", [1, 2, 7, 64, 100])

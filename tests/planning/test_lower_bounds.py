@@ -12,7 +12,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, Simplex, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared
-from hullabaloo.planning.lower_bounds import (
+from hullabaloo.planning.theory.lower_bounds import (
     CODE_CONSTANT,
     code_size,
     coordinate_wise,

@@ -8,8 +8,8 @@ import pytest
 
 from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
 from hullabaloo.losses import Logistic
-from hullabaloo.planning.choose import exact, prospects
-from hullabaloo.planning.rehearse import objective, stages
+from hullabaloo.planning.choose import exact, forecasts
+from hullabaloo.planning.forecasts import objective, stages
 from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.release.fit import rehearsal
@@ -43,15 +43,15 @@ def test_without_noise_nothing_is_lost_and_a_constant_loses() -> None:
 def test_more_records_are_expected_to_help() -> None:
     def lost(n: int) -> float:
         pose = asked(n)
-        return prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))[0].lost
+        return forecasts(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))[0].lost
 
     assert lost(1_000_000) < 0.05 < lost(300)
 
 
 def test_a_rehearsal_is_repeatable() -> None:
     pose = asked(1_000)
-    first = prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
-    again = prospects(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
+    first = forecasts(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
+    again = forecasts(pose, menu(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
     assert [one.risk for one in first] == [one.risk for one in again]
 
 

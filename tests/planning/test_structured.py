@@ -12,8 +12,7 @@ from hullabaloo.geometry.submodular.group_cover import GroupCover
 from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.losses import MultinomialLogistic
 from hullabaloo.planning.choose import solvers_for
-from hullabaloo.planning.structured import cheap_support, structured
-from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
+from hullabaloo.planning.synthetic import SCENARIOS, cheap_support, structured, synthetic_table
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 from tests.solvers.tables import problem, table
 
@@ -81,7 +80,7 @@ def test_upper_bounds_are_in_print_and_in_the_dictionary() -> None:
     (bound,) = penalised.upper_bounds
     assert bound.solver == "output_perturbation"
     assert bound.width == pytest.approx(function.gaussian_width(6).value, rel=1e-6)
-    assert bound.value >= next(one.risk for one in penalised.prospects if one.solver == "output_perturbation")
+    assert bound.value >= next(one.risk for one in penalised.rows if one.solver == "output_perturbation")
     said = str(penalised)
     assert f"output_perturbation loses at most {bound.value:.2g} in expectation" in said
     assert "Theorem 1" in said
@@ -90,7 +89,7 @@ def test_upper_bounds_are_in_print_and_in_the_dictionary() -> None:
     held = hb.plan(n=20_000, p=6, budget=BUDGET, set=SubmodularBall(function, 0.5))
     assert {one.solver for one in held.upper_bounds} == {"output_perturbation", "objective_perturbation"}
     for one in held.upper_bounds:
-        assert one.value >= next(line.low for line in held.prospects if line.solver == one.solver)
+        assert one.value >= next(line.low for line in held.rows if line.solver == one.solver)
 
 
 def test_other_problems_have_none() -> None:
@@ -103,7 +102,7 @@ def test_other_problems_have_none() -> None:
 def test_a_callable_has_solvers_too() -> None:
     own = CustomSetFunction(lambda members: min(len(members), 2), 5)
     table_ = hb.plan(n=20_000, p=5, budget=BUDGET, set=SubmodularBall(own, 0.5))
-    able = {one.solver for one in table_.prospects if one.able}
+    able = {one.solver for one in table_.rows if one.able}
     assert {"gradient", "moments"} <= able
     assert not able & {"objective_perturbation", "output_perturbation"}
 

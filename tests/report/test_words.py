@@ -15,7 +15,22 @@ from hullabaloo.report import guarantee, words
 TEXTS = [name for name, found in words.book().items() if isinstance(found, list)]
 CLAUSES = ["methods_relation", "headline", "guess", "belief", "delta_text", "cannot", "can", "warnings", "model_text"]
 OF_STATEMENTS = [*CLAUSES, *words.CLAUSES, "randomness", "assumptions", "covered", "not_covered", "methods_exact"]
-MORE = ("selections", "objective", "gaussian", "ledger_read", "intervals", "alone", "apart", "all_private", "known")
+MORE = (
+    "selections",
+    "objective",
+    "gaussian",
+    "ledger_read",
+    "intervals",
+    "alone",
+    "apart",
+    "all_private",
+    "known",
+    "exact",
+    "norm",
+    "products",
+    "features",
+    "indicators",
+)
 READINGS = {noise: guarantee.readings(GaussianEvent(noise), 1e-6) for noise in (0.3, 1.2, 20.0)}
 
 
@@ -38,7 +53,15 @@ FACTS = list(statements())
 def test_each_piece_is_said_of_some_release(name: str) -> None:
     said = set()
     rest = {"form": "", "target": "", "estimator": "", "solver": "", "regularisation": "", "epsilon": "1", "mu": "1"}
-    rest |= {"charges": 1, "ledger_budget": "", "ledger_filter": "", "intervals_percent": 95.0}
+    rest |= {
+        "charges": 1,
+        "ledger_budget": "",
+        "ledger_filter": "",
+        "intervals_percent": 95.0,
+        "norm_name": "",
+        "radius": 1.0,
+        "ledger": "",
+    }
     for place, (_, facts) in enumerate(FACTS):
         others = {one: bool((place * 2654435761) >> bit & 1) for bit, one in enumerate(MORE, start=3)}
         known = {**facts, **rest, **others, "release": "release"}

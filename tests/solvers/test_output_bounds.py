@@ -18,8 +18,8 @@ from hullabaloo.geometry.submodular.group_cover import GroupCover
 from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.outlook import Outlook
-from hullabaloo.planning.upper_bounds import upper_bounds
+from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.solvers import ObjectivePerturbationSolver, OutputPerturbationSolver
 from hullabaloo.solvers.perturbation.output_bounds import (
@@ -111,7 +111,7 @@ def test_whole_runs_lose_no_more(name: str, shape: str) -> None:
         y = data.Y[:, 0] if isinstance(loss, Squared) else np.where(data.Y[:, 0] >= 0.0, 1.0, -1.0)
         for solver in (OutputPerturbationSolver(), ObjectivePerturbationSolver()):
             plan = solver.plan(asked, menu(data, asked), Allowance(Budget(2.0, 1e-6)))
-            found = upper_bounds(asked, [Outlook(solver, plan)])
+            found = upper_bounds(asked, [Forecast(solver, plan)])
             assert len(found) == (shape == "ball" or isinstance(solver, OutputPerturbationSolver))
             clip = float(plan.settings["clip"])
 
@@ -147,7 +147,7 @@ def test_the_bound_is_not_vacuous(name: str) -> None:
     asked = problem(data, penalty=SubmodularPenalty(FUNCTIONS[name], 0.01))
     solver = OutputPerturbationSolver()
     plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
-    (bound,) = upper_bounds(asked, [Outlook(solver, plan)])
+    (bound,) = upper_bounds(asked, [Forecast(solver, plan)])
     lost = []
     for draw in range(100):
         curator = Curator(Rows(data.X, np.zeros((3_000, 1))), plan.quotes, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]

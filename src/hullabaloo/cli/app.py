@@ -52,15 +52,10 @@ def hullabaloo(
     """Nothing of its own: options that hold for every command."""
 
 
-app.command("demo")(demo.demo)
-app.add_typer(domain.app, name="domain")
-app.command("price")(price.price)
-app.command("plan")(plan.plan)
-app.command("fit")(fit.fit)
-app.command("search")(search.search)
-app.command("stream")(stream.stream)
-app.command("predict")(predict.predict)
-app.command("evaluate")(evaluate.evaluate)
-app.command("card")(card.card)
-app.command("audit")(audit.audit)
-app.add_typer(ledger.app, name="ledger")
+for group in (domain, ledger):
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
+COMMANDS = (
+    demo.demo, price.price, plan.plan, fit.fit, search.search, stream.stream, predict.predict, evaluate.evaluate, card.card, audit.audit,
+)  # fmt: skip
+for run in COMMANDS:
+    app.command(run.__name__)(run)

@@ -69,18 +69,9 @@ class Stopped(HullabalooError):
 class Boundary(TyperGroup):
     """A command group whose `main` turns every exception into a message and an exit code."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run the command line `args` (default: the process's) and exit."""
         words = list(sys.argv[1:] if args is None else args)
-        extra |= {"prog_name": prog_name, "complete_var": complete_var, "windows_expand_args": windows_expand_args}
         debug = os.environ.get(DEBUG, "").strip().lower() not in OFF
         with warnings.catch_warnings():
             if not debug:
@@ -89,7 +80,7 @@ class Boundary(TyperGroup):
 
     def _run(self, words: list[str], debug: bool, extra: dict[str, Any]) -> int:
         try:
-            code = super().main(words, **{**extra, "standalone_mode": False})
+            code = super().main(words, **extra | {"standalone_mode": False})
         except KeyboardInterrupt:
             code = ExitCode.INTERRUPTED
         except Exception as error:  # reason: no traceback may reach a user

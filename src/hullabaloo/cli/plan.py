@@ -9,8 +9,6 @@ from hullabaloo.cli.output import Output, table
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from hullabaloo.data import Domain
-    from hullabaloo.geometry import ConvexSet, Penalty
     from hullabaloo.losses import AnyLoss
 
 # The losses by their words; a number after a colon is their parameter.
@@ -55,7 +53,7 @@ def plan(
     Model options:
         loss LOSS: squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.
     """
-    from hullabaloo.planning.prospectus import HEAD
+    from hullabaloo.planning.table import HEAD
     from hullabaloo.release.planner import plan as compare
 
     build.output(picture, overwrite)
@@ -66,7 +64,14 @@ def plan(
     if structure is None and shaped:
         raise InvalidParameter(f"{shaped[0]} was given without --structure, which it is of. Pass both, or neither.")
     if structure is not None:
-        body, cost = structured(structure, declared, columns, intercept, radius, strength)
+        from hullabaloo.data import Domain
+        from hullabaloo.geometry import NoPenalty
+        from hullabaloo.linear_model import shape_of
+
+        encoding = (declared or Domain(row_norm=1.0)).encoding(n_features=columns, fit_intercept=intercept)
+        shape = build.setting("structure", structure, declared)
+        body, cost = shape_of(shape, 1.0 if radius is None else radius, strength, encoding)
+        cost = None if isinstance(cost, NoPenalty) else cost
     found = compare(
         n=records,
         p=columns,
@@ -81,9 +86,7 @@ def plan(
     )
     if picture is not None:
         found.plot().savefig(picture)
-    lines = [
-        (f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.prospects
-    ]
+    lines = [(f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.rows]
     Output("plan", json_).result(
         {"plan": found.to_dict(), "picture": None if picture is None else str(picture)},
         found.title,
@@ -92,27 +95,6 @@ def plan(
         *found.notes(),
         *([f"Drawn in {picture}."] if picture is not None else []),
     )
-
-
-def structured(
-    text: str,
-    domain: "Domain | None",
-    columns: int | None,
-    intercept: bool,
-    radius: float | None,
-    strength: float | None,
-) -> "tuple[ConvexSet | None, Penalty | None]":
-    """The ball or penalty that a structured sparse model would have by default."""
-    from hullabaloo.cli.structure import structure_from_text
-    from hullabaloo.data import Domain
-    from hullabaloo.geometry import NoPenalty
-    from hullabaloo.linear_model import shape_of
-
-    encoding = (Domain(row_norm=1.0) if domain is None else domain).encoding(
-        n_features=columns, fit_intercept=intercept
-    )
-    body, cost = shape_of(structure_from_text(text, domain), 1.0 if radius is None else radius, strength, encoding)
-    return body, None if isinstance(cost, NoPenalty) else cost
 
 
 def loss_from_text(text: str) -> "AnyLoss":

@@ -132,17 +132,7 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: F
 
         if not output.as_json:
             print(_opening(schedule, before, stream.budget), flush=True)
-        stream_loop.feed(
-            stream,
-            source,
-            schedule,
-            target=target,
-            models=models,
-            state=state,
-            continues=files.continues,
-            stop=stop,
-            show=show,
-        )
+        stream_loop.feed(stream, source, target, models, files, stop, show)
         _end(output, stream, schedule, before, stopped=stop.is_set(), state=state)
 
 

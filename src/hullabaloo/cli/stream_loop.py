@@ -17,6 +17,7 @@ from hullabaloo.cli.output import plain
 from hullabaloo.cli.stream_files import ModelFiles, older_mark, older_place
 
 if TYPE_CHECKING:
+    from hullabaloo.cli.stream import FileOptions
     from hullabaloo.data.sources import StreamSource
     from hullabaloo.privacy.schedule import Schedule
 
@@ -25,6 +26,7 @@ UNPROVED = (
     "version saved them, or they came from a source of another kind. They are passed over as they stand, this once."
 )
 SHOWN = 4  # coefficients on a line
+Show = Callable[[Any, Path | None], None]
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -61,31 +63,34 @@ def next_release(schedule: "Schedule") -> Callable[[int], int]:
 def feed(
     stream: Any,
     source: "StreamSource",
-    schedule: "Schedule",
-    *,
     target: str | None,
     models: ModelFiles,
-    state: Path | None,
-    continues: bool,
+    files: "FileOptions",
     stop: Event,
-    show: Callable[[Any, Path | None], None],
+    show: Show,
 ) -> None:
     """Take the records of a source from the stream's position on, and write and show every model as it is released.
 
     The stream is open. A batch ends where a model is released, so the model is written before the next record is read: a run that was
     killed in between finds the last release in its state and writes it first.
     """
-    released, start, older = stream.released_at_, stream.position_, older_place(state)
+    released, start, older = stream.released_at_, stream.position_, older_place(files.state)
     mark = stream._live().mark
     if mark is None and older is not None:
         mark = older_mark(older, start)
-    if start and not source.can_wait and ((mark is None and not continues) or (mark is not None and mark.unproved)):
+    if (
+        start
+        and not source.can_wait
+        and ((mark is None and not files.continues) or (mark is not None and mark.unproved))
+    ):
         print(UNPROVED.format(start), file=sys.stderr, flush=True)
     taken = False
     with stream:  # what was taken is saved, however this ends
         if released:
             models.write(stream.model_at())
-        for batch in source.batches(start, mark, cut=next_release(schedule), stop=stop, continues=continues):
+        for batch in source.batches(
+            start, mark, cut=next_release(stream._schedule), stop=stop, continues=files.continues
+        ):
             stream._live().reading(batch.mark)
             stream.partial_fit(batch.table, target)
             taken = True

@@ -19,50 +19,32 @@ def say(output: Output, stream: Any, columns: int | None) -> None:
         raise InvalidParameter(
             "The domain declares a row norm and no features, so it fits tables of any width. Pass --columns P."
         )
-    if not hasattr(stream, "price"):
-        _plan_only(output, stream, columns)
-        return
+    told = hasattr(stream, "price")
+    if not told:  # planned without a ledger and a state, so that nothing is charged or kept
+        kept = ("ledger", "dataset", "state", "key_file")
+        names = [name for name in stream.get_params() if name.rpartition("__")[2] in kept]
+        stream.set_params(**dict.fromkeys(names)).begin(n_features=columns)
     schedule = stream._schedule
-    prices = {position: stream.price(position, n_features=columns) for position in _looked_at(schedule)}
-    last = list(prices.values())[-1]
-    head = ["", *(f"after {position:,}" for position in prices)]
-    each = zip(*(price.privacy_errors for price in prices.values()), strict=True)
-    lines = [[name, *(f"± {error:.3g}" for error in errors)] for name, errors in zip(last.columns, each, strict=True)]
+    places = _looked_at(schedule) if told else []
+    prices = [stream.price(position, n_features=columns) for position in places]
+    cost, said = stream.budget.describe(), []
+    data = {"prices": [one.to_dict() for one in prices]} if told else {"budget": stream.budget.to_dict()}
+    if told:
+        names = prices[-1].columns
+        lines = [
+            [name, *(f"± {error:.3g}" for error in errors)]
+            for name, *errors in zip(names, *(one.privacy_errors for one in prices), strict=True)
+        ]
+        cost = spend(prices[-1])
+        said = noises(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
+        said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
+        said += [f"Note: {note}." for note in prices[-1].notes[1:]]  # the first says of which release this is
     output.result(
-        {"releases": _count(schedule), "prices": [one.to_dict() for one in prices.values()]},
-        facts([("spend", f"{spend(last)}, once, for all releases together"), ("releases", _releases(schedule))]),
-        *noises(" after so many records", head, lines),
-        *(f"After {position:,} records: {price.expectation}" for position, price in prices.items()),
-        *(f"Note: {note}." for note in last.notes[1:]),  # the first says of which release this is
+        {"releases": None if schedule.horizon is None else schedule.steps, **data},
+        facts([("spend", f"{cost}, once, for all releases together"), ("releases", _releases(schedule))]),
+        *said,
         NOTHING,
     )
-
-
-def _plan_only(output: Output, stream: Any, columns: int | None) -> None:
-    planned = stream.set_params(state=None, key_file=None)
-    _unrecorded(planned)
-    planned.begin(n_features=columns)
-    schedule = planned._schedule
-    output.result(
-        {"releases": _count(schedule), "budget": stream.budget.to_dict()},
-        facts(
-            [
-                ("spend", f"{stream.budget.describe()}, once, for all releases together"),
-                ("releases", _releases(schedule)),
-            ]
-        ),
-        NOTHING,
-    )
-
-
-def _unrecorded(stream: Any) -> None:
-    """Take the ledger away, so that beginning charges nothing."""
-    names = stream.get_params()
-    stream.set_params(**{name: None for name in names if name.rpartition("__")[2] in ("ledger", "dataset")})
-
-
-def _count(schedule: "Schedule") -> int | None:
-    return None if schedule.horizon is None else schedule.steps
 
 
 def _releases(schedule: "Schedule") -> str:

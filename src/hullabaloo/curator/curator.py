@@ -130,7 +130,7 @@ class Curator:
         found = public_columns(columns, self.__width - intercept)
         if all(query.facts.width != found.size + intercept for query in self.__queries):
             raise NotPaidFor(
-                f"A view of {found.size} columns was asked, but the plan paid for no answer about so many. PricedQuery it by "
+                f"A view of {found.size} columns was asked, but the plan paid for no answer about so many. Price it by "
                 f"menu.of_columns({found.size}) and charge for it first."
             )
         key = None if self.__key is None else self.__key.derive(f"columns/{found.size}")

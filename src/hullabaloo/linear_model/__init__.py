@@ -3,18 +3,15 @@
 from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.comparison import Comparison, compare
-from hullabaloo.linear_model.elastic_net import ElasticNet
 from hullabaloo.linear_model.group_lasso import GroupLasso
 from hullabaloo.linear_model.huber_regressor import HuberRegressor
-from hullabaloo.linear_model.lasso import Lasso
-from hullabaloo.linear_model.linear_regression import LinearRegression
+from hullabaloo.linear_model.least_squares import ElasticNet, Lasso, LinearRegression, Ridge
 from hullabaloo.linear_model.linear_svc import LinearSVC
 from hullabaloo.linear_model.logistic_regression import LogisticRegression
 from hullabaloo.linear_model.multi_task_regression import MultiTaskRegression
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
 from hullabaloo.linear_model.poisson_regressor import PoissonRegressor
 from hullabaloo.linear_model.quantile_regressor import QuantileRegressor
-from hullabaloo.linear_model.ridge import Ridge
 from hullabaloo.linear_model.saved import KINDS, load
 from hullabaloo.linear_model.structured_sparse_classifier import StructuredSparseClassifier
 from hullabaloo.linear_model.structured_sparse_regression import StructuredSparseRegression

@@ -5,7 +5,7 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
-from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.predictions import predict_interval
 from hullabaloo.inference.refit import refit, released_moments
@@ -101,9 +101,11 @@ class PrivateLinearModel(Estimator, ABC):
     def _loss(self, encoding: Encoding) -> AnyLoss:
         """The loss of one record; refuses parameters that make none."""
 
-    @abstractmethod
+    DEFAULT: ClassVar[tuple[ConvexSet | None, Penalty]] = (None, NoPenalty())
+
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         """The public default, where neither constraint nor penalty is given."""
+        return self.DEFAULT
 
     @abstractmethod
     def _target(self) -> tuple[TargetScale, str | None]:

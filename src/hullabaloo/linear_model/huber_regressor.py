@@ -3,7 +3,6 @@
 from typing import ClassVar, final
 
 from hullabaloo.data import Encoding
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Huber
 from hullabaloo.losses.checks import SHARPEST
@@ -32,6 +31,3 @@ class HuberRegressor(LinearPredictor):
     def _loss(self, encoding: Encoding) -> AnyLoss:
         what = "the residual beyond which the loss is linear, in units of half the target's range"
         return Huber(positive("threshold", self.threshold, what, highest=1e6, lowest=SHARPEST))
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        return None, NoPenalty()

@@ -7,7 +7,6 @@ import numpy.typing as npt
 from sklearn.svm import LinearSVC as PlainSVC
 
 from hullabaloo.data import Encoding
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.losses import AnyLoss, SmoothedHinge
 from hullabaloo.losses.checks import SHARPEST
@@ -39,9 +38,6 @@ class LinearSVC(PrivateClassifier):
         return SmoothedHinge(
             positive("smoothing", self.smoothing, "half the width of the rounded corner", lowest=SHARPEST)
         )
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        return None, NoPenalty()
 
     def _unit(self) -> str:
         return "the decision in favour"

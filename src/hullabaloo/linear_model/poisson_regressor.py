@@ -9,7 +9,6 @@ from sklearn.utils import Tags
 
 from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.regression import PrivateRegressor
 from hullabaloo.losses import AnyLoss, Poisson
 from hullabaloo.release.parameters import found
@@ -50,9 +49,6 @@ class PoissonRegressor(PrivateRegressor):
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         return Poisson()
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        return None, NoPenalty()
 
     def _target(self) -> tuple[TargetScale, str | None]:
         if not isinstance(self.exposure, str | None):

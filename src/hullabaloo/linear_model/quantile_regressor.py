@@ -3,7 +3,6 @@
 from typing import ClassVar, final
 
 from hullabaloo.data import Encoding
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Pinball
 from hullabaloo.release.parameters import positive
@@ -27,6 +26,3 @@ class QuantileRegressor(LinearPredictor):
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         return Pinball(positive("quantile", self.quantile, "the share of targets below the prediction", 1.0))
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        return None, NoPenalty()

@@ -1,28 +1,18 @@
 """Per-record losses of a linear prediction, with their constants over a declared domain."""
 
-from hullabaloo.losses.base import AnyLoss, KernelCode, Loss, LossConstants, VectorLoss
-from hullabaloo.losses.clipped import ClippedLoss, clipped_at
-from hullabaloo.losses.margins import Logistic, SmoothedHinge
-from hullabaloo.losses.poisson import Poisson
-from hullabaloo.losses.residuals import Huber, Pinball, Squared
-from hullabaloo.losses.serialise import loss_from_dict
-from hullabaloo.losses.several import MultinomialLogistic, SquaredTargets
-
-__all__ = [
-    "AnyLoss",
-    "ClippedLoss",
-    "Huber",
-    "KernelCode",
-    "Logistic",
-    "Loss",
-    "LossConstants",
-    "MultinomialLogistic",
-    "Pinball",
-    "Poisson",
-    "SmoothedHinge",
-    "Squared",
-    "SquaredTargets",
-    "VectorLoss",
-    "clipped_at",
-    "loss_from_dict",
-]
+from hullabaloo.losses.base import AnyLoss as AnyLoss
+from hullabaloo.losses.base import KernelCode as KernelCode
+from hullabaloo.losses.base import Loss as Loss
+from hullabaloo.losses.base import LossConstants as LossConstants
+from hullabaloo.losses.base import VectorLoss as VectorLoss
+from hullabaloo.losses.clipped import ClippedLoss as ClippedLoss
+from hullabaloo.losses.clipped import clipped_at as clipped_at
+from hullabaloo.losses.margins import Logistic as Logistic
+from hullabaloo.losses.margins import SmoothedHinge as SmoothedHinge
+from hullabaloo.losses.poisson import Poisson as Poisson
+from hullabaloo.losses.residuals import Huber as Huber
+from hullabaloo.losses.residuals import Pinball as Pinball
+from hullabaloo.losses.residuals import Squared as Squared
+from hullabaloo.losses.serialise import loss_from_dict as loss_from_dict
+from hullabaloo.losses.several import MultinomialLogistic as MultinomialLogistic
+from hullabaloo.losses.several import SquaredTargets as SquaredTargets

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, final
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
 from hullabaloo.losses.tallies import Bins
 from hullabaloo.model_selection.fraction import Measured, quotient
@@ -33,9 +34,7 @@ class Bin:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {name: getattr(self, name) for name in Bin.__slots__ if name != "outcome"} | {
-            "outcome": self.outcome.to_dict()
-        }
+        return arguments(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Bin":

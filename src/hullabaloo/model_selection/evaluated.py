@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
+from hullabaloo.codec import arguments
 from hullabaloo.data.documents import Format
 from hullabaloo.model_selection.calibration import Bin
 from hullabaloo.model_selection.fraction import Measured
@@ -100,12 +101,8 @@ class Evaluation(Printed):
         """Everything as JSON-ready values; what is infinite is None."""
         return {
             **FORMAT.head,
-            "model": self.model,
+            **arguments(self),
             "values": {name: one.to_dict() for name, one in self.values.items()},
-            "calibration": [row.to_dict() for row in self.calibration],
-            "confidence": self.confidence,
-            "statement": self.statement.to_dict(),
-            "notes": list(self.notes),
         }
 
     @classmethod

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, final
 
+from hullabaloo.codec import arguments
+
 Quadratic = tuple[float, float, float]
 """q0 + q1 x + q2 x², a variance as a function of the quotient."""
 
@@ -40,8 +42,7 @@ class Measured:
 
     def to_dict(self) -> dict[str, float | None]:
         """JSON-ready; what is infinite is None."""
-        found = {name: getattr(self, name) for name in Measured.__slots__}
-        return {name: value if math.isfinite(value) else None for name, value in found.items()}
+        return arguments(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Measured":

@@ -152,34 +152,34 @@ class PrivateSearchCV(Estimator):
         known = isinstance(self.estimator, PrivateLinearModel)
         return get_tags(self.estimator) if known else super().__sklearn_tags__()
 
+    @property
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
     def predict(self, X: Any) -> Any:
         """Predictions of the best estimator."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict(X)
+        return self._best.predict(X)
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Chances of classes by the best estimator."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict_proba(X)
+        return self._best.predict_proba(X)
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """Decision values of the best estimator."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.decision_function(X)
+        return self._best.decision_function(X)
 
     @available_if(_has("score"))  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The best estimator's `score`, which is not private: no noise is added."""
-        check_is_fitted(self, "best_estimator_")
-        return float(self.best_estimator_.score(X, y, sample_weight))
+        return float(self._best.score(X, y, sample_weight))
 
     @property
     def classes_(self) -> Any:
         """A classifier's declared classes."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.classes_
+        return self._best.classes_
 
     @property
     def statement(self) -> PrivacyStatement:
@@ -189,13 +189,11 @@ class PrivateSearchCV(Estimator):
 
     def summary(self, *, confidence: float = 0.95) -> Any:
         """The best estimator's coefficients."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.summary(confidence=confidence)
+        return self._best.summary(confidence=confidence)
 
     def save(self, path: str | Path) -> None:
         """Write the best estimator as it writes itself; `hb.load` reads it."""
-        check_is_fitted(self, "best_estimator_")
-        self.best_estimator_.save(path)
+        self._best.save(path)
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of the search: a title, sentences, one table. Its charge is that of the model."""

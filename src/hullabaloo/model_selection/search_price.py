@@ -1,9 +1,10 @@
 """What a search costs beside the honest cost of trying everything."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, final
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.privacy import Allowance, GaussianEvent, epsilon_of, gdp_epsilon
 from hullabaloo.tables import Printed
@@ -72,9 +73,7 @@ class SearchPrice(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""
-        found = {one.name: getattr(self, one.name) for one in fields(self)}
-        found["solvers"] = list(self.solvers)
-        return {n: None if isinstance(v, float) and not math.isfinite(v) else v for n, v in found.items()}
+        return arguments(self)
 
 
 def price_search(plan: SearchPlan, sizes: tuple[int, int]) -> SearchPrice:

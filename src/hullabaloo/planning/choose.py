@@ -7,9 +7,8 @@ from dataclasses import replace
 from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
-from hullabaloo.planning.outlook import Outlook, can_rehearse, propose, rehearsed
-from hullabaloo.planning.rehearse import Perform
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solver, WithMoments, separate
 from hullabaloo.solvers.perturbation.restoring import structure_of
@@ -66,7 +65,7 @@ def choose(
         return solver, solver.plan(problem, menu, allowance)
     if not allowance.is_private:
         return exact(problem, menu)
-    best = best_of(prospects(problem, menu, allowance, perform), weights(problem, menu, allowance))
+    best = best_of(forecasts(problem, menu, allowance, perform), weights(problem, menu, allowance))
     assert best.plan is not None
     return best.solver, best.plan
 
@@ -115,9 +114,9 @@ def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
     raise CapabilityError(refusals[-1])
 
 
-def prospects(
+def forecasts(
     problem: Problem, menu: Menu, allowance: Allowance, perform: Perform | None, *, fewest: int = 2
-) -> list[Outlook]:
+) -> list[Forecast]:
     """What each solver would do, best first among those that can; those that cannot at the end.
 
     Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
@@ -159,7 +158,7 @@ def _noise(problem: Problem, menu: Menu, allowance: Allowance) -> float:
     return sigma / problem.records * math.sqrt(problem.dimension)
 
 
-def best_of(found: list[Outlook], weights: Mapping[str, float]) -> Outlook:
+def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
     if not able:
@@ -169,7 +168,7 @@ def best_of(found: list[Outlook], weights: Mapping[str, float]) -> Outlook:
     return replace(best, plan=replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}"))
 
 
-def _no_solver(found: list[Outlook]) -> HullabalooError:
+def _no_solver(found: list[Forecast]) -> HullabalooError:
     """A fault of the budget as it is, else what each solver said."""
     for one in found:
         if isinstance(one.refusal, BudgetError):
@@ -178,11 +177,11 @@ def _no_solver(found: list[Outlook]) -> HullabalooError:
     return CapabilityError(f"No solver can do what is asked. Nothing was charged or read. {said}")
 
 
-def _weighed(one: Outlook, weights: Mapping[str, float]) -> float:
+def _weighed(one: Forecast, weights: Mapping[str, float]) -> float:
     return (one.score if one.rehearsed else one.predicted) / weights.get(one.solver.name, 1.0)
 
 
-def _words(best: Outlook, able: list[Outlook]) -> str:
+def _words(best: Forecast, able: list[Forecast]) -> str:
     if len(able) == 1:
         return "the one solver that can; "
     if not best.rehearsed:

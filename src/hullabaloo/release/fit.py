@@ -20,9 +20,8 @@ from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import Key, TestKey
 from hullabaloo.planning.choose import choose, exact
+from hullabaloo.planning.forecasts import Perform, Rehearsed, can_rehearse, rehearse, stages
 from hullabaloo.planning.named import name_of
-from hullabaloo.planning.outlook import can_rehearse
-from hullabaloo.planning.rehearse import Perform, Rehearsed, rehearse, stages
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.queries import PricedQueries

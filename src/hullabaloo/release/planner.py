@@ -10,15 +10,15 @@ from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import best_of, prospects, weights
-from hullabaloo.planning.lower_bounds import LowerBound, lower_bounds
-from hullabaloo.planning.prospectus import Prospect, Prospectus
-from hullabaloo.planning.upper_bounds import upper_bounds
+from hullabaloo.planning.choose import best_of, forecasts, weights
+from hullabaloo.planning.table import PlanRow, PlanTable
+from hullabaloo.planning.theory.lower_bounds import LowerBound, lower_bounds
+from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.fit import Posed, Task, pose
 
 if TYPE_CHECKING:
-    from hullabaloo.planning.outlook import Outlook
+    from hullabaloo.planning.forecasts import Forecast
 
 _CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
 
@@ -35,7 +35,7 @@ def plan(
     neighbours: str | Neighbours = "replace-one",
     fit_intercept: bool = True,
     exposure: str | None = None,
-) -> Prospectus:
+) -> PlanTable:
     """Compare every solver for one problem, from public facts alone; reads no data and spends nothing.
 
     Each solver's plan is carried out on synthetic tables of the declared domain, at the noise it would have on n records,
@@ -63,7 +63,7 @@ def plan(
     Example:
         >>> import hullabaloo as hb
         >>> table = hb.plan(n=20_000, p=10, set=hb.L1Ball(1.0), budget=hb.Budget(1.0, 1e-9))
-        >>> table.prospects[0].able
+        >>> table.rows[0].able
         True
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
@@ -108,21 +108,21 @@ def plan(
         exposure=exposure,
     )
     encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale, exposure=exposure)
-    return prospectus(pose(task, encoding, n), budget)
+    return plan_table(pose(task, encoding, n), budget)
 
 
-def prospectus(posed: Posed, budget: Budget) -> Prospectus:
+def plan_table(posed: Posed, budget: Budget) -> PlanTable:
     """The table of a posed task."""
-    found: Sequence[Outlook] = prospects(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
+    found: Sequence[Forecast] = forecasts(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
     taken = best_of(list(found), weights(posed.problem, posed.menu, posed.allowance))
     delta = budget.delta if budget.kind == "dp" and budget.is_private and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]
     constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()
-    return Prospectus(
+    return PlanTable(
         title=_title(posed, budget),
         chosen=taken.solver.name,
         why=taken.plan.reason if taken.plan is not None else "",
-        prospects=tuple(Prospect.of(one, posed.allowance, delta) for one in found),
+        rows=tuple(PlanRow.of(one, posed.allowance, delta) for one in found),
         lower_bounds=_bounds(posed, budget),
         constant=constant,
         upper_bounds=upper_bounds(posed.problem, found),

@@ -1,6 +1,7 @@
 """How a reader checks a card: commands to run, and the recomputation that `Card.check` does."""
 
 import math
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,40 +10,26 @@ from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report import entries, guarantee
 from hullabaloo.report.numbers import up
+from hullabaloo.report.words import pieces
 
 _TOLERANCE = 1e-9  # relative: another machine's special functions may differ in the last digits
 
 
 def commands(statement: PrivacyStatement) -> list[dict[str, str]]:
     """Each with what it shows and what to type."""
-    if not statement.private:
-        return []
-    found = []
-    if statement.ledger is not None:
-        found.append({
-            "shows": "Every row of the ledger still costs what it says, no budget is overspent, and the charge of this model (put in its file) is there.",
-            "type": f"hullabaloo ledger verify {_quoted(statement.ledger)} --model model.json",
-            "language": "shell",
-        })  # fmt: skip
-    found.append({
-        "shows": "Every number of the guarantee on this card follows from the recorded event. Prints an empty tuple.",
-        "type": 'from hullabaloo.report import card_from_json\nprint(card_from_json("card.json").check())',
-        "language": "python",
-    })  # fmt: skip
-    epsilon, delta = statement.epsilon(), statement.delta
-    if statement.mu is not None and math.isfinite(statement.mu) and math.isfinite(epsilon):
-        found.append({
-            "shows": "The same without this library: the exact profile of Gaussian noise (Balle and Wang, 2018). "
-            f"Prints at most {up(delta)}, up to rounding.",
-            "type": (
-                "from math import erfc, exp, sqrt\n"
-                f"mu, epsilon = {statement.mu!r}, {epsilon!r}\n"
-                "phi = lambda x: erfc(-x / sqrt(2)) / 2\n"
-                "print(phi(mu / 2 - epsilon / mu) - exp(epsilon) * phi(-mu / 2 - epsilon / mu))"
-            ),
-            "language": "python",
-        })  # fmt: skip
-    return found
+    mu, epsilon = statement.mu, statement.epsilon()
+    facts = {
+        "private": statement.private,
+        "recorded": statement.ledger is not None,
+        "exact": mu is not None and math.isfinite(mu) and math.isfinite(epsilon),
+        "ledger": shlex.quote(statement.ledger or ""),
+        "delta": up(statement.delta),
+        "mu": mu,
+        "epsilon": epsilon,
+    }
+    return [
+        {"shows": one.pop("shows").format_map(facts), "type": one.pop("text"), **one} for one in pieces("check", facts)
+    ]
 
 
 def problems(card: Mapping[str, Any]) -> tuple[str, ...]:
@@ -91,10 +78,3 @@ def _close(left: Any, right: Any) -> bool:
     if isinstance(left, int | float) and isinstance(right, int | float):
         return math.isclose(left, right, rel_tol=_TOLERANCE, abs_tol=0.0)
     return bool(left == right)
-
-
-def _quoted(text: str) -> str:
-    """One word for a POSIX shell."""
-    import shlex
-
-    return shlex.quote(text)

@@ -1,8 +1,10 @@
 """The declared domain as table rows, and the span that each coefficient acts over."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hullabaloo.data import Categorical, Domain, Numeric, transforms
+from hullabaloo.report.words import book, lines
 
 Row = dict[str, Any]
 
@@ -18,33 +20,24 @@ def domain_rows(domain: Domain) -> list[Row]:
     if domain.weight is not None:
         rows.append(_row(domain.weight[0], "weight", bounds=[0.0, domain.weight[1]]))
     if declared.get("unit", "record") != "record":
-        rows.append(
-            _row(str(domain.unit), "unit of privacy", notes=[f"at most {domain.records_per_unit} records each"])
-        )
+        most = f"at most {domain.records_per_unit} records each"
+        rows.append(_row(str(domain.unit), "unit of privacy", notes=[most]))
     return rows
 
 
 def domain_notes(domain: Domain) -> list[str]:
     """What was declared about rows as a whole."""
-    notes = []
-    if domain.row_norm is not None:
-        norm, radius = domain.row_norm
-        name = {"l1": "sum of absolute values", "l2": "Euclidean length", "linf": "largest absolute value"}[norm]
-        notes.append(f"Rows are scaled down to a norm ({name}) of at most {radius:g}.")
-    if domain.quoted_line_breaks:
-        notes.append(
-            "Records of a CSV file are records as parsed: quoted cells may hold line breaks, so one that closes no quote takes those "
-            "after it with it."
-        )
-    if domain.interactions:
-        notes.append("Products of columns: " + ", ".join(f"{a} × {b}" for a, b in domain.interactions) + ".")
-    if domain.features:
-        notes.append(
-            "Numbers outside their bounds are clipped to them; a level that was not declared counts as none of the levels; "
-            "a missing or unreadable cell takes the declared fill"
-            + (", and a column of its own says that it was missing." if domain.indicators else ".")
-        )
-    return notes
+    norm, radius = domain.row_norm or ("l2", 0.0)
+    facts = {
+        "norm": domain.row_norm is not None,
+        "norm_name": book()["norms"][norm],
+        "radius": radius,
+        "as_parsed": domain.quoted_line_breaks,
+        "products": ", ".join(f"{a} × {b}" for a, b in domain.interactions),
+        "features": bool(domain.features),
+        "indicators": domain.indicators,
+    }
+    return lines("domain", facts)
 
 
 def spans(domain: Domain) -> dict[str, float]:
@@ -71,8 +64,7 @@ def _feature(name: str, declared: Numeric | Categorical, indicators: bool) -> Ro
     if isinstance(declared, Categorical):
         if declared.baseline is not None:
             notes.append(f"baseline {declared.baseline}")
-        levels = [str(level) for level in declared.levels]
-        row = _row(name, "feature", levels=levels)
+        row = _row(name, "feature", levels=[*map(str, declared.levels)])
     else:
         if declared.transform != "identity":
             notes.append(f"used as {declared.transform}({name})")
@@ -90,19 +82,10 @@ def _targets(role: str, declared: Any, fills: Any) -> list[Row]:
     for name, values in named.items():
         fill = fills.get(name) if isinstance(fills, dict) else fills
         notes = [] if fill is None else [f"missing counts as {fill}"]
-        if role == "classes":
-            rows.append(_row(name, "target", levels=[str(value) for value in values], notes=notes))
-        else:
-            rows.append(_row(name, "target", bounds=[float(value) for value in values], notes=notes))
+        levels, bounds = ([*map(str, values)], None) if role == "classes" else (None, [*map(float, values)])
+        rows.append(_row(name, "target", bounds, levels, notes))
     return rows
 
 
-def _row(
-    name: str,
-    role: str,
-    *,
-    bounds: list[float] | None = None,
-    levels: list[str] | None = None,
-    notes: list[str] | None = None,
-) -> Row:
-    return {"column": name, "role": role, "bounds": bounds, "levels": levels, "notes": notes or []}
+def _row(name: str, role: str, bounds: Any = None, levels: Any = None, notes: Sequence[str] = ()) -> Row:
+    return {"column": name, "role": role, "bounds": bounds, "levels": levels, "notes": list(notes)}

@@ -25,7 +25,7 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release import Release
 from hullabaloo.release.estimator import Estimator
 from hullabaloo.release.parameters import check_types, declared, whole
 from hullabaloo.streaming.opening import EXISTS, opened
@@ -40,6 +40,11 @@ _COPY = (
     "learn, because the exact sums that a stream goes on from never leave it. Go on with the original, open it from its state file, "
     "or begin a new stream with sklearn.base.clone(model)."
 )
+
+
+def _of_release(name: str, what: str) -> Any:
+    """A property: what the model of the last release has under a name."""
+    return property(lambda stream: getattr(stream.model_at(), name), doc=what)
 
 
 class PrivateStream(Estimator, ABC):
@@ -245,25 +250,10 @@ class PrivateStream(Estimator, ABC):
         """Intervals of the last release's predictions: of each row's mean response, or of a further observation."""
         return self.model_at().predict_interval(X, confidence=confidence, kind=kind)
 
-    @property
-    def coef_(self) -> Any:
-        """Coefficients of the last release, in the user's units."""
-        return self.model_at().coef_
-
-    @property
-    def intercept_(self) -> Any:
-        """The intercept of the last release, in the user's units."""
-        return self.model_at().intercept_
-
-    @property
-    def statement_(self) -> PrivacyStatement:
-        """The privacy statement, of all releases up to the horizon together."""
-        return cast(PrivacyStatement, self.model_at().statement)
-
-    @property
-    def feature_names_out_(self) -> Any:
-        """Names of the encoded columns that coefficients belong to."""
-        return self.model_at().feature_names_out_
+    coef_ = _of_release("coef_", "Coefficients of the last release, in the user's units.")
+    intercept_ = _of_release("intercept_", "The intercept of the last release, in the user's units.")
+    statement_ = _of_release("statement", "The privacy statement, of all releases up to the horizon together.")
+    feature_names_out_ = _of_release("feature_names_out_", "Names of the encoded columns that coefficients belong to.")
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 

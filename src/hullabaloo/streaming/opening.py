@@ -1,21 +1,18 @@
 """How a stream begins: plan, charge, restore, in this order; nothing is read before."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hullabaloo.curation.intake import Intake
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.ledger import Charge
+from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import whole
 from hullabaloo.structure.structure_files import shape_to_dict
-
-if TYPE_CHECKING:
-    from hullabaloo.streaming.base import PrivateStream
 
 EXISTS = (
     "A fit begins a new stream, and there is a state file at {} already, whose stream it would end. Go on from it with partial_fit, or "
@@ -23,7 +20,7 @@ EXISTS = (
 )
 
 
-def opened(stream: "PrivateStream", encoding: Encoding, *, room_for: int, fresh: bool) -> Intake:
+def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> Intake:
     """The live half of a stream, new or gone on with.
 
     Args:
@@ -39,12 +36,11 @@ def opened(stream: "PrivateStream", encoding: Encoding, *, room_for: int, fresh:
             f"A table of {room_for} records was given to a stream with a horizon of {horizon}, for which its noise is calibrated. "
             "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
         )
-    ledger, test_key = stream._ledger(), stream._key()
+    ledger: Ledger | None = stream._ledger()
+    test_key = stream._key()
 
     def charge(name: str) -> Charge:
         assert ledger is not None
-        assert stream.dataset is not None
-        assert stream.budget is not None
         return ledger.open_stream(
             stream.dataset,
             name,
@@ -86,10 +82,8 @@ def opened(stream: "PrivateStream", encoding: Encoding, *, room_for: int, fresh:
         raise
 
 
-def public_facts(stream: "PrivateStream", encoding: Encoding) -> dict[str, Any]:
+def public_facts(stream: Any, encoding: Encoding) -> dict[str, Any]:
     """The public configuration, JSON-ready: what a state file says of itself."""
-    assert stream.budget is not None
-    assert stream.domain is not None
     return {
         "stream": label_of(stream),
         "budget": stream.budget.to_dict(),

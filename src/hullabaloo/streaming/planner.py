@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.planning.choose import exact
-from hullabaloo.planning.outlook import WIDEST_REHEARSAL, Outlook, can_rehearse, propose, rehearsed
+from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.fit import Prepared, Task, pose, rehearsal
@@ -106,15 +107,7 @@ class StreamPlan(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, tuple):
-                return [plain(one) for one in value]
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
-        ways = [{name: plain(getattr(way, name)) for name in Way.__slots__} for way in self.ways]
-        facts = {name: plain(getattr(self, name)) for name in ("title", "chosen", "why", "positions", "releases")}
-        return {**facts, "ways": ways}
+        return {**arguments(self), "ways": [arguments(way) for way in self.ways]}
 
 
 def plan(
@@ -290,7 +283,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     return _of(AGAIN, found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}")
 
 
-def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Outlook, float]:
+def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Forecast, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
     problem, menu = _posed(fit.task, encoding, fit.problem.records)
     weight = favours(problem, menu, fit.allowance) if fit.allowance.is_private else {}
@@ -327,7 +320,7 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
         )
         sums, noise = MomentsSolver(), query.sigma * query.error(schedule.completed(position))
         plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
-        found.append((Outlook(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
+        found.append((Forecast(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
     return _of(SKETCH, found, _state(query), 1.0, f"{query.moments.facts.width} coordinates of {encoding.facts.width}")
 
 
@@ -338,7 +331,7 @@ def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu
     return posed.problem, posed.menu
 
 
-def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowance, solver: Solver) -> Outlook:
+def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowance, solver: Solver) -> Forecast:
     found = propose(problem, menu, allowance, {solver.name: solver})
     refusal = found[0].refusal
     if refusal is not None:
@@ -348,8 +341,8 @@ def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowanc
     return found[0]
 
 
-def _of(name: str, found: list[tuple[Outlook, float]], memory: float, passes: float, reason: str) -> Way:
-    """A line from the outlooks at each look, and how many times better than rehearsed solvers can be expected to do there."""
+def _of(name: str, found: list[tuple[Forecast, float]], memory: float, passes: float, reason: str) -> Way:
+    """A line from the forecasts at each look, and how many times better than rehearsed solvers can be expected to do there."""
     scores = [_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
     return Way(name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason)

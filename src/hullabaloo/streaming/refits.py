@@ -11,7 +11,7 @@ from hullabaloo.curation.prefixes import Refits
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.planning.choose import FAVOUR, best_of, prospects, weights
+from hullabaloo.planning.choose import FAVOUR, best_of, forecasts, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, compose
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.fit import Posed, Prepared, Task, allowance, check, pose, prepare, problem_of, rehearsal
@@ -176,7 +176,7 @@ def _best(posed: Posed) -> str:
 
 @lru_cache(maxsize=256)
 def _remembered(problem: Problem, menu: Menu, allowance: Allowance) -> str:
-    found = prospects(problem, menu, allowance, rehearsal(menu.facts))  # type: ignore[attr-defined]  # the curator's menu
+    found = forecasts(problem, menu, allowance, rehearsal(menu.facts))  # type: ignore[attr-defined]  # the curator's menu
     return best_of(found, favours(problem, menu, allowance)).solver.name
 
 

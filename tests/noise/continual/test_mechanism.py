@@ -174,7 +174,7 @@ def test_what_is_no_workload_is_refused(kind, arguments, words):
         kind(*arguments)
 
 
-@pytest.mark.parametrize("name", ["tree", "variance_reduced_tree", "hybrid"])
+@pytest.mark.parametrize("name", ["tree", "hybrid"])
 @pytest.mark.parametrize("drift", [(0.9, None), (1.0, 3)])
 def test_prefix_sums_alone(name, drift):
     with pytest.raises(InvalidParameter, match="everything so far alone"):

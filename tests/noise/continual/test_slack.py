@@ -11,7 +11,6 @@ from hullabaloo.noise.continual.dense import BestFactorisation
 from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
 from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
 from hullabaloo.noise.continual.tree import BinaryTree
-from hullabaloo.noise.continual.variance_reduced import VarianceReducedTree
 
 STEPS = 64
 SAMPLES = [
@@ -24,7 +23,6 @@ SAMPLES = [
     SquareRootToeplitz(STEPS, 0.95, 20),
     BestFactorisation(50),
     BinaryTree(STEPS),
-    VarianceReducedTree(STEPS),
     Hybrid(STEPS),
 ]
 
@@ -34,18 +32,12 @@ def exact(strategy, x):
     x = [Fraction(float(value)) for value in x]
     if isinstance(strategy, BinaryTree):
         return [sum(x[t - (t & -t) : t]) for t in range(1, len(x) + 1)]
-    if isinstance(strategy, VarianceReducedTree):
-        return [sum(x[t - size : t]) for t in range(1, len(x) + 1) for size in _sizes(t)]
     if isinstance(strategy, Hybrid):
         return exact_epochs(strategy, x)
     if isinstance(strategy, BufferedToeplitz):
         return exact_buffers(strategy, x)
     C = strategy.encoder(len(x)).encode(np.eye(len(x)))
     return [sum(Fraction(float(c)) * value for c, value in zip(row, x, strict=True)) for row in C]
-
-
-def _sizes(t):
-    return [1 << level for level in range(t.bit_length()) if t % (1 << level) == 0]
 
 
 def exact_buffers(strategy, x):

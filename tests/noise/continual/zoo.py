@@ -8,11 +8,10 @@ from hullabaloo.noise.continual.dense import BestFactorisation
 from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
 from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
 from hullabaloo.noise.continual.tree import BinaryTree
-from hullabaloo.noise.continual.variance_reduced import VarianceReducedTree
 from hullabaloo.privacy.schedule import FOREVER
 
 DRIFTING = (BufferedToeplitz, SquareRootToeplitz, BestFactorisation)
-PLAIN = (*DRIFTING, BinaryTree, VarianceReducedTree, Hybrid)
+PLAIN = (*DRIFTING, BinaryTree, Hybrid)
 SAMPLES: list[Strategy] = [kind(steps) for kind in PLAIN for steps in (1, 2, 5, 64)]
 SAMPLES += [
     kind(steps, decay, window)
@@ -34,7 +33,7 @@ ENDLESS = [
     BufferedToeplitz(FOREVER, 0.9),
     BufferedToeplitz(FOREVER, 1.0, 10),
 ]
-LONG = [kind(10_000) for kind in (BufferedToeplitz, BinaryTree, VarianceReducedTree, Hybrid)] + ENDLESS
+LONG = [kind(10_000) for kind in (BufferedToeplitz, BinaryTree, Hybrid)] + ENDLESS
 
 
 def workload(strategy: Strategy, steps: int) -> np.ndarray:

@@ -383,7 +383,7 @@ _WORDS = (
     Bug(
         "a bound of another ball",
         "The lower bound for the unit l1 ball is printed for every l1 ball, though smaller ones are easier.",
-        "planning.lower_bounds",
+        "planning.theory.lower_bounds",
         old='    if isinstance(body, L1Ball) and free and body.radius == 1.0 and problem.loss.name == "squared":',
         new='    if isinstance(body, L1Ball) and free and problem.loss.name == "squared":',
         caught_by=(
@@ -393,7 +393,7 @@ _WORDS = (
     Bug(
         "a bound of another delta",
         "Lower bounds that hold for small ε and δ are printed for large ones as well.",
-        "planning.lower_bounds",
+        "planning.theory.lower_bounds",
         old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        found += _straight(problem, epsilon, body)\n",
         new="    found += _straight(problem, epsilon, body)\n",
         caught_by=(

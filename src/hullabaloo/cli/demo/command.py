@@ -59,52 +59,48 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
     from hullabaloo.cli.fit import coefficients
     from hullabaloo.privacy import Budget
 
-    curve = outcome.curve
+    curve, asked = outcome.curve, Budget(survey.EPSILON, survey.DELTA).describe()
     again = (
         "This folder already holds a release of the survey, and its budget is spent. The saved release is shown again: looking "
         "at it as often as you like costs nothing. (--fresh begins again; with real records that would be cheating.)"
     )
-    did = [
-        (
-            "survey",
-            f"1974 Redbook survey, 6366 respondents, one record each: was there an affair? ({files.table.name})",
-        ),
-        ("domain", f"bounds and levels from the questionnaire, never from the answers ({files.domain.name})"),
-        (
-            "budget",
-            f"{Budget(survey.EPSILON, survey.DELTA).describe()}, relation replace-one, kept in {files.ledger.name}",
-        ),
-        ("order", "validate, plan, charge the ledger, read the table, draw noise, release"),
-        ("price", outcome.price),
-    ]
-    looks = [
-        (
-            "with privacy",
-            f"R² = {curve.release:.3f} (mean of {DRAWS} draws at epsilon 1: {curve.mean(survey.EPSILON):.3f})",
-        ),
-        ("without", f"R² = {curve.without_privacy:.3f}"),
-        ("", Text(f"Measured on the table itself: {WARNING}.", style="italic")),
-    ]
+    did = {
+        "survey": "1974 Redbook survey, 6366 respondents, one record each: was there an affair? (affairs.csv)",
+        "domain": "bounds and levels from the questionnaire, never from the answers (domain.toml)",
+        "budget": f"{asked}, relation replace-one, kept in privacy.db",
+        "order": "validate, plan, charge the ledger, read the table, draw noise, release",
+        "price": outcome.price,
+    }
+    mean = f"mean of {DRAWS} draws at epsilon 1: {curve.mean(survey.EPSILON):.3f}"
+    compared = {
+        "with privacy": f"R² = {curve.release:.3f} ({mean})",
+        "without": f"R² = {curve.without_privacy:.3f}",
+        "": Text(f"Measured on the table itself: {WARNING}.", style="italic"),
+    }
+    saved = str(files["model.json"])
     us, python = _program("hullabaloo"), _program("python")
+    ledger, domain, model, table = (
+        shlex.quote(str(files[name])) for name in ("privacy.db", "domain.toml", "model.json", "affairs.csv")
+    )
     then = [
-        f"{us} ledger log sqlite:///{_word(files.ledger)} {survey.DATASET}",
-        f"{us} domain describe {_word(files.domain)}",
-        f"{us} predict {_word(files.model)} {_word(files.table)} | head",
-        f'{python} -c "import hullabaloo as hb; m = hb.load({str(files.model)!r}); '
+        f"{us} ledger log sqlite:///{ledger} {survey.DATASET}",
+        f"{us} domain describe {domain}",
+        f"{us} predict {model} {table} | head",
+        f'{python} -c "import hullabaloo as hb; m = hb.load({saved!r}); '
         'print(m.refit(constraint=hb.L1Ball(0.3)).summary())"',
     ]
     return [
         *([Panel(again, border_style="yellow")] if outcome.reused else []),
         _title("What was done"),
-        facts(did),
+        facts([*did.items()]),
         _title("What came out (change of the probability of an affair, per unit of each answer)"),
         coefficients(outcome.model, 0.95),
         guarantee(outcome.model.statement_),
         _title("What is left"),
-        f"{outcome.remaining.describe()}",
+        outcome.remaining.describe(),
         f"A second fit was tried, and refused before the table was read: {outcome.refusal}",
         _title("What privacy cost"),
-        facts(looks),
+        facts([*compared.items()]),
         _title("Where it is"),
         facts([(str(path), what) for path, what in files.described()]),
         _title("What to try next (all of it free: no new charge)"),
@@ -118,10 +114,6 @@ def _program(name: str) -> str:
     if not beside.exists() or (found is not None and Path(found).parent.resolve() == beside.parent.resolve()):
         return name
     return shlex.quote(min(str(beside), os.path.relpath(beside), key=len))
-
-
-def _word(path: Path) -> str:
-    return shlex.quote(str(path))
 
 
 def _title(text: str) -> Text:

@@ -21,7 +21,7 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DRAWS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Curve:
     """R² on the table: without privacy, of the demo's release, and of `DRAWS` private fits at each ε."""
 
@@ -36,15 +36,13 @@ class Curve:
     def save(self, path: Path) -> None:
         """Write the curve as JSON, with its warning."""
         draws = [{"epsilon": epsilon, "r2": list(values)} for epsilon, values in self.draws.items()]
-        whole = {"warning": WARNING, "without_privacy": self.without_privacy, "release": self.release, "draws": draws}
-        write_whole(path, json.dumps(whole, indent=1) + "\n")
+        write_whole(path, json.dumps({"warning": WARNING, **vars(self), "draws": draws}, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> "Curve":
         """Read what `save` wrote."""
         whole = json.loads(path.read_text(encoding="utf-8"))
-        draws = {one["epsilon"]: one["r2"] for one in whole["draws"]}
-        return cls(whole["without_privacy"], whole["release"], draws)
+        return cls(whole["without_privacy"], whole["release"], {one["epsilon"]: one["r2"] for one in whole["draws"]})
 
 
 def measure(

@@ -38,44 +38,52 @@ class Outcome:
 def run(files: Files, output: Output) -> Outcome:
     """Do the whole job in a folder, or show again what an earlier run released there."""
     table = survey.load()
-    write_whole(files.domain, survey.DOMAIN)
-    table.to_csv(files.table, index=False)
-    domain, budget, ledger = Domain.from_toml(files.domain), Budget(survey.EPSILON, survey.DELTA), Ledger(files.url)
+    write_whole(files["domain.toml"], survey.domain())
+    table.to_csv(files["affairs.csv"], index=False)
+    domain, budget, ledger = (
+        Domain.from_toml(files["domain.toml"]),
+        Budget(survey.EPSILON, survey.DELTA),
+        Ledger(files.url),
+    )
     _open(ledger, budget, files)
     asked = LinearRegression(domain=domain, budget=budget, ledger=ledger, dataset=survey.DATASET)
     price = asked.price(n=len(table)).expectation
-    reused = files.model.exists()
+    reused = files["model.json"].exists()
     with output.working("Charging the ledger, reading the survey, drawing noise"):
-        model = load(files.model) if reused else _fit(asked, files)
+        model = load(files["model.json"]) if reused else _fit(asked, files)
         refusal = _second_fit(asked, files)
-        report.card(model).to_html(files.card_html)
-        report.card(model).to_json(files.card_json)
-    curve = Curve.load(files.curve) if reused and files.curve.exists() else _measure(model, domain, table, output)
-    curve.save(files.curve)
+        report.card(model).to_html(files["card.html"])
+        report.card(model).to_json(files["card.json"])
+    curve = (
+        Curve.load(files["curve.json"])
+        if reused and files["curve.json"].exists()
+        else _measure(model, domain, table, output)
+    )
+    curve.save(files["curve.json"])
     remaining = ledger.remaining(survey.DATASET)
-    picture(curve).savefig(files.curve_picture, dpi=160)
-    write_report(files.report, model, curve, remaining.describe(), refusal)
+    picture(curve).savefig(files["error-against-epsilon.png"], dpi=160)
+    write_report(files["report.html"], model, curve, remaining.describe(), refusal)
     return Outcome(model, curve, price, remaining, refusal, reused)
 
 
 def _open(ledger: Ledger, budget: Budget, files: Files) -> None:
-    if not files.ledger.exists() or survey.DATASET not in {one.name for one in ledger.datasets()}:
+    if not files["privacy.db"].exists() or survey.DATASET not in {one.name for one in ledger.datasets()}:
         ledger.create(survey.DATASET, budget, neighbours="replace-one")
 
 
 def _fit(model: PrivateLinearModel, files: Files) -> PrivateLinearModel:
     try:
-        model.fit(str(files.table))
+        model.fit(str(files["affairs.csv"]))
     except BudgetExhausted as refused:
         raise BudgetExhausted(str(refused) + LOST) from None
-    model.save(files.model)
+    model.save(files["model.json"])
     return model
 
 
 def _second_fit(model: PrivateLinearModel, files: Files) -> str:
     """Ask for one more release of the same survey: the ledger refuses, and the table is not read."""
     try:
-        LinearRegression(**model.get_params()).fit(str(files.table))
+        LinearRegression(**model.get_params()).fit(str(files["affairs.csv"]))
     except BudgetExhausted as refused:
         return str(refused)
     return "it was accepted, which is a fault of the ledger"

@@ -23,7 +23,7 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
 
     summary = model.summary()
     rows = [scaled(row, model) for row in summary.rows if row.name != "(intercept)"]
-    labels = [label(row.name) for row in rows]
+    labels = [survey.LABELS.get(row.name, row.name) for row in rows]
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     ).from_string(resources("hullabaloo.cli.demo").joinpath("report.html.j2").read_text(encoding="utf-8"))
@@ -74,11 +74,6 @@ def scaled(row: "Row", model: "PrivateLinearModel") -> "Row":
     width = declared.hi - declared.lo if isinstance(declared, Numeric) else 1.0
     numbers = ("coefficient", "sampling_error", "privacy_error", "low", "high")
     return replace(row, **{name: getattr(row, name) * width for name in numbers})
-
-
-def label(name: str) -> str:
-    """What a column is called on the page."""
-    return survey.LABELS.get(name, name)
 
 
 def strongest(rows: "list[Row]", labels: list[str]) -> str:

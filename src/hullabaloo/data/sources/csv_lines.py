@@ -12,7 +12,7 @@ from hullabaloo.data.given import names_of
 from hullabaloo.data.readers.csvformat import BLANK, CsvFormat
 from hullabaloo.data.records import RecordTable, cells_schema
 from hullabaloo.data.sources.base import PAUSE, Gap, Mark, Portion
-from hullabaloo.data.sources.line_source import LineSource
+from hullabaloo.data.sources.lines import LineSource
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import InvalidParameter, SchemaError
 

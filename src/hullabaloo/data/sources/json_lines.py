@@ -27,7 +27,7 @@ from typing import Any
 from hullabaloo.data.given import names_of
 from hullabaloo.data.records import RecordTable, cells_schema
 from hullabaloo.data.sources.base import Gap, Portion
-from hullabaloo.data.sources.line_source import LineSource
+from hullabaloo.data.sources.lines import LineSource
 from hullabaloo.data.table import TableSchema
 
 DEEPEST = 64

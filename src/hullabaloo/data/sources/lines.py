@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hullabaloo.data.given import path_of
-from hullabaloo.data.sources.base import Mark, SourceChanged
-from hullabaloo.data.sources.prefix import Prefix, goes_on
+from hullabaloo.data.sources.base import Mark, SourceChanged, StreamSource
+from hullabaloo.data.sources.prefix import Prefix, goes_on, identity, is_same
 from hullabaloo.errors import InvalidParameter
 
 BLOCK = 1 << 20
@@ -64,7 +64,7 @@ class Lines:
             return False
         assert self._path is not None
         now, known = os.fstat(self._fd), self._identity()
-        same = {name: mark.place.get(name, known["path"] if name == "path" else None) for name in known} == known
+        same = is_same(mark, known)
         if same and now.st_size < offset:
             raise SourceChanged(
                 f"The file {self._path} is shorter than what the stream has read of it, so it was cut off or written anew. Nothing was "
@@ -83,8 +83,7 @@ class Lines:
         return {"offset": self.offset, **self._identity(), **self._taken.facts()}
 
     def _identity(self) -> dict[str, Any]:
-        now = os.fstat(self._fd)
-        return {"device": now.st_dev, "inode": now.st_ino, "path": os.path.abspath(self._path or "")}
+        return identity(self._path or "", os.fstat(self._fd))
 
     def _reread(self, offset: int, into: Prefix) -> None:
         """Add the bytes before an offset; the file's place stays."""
@@ -178,3 +177,31 @@ def _open(path: Path) -> int:
             f"There is no file {path} to read records from. Check the path; nothing was read or spent."
         )
     return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+class LineSource(StreamSource):
+    """Records in lines of text: a file, a file that grows (`follow`), or standard input ("-")."""
+
+    def __init__(self, path: str | Path, *, follow: bool) -> None:
+        self._lines = Lines(path, follow=follow)
+        self._first = 0  # where the first record begins
+        self.can_wait = not self._lines.seekable
+
+    def _find(self, mark: Mark, continues: bool) -> bool:
+        return mark.place.get("kind", self._kind) == self._kind and self._lines.find(mark, continues)
+
+    def _rewind(self, start: int) -> int:
+        self._lines.go(self._first)
+        return 0
+
+    def _place(self) -> Mapping[str, Any] | None:
+        found = self._lines.place()
+        return None if found is None else {**found, "kind": self._kind}
+
+    @property
+    def _kind(self) -> str:
+        return type(self).__name__
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()

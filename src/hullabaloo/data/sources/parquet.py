@@ -14,7 +14,7 @@ from typing import Any
 from hullabaloo.data.given import names_of, path_of
 from hullabaloo.data.readers.parquet import ParquetPart, ParquetTable
 from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceLost, StreamSource
-from hullabaloo.data.sources.prefix import Prefix, goes_on
+from hullabaloo.data.sources.prefix import Prefix, goes_on, identity, is_same
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import InvalidParameter
 
@@ -51,16 +51,14 @@ class ParquetSource(StreamSource):
         return ParquetPart(None, self._schema)
 
     def _identity(self) -> dict[str, Any]:
-        found = os.stat(self._path)
-        return {"device": found.st_dev, "inode": found.st_ino, "path": os.path.abspath(self._path)}
+        return identity(self._path, os.stat(self._path))
 
     def _find(self, mark: Mark, continues: bool) -> bool:
         known, row = self._identity(), mark.place.get("row")
         if type(row) is not int or row < 0:
             return False
-        same = {name: mark.place.get(name, known["path"] if name == "path" else None) for name in known} == known
         taken = Prefix.proved(mark.place, lambda into: self._add(range(self._begun(row)), into))
-        if not goes_on(mark, self._path, same=same, proved=taken is not None, continues=continues):
+        if not goes_on(mark, self._path, same=is_same(mark, known), proved=taken is not None, continues=continues):
             return False
         self._rewind(row, taken)
         if self._row < row:

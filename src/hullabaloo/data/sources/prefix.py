@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, final
@@ -57,6 +58,16 @@ def _new_key() -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     return AESGCM.generate_key(256)
+
+
+def identity(path: str | Path, found: os.stat_result) -> dict[str, Any]:
+    """Which file a mark is made of."""
+    return {"device": found.st_dev, "inode": found.st_ino, "path": os.path.abspath(path)}
+
+
+def is_same(mark: Mark, known: Mapping[str, Any]) -> bool:
+    """Whether a mark was made of this file; older versions wrote no path."""
+    return {name: mark.place.get(name, known["path"] if name == "path" else None) for name in known} == known
 
 
 def goes_on(mark: Mark, path: Path, *, same: bool, proved: bool, continues: bool) -> bool:

@@ -11,13 +11,11 @@ from hullabaloo.noise.continual.dense import BestFactorisation
 from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
 from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
 from hullabaloo.noise.continual.tree import BinaryTree
-from hullabaloo.noise.continual.variance_reduced import VarianceReducedTree
 from hullabaloo.noise.continual.workload import check
 from hullabaloo.privacy.schedule import FOREVER
 
 NAMED: dict[str, Callable[[int, float, int | None], Strategy]] = {
     "tree": BinaryTree,
-    "variance_reduced_tree": VarianceReducedTree,
     "square_root": SquareRootToeplitz,
     "buffered": BufferedToeplitz,
     "dense": BestFactorisation,

@@ -1,6 +1,4 @@
-"""Numba kernels of the tree mechanisms: a node is the sum of its own two children, never a difference of prefixes."""
-
-import numpy as np
+"""Numba kernels of the tree mechanism: a node is the sum of its own two children, never a difference of prefixes."""
 
 from hullabaloo.compiled import njit
 
@@ -25,40 +23,6 @@ def decode_nodes(noisy, start, nodes, out):  # type: ignore[no-untyped-def]
         while (t >> level) % 2 == 0:
             level += 1
         nodes[level] = noisy[i]
-        add_set_bits(t, nodes, out[i])
-
-
-@njit(cache=True, nogil=True)
-def encode_all_nodes(x, start, nodes, out):  # type: ignore[no-untyped-def]
-    """All nodes that end with step t, the smallest first."""
-    done = 0
-    for i in range(x.shape[0]):
-        t, level = start + i + 1, 0
-        out[done] = x[i]
-        done += 1
-        while t % 2 == 0:
-            out[done] = nodes[level] + out[done - 1]
-            done += 1
-            t, level = t // 2, level + 1
-        nodes[level] = out[done - 1]
-
-
-@njit(cache=True, nogil=True)
-def decode_all_nodes(noisy, start, shares, nodes, out):  # type: ignore[no-untyped-def]
-    """Estimates from below of the nodes that end with step t, then the sum of one per set bit of t."""
-    done = 0
-    estimate = np.empty(noisy.shape[1])
-    for i in range(out.shape[0]):
-        t, level = start + i + 1, 0
-        estimate[:] = noisy[done]
-        done += 1
-        while (t >> level) % 2 == 0:
-            share = shares[level + 1]
-            for j in range(estimate.size):
-                estimate[j] = share * noisy[done, j] + (1.0 - share) * (nodes[level, j] + estimate[j])
-            done += 1
-            level += 1
-        nodes[level] = estimate
         add_set_bits(t, nodes, out[i])
 
 

@@ -5,9 +5,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.planning.lower_bounds import LowerBound
-from hullabaloo.planning.outlook import Outlook
-from hullabaloo.planning.upper_bounds import UpperBound
+from hullabaloo.codec import arguments, plain
+from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.theory.lower_bounds import LowerBound
+from hullabaloo.planning.theory.upper_bounds import UpperBound
 from hullabaloo.privacy import Allowance, epsilon_of
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed, text_table
@@ -22,7 +23,7 @@ HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "answers", "epsilon
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class PlanRow:
     """One solver's line.
 
     Attributes:
@@ -52,8 +53,8 @@ class Prospect:
     reason: str
 
     @classmethod
-    def of(cls, one: Outlook, allowance: Allowance, delta: float) -> "Prospect":
-        """Read a line off an outlook."""
+    def of(cls, one: Forecast, allowance: Allowance, delta: float) -> "PlanRow":
+        """Read a line off an forecast."""
         if one.plan is None:
             unknown = (math.inf, math.inf, math.inf, None, math.inf)
             return cls(one.solver.name, False, None, *unknown, 0, math.inf, str(one.refusal))
@@ -89,14 +90,14 @@ class Prospect:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Prospectus(Printed):
+class PlanTable(Printed):
     """What `hb.plan` gives. Printing shows the table; `chosen` is the solver that `solver="auto"` takes.
 
     Attributes:
         title: the problem in words.
         chosen: the solver's name.
         why: why it, in words.
-        prospects: a line for each solver, the best first.
+        rows: a line for each solver, the best first.
         lower_bounds: what no private method can do better than, in the worst case.
         constant: excess risk of the best constant prediction in each scenario, by the scenario's name.
         upper_bounds: what plans lose at most, in expectation over their noise; for structured problems.
@@ -105,13 +106,13 @@ class Prospectus(Printed):
     title: str
     chosen: str
     why: str
-    prospects: tuple[Prospect, ...]
+    rows: tuple[PlanRow, ...]
     lower_bounds: tuple[LowerBound, ...]
     constant: tuple[tuple[str, float], ...]
     upper_bounds: tuple[UpperBound, ...] = ()
 
     def __str__(self) -> str:
-        lines = [HEAD, *[one.cells() for one in self.prospects]]
+        lines = [HEAD, *[one.cells() for one in self.rows]]
         table = text_table(lines, right=True, marks=["→ " if line[0] == self.chosen else "  " for line in lines])
         return "\n".join([self.title, "", *table, "", *self.notes()])
 
@@ -145,7 +146,7 @@ class Prospectus(Printed):
                 f"ridge, compared with any allowed coefficients of norm up to {most.size:.2g} and measured by the loss with clipped "
                 f"derivatives: {most.holds}. {most.source}."
             )
-        lines += [f"{one.solver} cannot: {one.reason}" for one in self.prospects if not one.able]
+        lines += [f"{one.solver} cannot: {one.reason}" for one in self.rows if not one.able]
         lines.append(
             "Excess risk is that of the training objective over its minimum, on the unit domain. Nothing was read or spent."
         )
@@ -154,28 +155,19 @@ class Prospectus(Printed):
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite or unknown is None."""
 
-        def finite(value: Any) -> Any:
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
         return {
-            "title": self.title,
-            "chosen": self.chosen,
-            "why": self.why,
-            "prospects": [{name: finite(getattr(one, name)) for name in Prospect.__slots__} for one in self.prospects],
-            "lower_bounds": [
-                {name: finite(getattr(one, name)) for name in LowerBound.__slots__} for one in self.lower_bounds
-            ],
-            "constant": {name: finite(value) for name, value in self.constant},
-            "upper_bounds": [
-                {name: finite(getattr(one, name)) for name in UpperBound.__slots__} for one in self.upper_bounds
-            ],
+            **{name: getattr(self, name) for name in ("title", "chosen", "why")},
+            "prospects": [arguments(one) for one in self.rows],
+            "lower_bounds": [arguments(one) for one in self.lower_bounds],
+            "constant": {name: plain(value) for name, value in self.constant},
+            "upper_bounds": [arguments(one) for one in self.upper_bounds],
         }
 
     def plot(self) -> "Figure":
         """Draw every solver's expected excess risk with the constant's and the lower bounds; a matplotlib `Figure`."""
         from matplotlib.figure import Figure
 
-        able = [one for one in self.prospects if one.able][::-1]
+        able = [one for one in self.rows if one.able][::-1]
         figure = Figure(figsize=(7.6, 2.3 + 0.42 * len(able)), layout="constrained")
         axes = figure.add_subplot()
         for place, one in enumerate(able):

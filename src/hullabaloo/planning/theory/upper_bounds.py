@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hullabaloo.geometry import ConvexSet, SubmodularPenalty
 from hullabaloo.losses import Loss
-from hullabaloo.planning.outlook import Outlook
+from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.solvers import Plan, Problem
 from hullabaloo.solvers.perturbation.objective_perturbation import reference_terms
 from hullabaloo.solvers.perturbation.output_bounds import penalised_rise, perturbed_rise, projected_rise, ridge_rise
@@ -39,7 +39,7 @@ class UpperBound:
     source: str
 
 
-def upper_bounds(problem: Problem, found: Iterable[Outlook]) -> tuple[UpperBound, ...]:
+def upper_bounds(problem: Problem, found: Iterable[Forecast]) -> tuple[UpperBound, ...]:
     """Those of the plans whose noise is one minimiser's, for one target under a norm of a set function; empty for other problems."""
     if structure_of(problem) is None or problem.targets != 1 or not isinstance(problem.loss, Loss):
         return ()

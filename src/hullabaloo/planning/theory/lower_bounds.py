@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, SquaredL2Penalty
-from hullabaloo.planning.problem_class import fills_box, gap, plain, steepness
+from hullabaloo.planning.theory.problem_class import fills_box, gap, plain, steepness
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Problem
 
@@ -67,7 +67,7 @@ def two_points(
         _told_apart(records, epsilon, delta, neighbours, 1) * lipschitz * radius / records,
         True,
         f"convex losses, {lipschitz:.3g}-Lipschitz in l2, sets that hold a segment of half-length {radius:.3g}; any p, ε, δ",
-        "two-point argument (Le Cam) with group privacy; proof in `planning/lower_bounds.py`",
+        "two-point argument (Le Cam) with group privacy; proof in `planning/theory/lower_bounds.py`",
     )
 
 
@@ -83,7 +83,7 @@ def two_tables(problem: Problem, epsilon: float, delta: float) -> LowerBound:
     told = _told_apart(n, epsilon, delta, problem.neighbours, every, n % every or every)
     value = told * gap(problem) * min(1.0, problem.max_weight) / n
     holds = f"this loss and set, rows with |x_ij| ≤ {problem.norm_linf:.3g}, targets at both of their ends; any p, ε, δ"
-    source = "two-point argument (Le Cam) with group privacy; proof in `planning/lower_bounds.py`"
+    source = "two-point argument (Le Cam) with group privacy; proof in `planning/theory/lower_bounds.py`"
     return LowerBound("two tables", value, True, holds, source)
 
 
