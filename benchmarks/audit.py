@@ -20,8 +20,8 @@ import hullabaloo as hb
 from benchmarks import small
 from hullabaloo.audit.canary import surroundings
 from hullabaloo.audit.evidence import Evidence
+from hullabaloo.audit.neighbouring_tables import hardest, staged
 from hullabaloo.audit.probes import probe, worst
-from hullabaloo.audit.scene import hardest, staged
 from hullabaloo.audit.stream_subject import of_stream
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.scoring import score_quote
@@ -83,10 +83,10 @@ def model(solver: str, neighbours: str, tries: int = PILOT) -> Subject:
     estimator = hb.LinearRegression(
         budget=BUDGET, domain=declared(target=(-1, 1)), neighbours=neighbours, fit_intercept=False, **options
     )
-    scene = hardest(estimator, 1, estimator.solver)
+    subject = hardest(estimator, 1, estimator.solver)
     if solver != "frank_wolfe" or not tries:
-        return scene
-    tried = [staged(estimator, one, solver) for one in (scene.canary, *surroundings(scene.canary, 1))]
+        return subject
+    tried = [staged(estimator, one, solver) for one in (subject.canary, *surroundings(subject.canary, 1))]
     return max(tried, key=pilot)
 
 

@@ -112,7 +112,7 @@ def pairs(domain: Domain, neighbours: Neighbours, width: int) -> Iterator[Canary
 
 
 def surroundings(canary: Canary, width: int) -> Iterator[Canary]:
-    """The canary among others: like it, its opposite, or in the middle of the ranges; last, a crowd that is against it."""
+    """The canary among others: like it, its opposite, or in the middle of the ranges; last, a background that is against it."""
     opposite = canary.second or _opposite(canary, width)
     middle = Record(_middle(canary.domain, width), canary.first.targets, "the middle")
     for other in (canary.first, opposite, middle):
