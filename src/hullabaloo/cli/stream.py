@@ -82,16 +82,8 @@ def stream(
             "Neither --horizon nor --every was given, so when to release models is not known. Pass --horizon N, the most records that the "
             "stream may take (noise is then least), or --every K alone where no end is in sight."
         )
-    made = stream_build.stream(
-        asked,
-        domain=declared,
-        neighbours=neighbours,
-        budget=build.budget(budget),
-        ledger=build.ledger(ledger),
-        dataset=ledger.dataset,
-        state=files.state,
-        key_file=files.key_file,
-    )
+    terms, kept = build.terms(budget, ledger), {"state": files.state, "key_file": files.key_file}
+    made = stream_build.stream(asked, kept, domain=declared, neighbours=neighbours, **terms)
     output = Output("stream", json_)
     if price:
         stream_price.say(output, made, columns)

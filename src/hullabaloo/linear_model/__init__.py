@@ -20,22 +20,6 @@ from hullabaloo.structure.feature_grid import FeatureGrid
 from hullabaloo.structure.feature_tree import FeatureTree
 from hullabaloo.structure.structure import shape_of
 
-ESTIMATORS = (
-    "ElasticNet",
-    "GroupLasso",
-    "HuberRegressor",
-    "Lasso",
-    "LinearRegression",
-    "LinearSVC",
-    "LogisticRegression",
-    "MultiTaskRegression",
-    "PoissonRegressor",
-    "QuantileRegressor",
-    "Ridge",
-    "StructuredSparseClassifier",
-    "StructuredSparseRegression",
-)
-
 __all__ = [
     "ESTIMATORS",
     "Comparison",
@@ -64,4 +48,5 @@ __all__ = [
     "shape_of",
 ]
 
-KINDS.update({globals()[name].key_label: globals()[name] for name in ESTIMATORS})
+KINDS.update({one.key_label: one for one in list(globals().values()) if "key_label" in getattr(one, "__dict__", ())})
+ESTIMATORS = tuple(sorted(kind.__name__ for kind in KINDS.values()))
