@@ -485,24 +485,10 @@ def test_a_score_for_a_search_is_the_metric_with_larger_better() -> None:
     rows = encoding.encode(X, y)
     for metric, sign in (("squared_error", -1.0), ("r2", 1.0), (None, -1.0)):
         stick = SearchMetric.of(encoding, loss, metric)
-        free = score_quote(
-            encoding,
-            stick.chosen.reading,
-            stick.chosen.tallies,
-            mu=math.inf,
-            neighbours=Neighbours.REPLACE_ONE,
-            records=2000,
-        )
+        free = score_quote(encoding, Neighbours.REPLACE_ONE, 2000, mu=math.inf, **stick.chosen.question)
         plain = without_noise(model, X, y, [metric or "squared_error"])
         assert score_of(stick.oriented, free, theta, rows) == pytest.approx(sign * next(iter(plain.values())))
-        quote = score_quote(
-            encoding,
-            stick.chosen.reading,
-            stick.chosen.tallies,
-            mu=0.5,
-            neighbours=Neighbours.REPLACE_ONE,
-            records=2000,
-        )
+        quote = score_quote(encoding, Neighbours.REPLACE_ONE, 2000, mu=0.5, **stick.chosen.question)
         noisy = score_of(stick.oriented, quote, theta, rows, KEY)
         error = stick.error(score_noise(quote))
         assert 0.0 < abs(noisy - sign * next(iter(plain.values()))) < 10.0 * error

@@ -172,8 +172,7 @@ def contend(
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
             fit = prepare(task, encoding, trained if terms.count_is_public else None)
             score = SearchMetric.of(encoding, task.loss, metric)
-            about: dict[str, Any] = {"mu": fit.allowance.mu, "neighbours": terms.neighbours, "records": held}
-            quote = score_quote(encoding, score.chosen.reading, score.chosen.tallies, **about)
+            quote = score_quote(encoding, terms.neighbours, held, mu=fit.allowance.mu, **score.chosen.question)
             error = score.error(score_noise(quote))
         except HullabalooError as fault:
             more = GAUSSIAN if isinstance(fault, CalibrationError) else ""

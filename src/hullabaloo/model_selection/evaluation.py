@@ -146,9 +146,7 @@ def _chosen(
     """What is measured, and how it is bought."""
     reading = reading_of(public.encoding, public.loss)
     chosen = choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
-    return chosen, lambda menu, allowance: [
-        menu.price("score", reading=reading, tallies=chosen.tallies, mu=allowance.mu)
-    ]
+    return chosen, lambda menu, allowance: [menu.price("score", mu=allowance.mu, **chosen.question)]
 
 
 def _quantile(confidence: object) -> float:
