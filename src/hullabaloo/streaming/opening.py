@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hullabaloo.curation.intake import Intake
+from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
@@ -20,7 +20,7 @@ EXISTS = (
 )
 
 
-def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> Intake:
+def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> StreamBuffer:
     """The live half of a stream, new or gone on with.
 
     Args:
@@ -76,7 +76,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> In
     try:
         if fresh and snapshot is not None:
             raise InvalidParameter(EXISTS.format(stream.state))
-        return Intake(encoding, process, journal, snapshot, model)
+        return StreamBuffer(encoding, process, journal, snapshot, model)
     except BaseException:
         journal.close()
         raise
