@@ -91,6 +91,7 @@ def test_every_query_is_here() -> None:
 
 
 @pytest.mark.parametrize(("name", "relation"), CASES, ids=str)
+@pytest.mark.few(16)
 def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: Neighbours) -> None:
     asked, share = question(name, relation), MENU[name][2]
     found = audit(asked, runs=20, test_key=KEY)
@@ -101,6 +102,7 @@ def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: 
 @pytest.mark.parametrize(
     ("name", "relation"), [(name, relation) for name, relation in CASES if MENU[name][2] > 0.5], ids=str
 )
+@pytest.mark.few(12)
 def test_half_the_sensitivity_is_caught(name: str, relation: Neighbours, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question(name, relation)
     kind: Any = type(asked.quotes[0])

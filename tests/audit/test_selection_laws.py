@@ -113,6 +113,7 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", ["vertex", "flip", "select"])
 @pytest.mark.parametrize("bug", [colder, hotter])
+@pytest.mark.few(2)
 def test_a_wrong_temperature_is_caught(kind: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     assert chance(kind) <= ALARM
@@ -158,6 +159,7 @@ def audited(name: str, runs: int, neighbours: str = "replace-one") -> AuditRepor
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 @pytest.mark.parametrize("name", CHOOSING)
+@pytest.mark.few(2)
 def test_sound_fits_pass(name: str, neighbours: str) -> None:
     found = audited(name, 200, neighbours)
     assert not found.caught, str(found)

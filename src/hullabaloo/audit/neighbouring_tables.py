@@ -12,12 +12,13 @@ from hullabaloo.audit.laws import PerturbedLaw
 from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.subject import Subject
 from hullabaloo.audit.transcript import TracedTables
+from hullabaloo.curation.answered import answer
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import compose
-from hullabaloo.release.fit import Task, answer, prepare
+from hullabaloo.release.planned import Task, prepare
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver
 
@@ -37,7 +38,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
     options = {"fit_intercept": bool(model.fit_intercept), "scale": scale, "exposure": exposure}
     encoding = domain.encoding_for(**tables[0], **options)
     task = replace(model._task(encoding), solver=solver)
-    prepared = prepare(task, encoding, len(tables[0]["table"]) if task.terms.count_is_public else None)
+    prepared = prepare(task, encoding, len(tables[0]["table"]) if task.request.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
     about, plan = TracedTables(prepared.plan.quotes, (first, second)), prepared.plan
 
@@ -48,13 +49,13 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
 
     def released(truth: int, key: TestKey | None) -> Array:
         keyed = replace(prepared, task=replace(task, key=key))
-        return np.ravel(answer(keyed, about.tables[truth], None).theta)
+        return np.ravel(answer(keyed, about.tables[truth]).theta)
 
     return Subject(
         name=type(model).__name__,
         solver=plan.solver,
         neighbours=task.neighbours,
-        unit=task.terms.unit,
+        unit=task.request.unit,
         records=prepared.problem.records,
         words=canary.words,
         claim=plan.event,
@@ -90,7 +91,7 @@ def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
         return named
     model = _apart(estimator, estimator.domain)
     task, encoding = _public(model, width)
-    count = (records or model.domain.records or USUAL) if task.terms.count_is_public else None
+    count = (records or model.domain.records or USUAL) if task.request.count_is_public else None
     chosen = prepare(task, encoding, count).solver
     return chosen.solver if isinstance(chosen, SeparateTargetsSolver) else chosen
 
