@@ -27,8 +27,9 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import Estimator, label_of, warn_of_column
-from hullabaloo.release.fit import Task, fit, prepare
+from hullabaloo.release.fit import fit
 from hullabaloo.release.parameters import check_types, declared, positive
+from hullabaloo.release.planned import Task, prepare
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
 from hullabaloo.structure.not_in_file import refuse_unknown

@@ -54,8 +54,7 @@ class StructuredSparse(PrivateLinearModel, ABC):
         """
         check_is_fitted(self, "release_")
         slopes = self.release_.theta[: len(self.feature_names_out_)]
-        names: npt.NDArray[np.object_] = self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
-        return names
+        return self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return shape_of(self.structure, self.radius, self.strength, encoding)
