@@ -29,6 +29,11 @@ def pytest_configure(config: pytest.Config) -> None:
     sampling.FAST = config.getoption("markexpr") == "not slow"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    sampling.few(items)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """End a test that hangs as a failure (where it waits in C for longer, end the run), and give a timer that ran before its turn again."""

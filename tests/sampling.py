@@ -1,13 +1,16 @@
-"""Laws by sampling: every case in the long tests; in the fast ones, of each kind of cases a few, others for each law."""
+"""Laws by sampling: every case in the long tests, in the fast ones a few: of each kind (`sampled`), or spread over all (`few`)."""
 
+import math
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
+from itertools import count
 from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
 
+PHI = (math.sqrt(5.0) - 1.0) / 2.0
 FAST = False
 """Whether slow tests are deselected, so that nobody has to make up what will not run; `conftest.py` says so."""
 
@@ -39,3 +42,25 @@ def sampled(
         return pytest.param(*(case if "," in names else (case,)), marks=[pytest.mark.slow])
 
     return decorate
+
+
+def few(items: list[pytest.Item]) -> None:
+    """Mark the cases of tests with `@pytest.mark.few(n)` slow, but for n of them.
+
+    The places ⌊c · frac(½ + iφ)⌋ of c cases, for i = 0, 1, …, lie apart in each parameter of several, too.
+    """
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for of_one in cases.values():
+        marker = of_one[0].get_closest_marker("few")
+        assert marker is not None
+        kept: set[int] = set()
+        for turn in count():
+            if len(kept) >= min(marker.args[0], len(of_one)):
+                break
+            kept.add(int(len(of_one) * ((0.5 + turn * PHI) % 1.0)))
+        for place, item in enumerate(of_one):
+            if place not in kept:
+                item.add_marker(pytest.mark.slow)

@@ -195,6 +195,7 @@ def test_add_or_remove_needs_a_declared_number_of_records() -> None:
 
 @pytest.mark.parametrize("solver", sorted(SOLVERS))
 @pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
+@pytest.mark.few(24)
 def test_values_never_decide_the_outcome(cell: float, solver: str, recwarn: pytest.WarningsRecorder) -> None:
     X, y = data()
     plain = model(solver=solver).fit(X, y)

@@ -64,6 +64,7 @@ def plain(neighbours: str, domain: hb.Domain = NUMBERS) -> Canary:
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.few(12)
 def test_every_solver_passes(solver: str, neighbours: str) -> None:
     found = hb.audit(model(solver, neighbours), runs=24, canary=plain(neighbours), test_key=KEY)
     assert found.passed, str(found)
@@ -94,6 +95,7 @@ MADE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.few(5)
 def test_every_estimator_passes_on_a_canary_of_its_own(name: str) -> None:
     about = {"budget": GDP, "domain": NUMBERS, "neighbours": "add-or-remove", **MADE[name]}
     found = hb.audit(getattr(hb, name)(**about), runs=10, test_key=KEY)
@@ -238,6 +240,7 @@ WEAKENED: list[tuple[str, str, Bug, int]] = [
 
 
 @pytest.mark.parametrize(("solver", "neighbours", "bug", "runs"), WEAKENED, ids=[f"{i}" for i in range(len(WEAKENED))])
+@pytest.mark.few(8)
 def test_a_weakened_library_is_caught(
     solver: str, neighbours: str, bug: Bug, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,14 +15,18 @@ indicators = false
 age = [18, 90]
 hours = [0, 80]
 """
+GRADIENT = ["--solver", "gradient"]
 TARGETS = {
-    "logistic": ('classes = { ill = ["no", "yes"] }', ["--multi-class", "multinomial"]),
-    "svc": ('classes = { ward = ["a", "b", "c"] }', ["--smoothing", "0.3"]),
-    "poisson": ("target = { visits = [0, 30] }", []),
-    "quantile": ("target = { cost = [-20, 20] }", ["--quantile", "0.9"]),
+    "logistic": ('classes = { ill = ["no", "yes"] }', ["--multi-class", "multinomial", *GRADIENT]),
+    "svc": ('classes = { ward = ["a", "b", "c"] }', ["--smoothing", "0.3", *GRADIENT]),
+    "poisson": ("target = { visits = [0, 30] }", GRADIENT),
+    "quantile": ("target = { cost = [-20, 20] }", ["--quantile", "0.9", *GRADIENT]),
     "huber": ("target = { cost = [-20, 20] }", ["--threshold", "0.1"]),
-    "group-lasso": ("target = { cost = [-20, 20] }", ["--group", "age, hours", "--radius", "2"]),
-    "multi-task": ("target = { cost = [-20, 20], visits = [0, 30] }", ["--radius", "2"]),
+    "group-lasso": ("target = { cost = [-20, 20] }", ["--group", "age, hours", "--radius", "2", *GRADIENT]),
+    "multi-task": (
+        "target = { cost = [-20, 20], visits = [0, 30] }",
+        ["--radius", "2", "--solver", "mirror-descent"],
+    ),
 }
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
 
@@ -180,7 +184,10 @@ def test_classes_with_a_structure(run: Run, tmp_path: Path) -> None:
     "words",
     [
         ["--domain", "domain.toml", "--structure", "intervals"],
-        ["--domain", "domain.toml", "--structure", "cover;age;age,hours", "--strength", "0.01"],
+        pytest.param(
+            ["--domain", "domain.toml", "--structure", "cover;age;age,hours", "--strength", "0.01"],
+            marks=pytest.mark.slow,
+        ),
         ["--columns", "4", "--structure", "grid;2,2", "--radius", "0.5"],
     ],
 )

@@ -138,13 +138,14 @@ def test_the_range_of_a_score_difference_on_the_l1_ball_is_twice_the_sensitivity
     assert moved.max() - moved.min() >= 0.999999 * 2.0 * asked.sensitivity
 
 
+@pytest.mark.parametrize("runs", [2000, pytest.param(8000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["vertex", "select"])
-def test_the_law_of_the_choice_is_the_exponential_mechanism(kind: str) -> None:
-    """8000 draws against exact probabilities, χ² with false alarm 1e-7."""
+def test_the_law_of_the_choice_is_the_exponential_mechanism(kind: str, runs: int) -> None:
+    """Draws against exact probabilities, χ² with false alarm 1e-7."""
     about = facts(4)
     rows = random_rows(np.random.default_rng(7), 30, about)
     menu = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 30)
-    runs, theta = 8000, np.full(4, 0.1)
+    theta = np.full(4, 0.1)
     if kind == "vertex":
         quote: Choice = menu.price("vertex", constraint=L1Ball(0.5), loss=Squared(), clip=0.5, epsilon=0.9, count=runs)
     else:

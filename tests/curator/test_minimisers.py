@@ -92,6 +92,7 @@ def test_the_sensitivity_is_nearly_attained(relation: Neighbours) -> None:
 
 @pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
+@pytest.mark.few(12)
 def test_the_bijection_of_the_proof_gives_the_neighbour_the_same_minimiser(
     loss: Any, clip: float, feasible: Any, penalty: Any
 ) -> None:
@@ -187,6 +188,7 @@ EXTREMES = {
 
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.few(12)
 def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: float) -> None:
     about = facts(3, norm_l2=1.0)
     rows = squeezed(EXTREMES[name](np.random.default_rng(4), about), loss)

@@ -15,6 +15,7 @@ from tests.laws import zoo
 
 
 @pytest.mark.parametrize(("body", "p"), zoo.sets(Projectable, dimensions=(1, 2, 7, 100)), ids=str)
+@pytest.mark.few(40)
 def test_projections_are_as_precise_as_minimisers_assume(body: Any, p: int) -> None:
     assert isinstance(body, ConvexSet)
     rng = np.random.default_rng(p)
@@ -30,6 +31,7 @@ def test_projections_are_as_precise_as_minimisers_assume(body: Any, p: int) -> N
 
 
 @pytest.mark.parametrize(("penalty", "p"), zoo.penalties(2, 7, 100), ids=str)
+@pytest.mark.few(24)
 def test_proxes_are_as_precise_as_minimisers_assume(penalty: Penalty, p: int) -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):

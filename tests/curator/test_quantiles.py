@@ -117,6 +117,7 @@ def unit_of(rng, m: int) -> list[float]:
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @pytest.mark.parametrize("shares", SHARES, ids=str)
 @pytest.mark.parametrize("unit", [1, 3])
+@pytest.mark.few(8)
 def test_no_neighbour_moves_a_score_further_than_stated(relation, shares, unit):
     """Tables that differ in one unit: crowded ones, in which most values share a cell, and spread ones."""
     rng, worst = np.random.default_rng(7), 0.0
@@ -163,6 +164,7 @@ def test_records_of_weight_zero_and_missing_values_count_alike():
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("shares", [(0.1, 0.2), (0.3, 0.0)], ids=str)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
+@pytest.mark.few(2)
 def test_the_law_of_the_choices(relation, shares):
     """χ² of the drawn candidates against exp(ε₀ score/(2Δ)), written out; false alarm 1e-7."""
     grid = Grid(0.0, 4.0, GridKind.LINEAR)

@@ -95,6 +95,7 @@ def tables(rng: np.random.Generator, relation: Neighbours, asked: ScoreQuery) ->
 @pytest.mark.parametrize("changed", [{}, {"max_weight": 3.0}, {"unit": 2}, {"offset": 2.0}], ids=str)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ASKED)
+@pytest.mark.few(24)
 def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     name: str, relation: Neighbours, changed: dict[str, object]
 ) -> None:
@@ -112,6 +113,7 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
 @pytest.mark.parametrize("name", ["squared", "outcome", "log loss", "accuracy", "calibration", "one bin", "two", "r2"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("weight", [1.0, 2.5])
+@pytest.mark.few(10)
 def test_the_sensitivity_is_nearly_attained(name: str, relation: Neighbours, weight: float) -> None:
     asked = query(name, relation, max_weight=weight)
     rng = np.random.default_rng(4)

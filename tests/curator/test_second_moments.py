@@ -41,6 +41,7 @@ ASKED = {"laplace": (query, 1), "gaussian": (gaussian, 2)}  # a query, and the n
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.few(12)
 def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     kind: str, relation: Neighbours, about: RowFacts
 ) -> None:

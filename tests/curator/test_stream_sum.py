@@ -84,6 +84,7 @@ def streams(
 @pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
+@pytest.mark.few(16)
 def test_no_neighbour_moves_the_encoded_stream_by_more_than_the_sensitivity(
     relation: Neighbours, name: str, every: str
 ) -> None:

@@ -181,6 +181,7 @@ def read(maker: Maker, cells: list[Any]) -> list[tuple[bytes, bytes, object]]:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("most", [40, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.few(25)
 def test_a_cell_is_what_it_is_alone(case: str, most: int) -> None:
     """Beside other cells of its type, before it and behind it (in full, beside every one), and all together in ten orders."""
     maker, cells = CASES[case]
@@ -195,6 +196,7 @@ def test_a_cell_is_what_it_is_alone(case: str, most: int) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.few(25)
 def test_a_number_is_that_of_its_cell(case: str) -> None:
     """What a column gives as numbers is what its cells are as numbers, to the last bit."""
     maker, cells = CASES[case]

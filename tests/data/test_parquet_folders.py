@@ -74,6 +74,7 @@ def read(path: Path) -> list[tuple[bytes, bytes]]:
 
 @pytest.mark.parametrize("second", COLUMNS)
 @pytest.mark.parametrize("first", COLUMNS)
+@pytest.mark.few(45)
 def test_a_cell_depends_on_its_own_file_or_its_column_is_refused(tmp_path: Path, first: str, second: str) -> None:
     """All pairs of types, as a table and as a stream."""
     path = folder(tmp_path / "both", COLUMNS[first], COLUMNS[second])

@@ -33,6 +33,7 @@ def test_one_coefficient_has_fiellers_interval() -> None:
 
 
 @pytest.mark.parametrize("strength", [1.0, 1.5, 4.0])
+@pytest.mark.few(1)
 def test_coverage_as_the_smallest_eigenvalue_nears_the_noise(strength: float) -> None:
     """4 000 draws of 6 coefficients along the weakest direction, its eigenvalue `strength` times the noise's radius.
 

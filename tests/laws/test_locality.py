@@ -61,6 +61,7 @@ def test_no_reader_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+@pytest.mark.few(34)
 def test_a_row_is_a_function_of_its_record_alone(reader: Reader, tmp_path: Path) -> None:
     assert locality.tried(reader, tmp_path, pool=reader.few, sizes=(2, 1025), paired=(193,)) > 3000
 

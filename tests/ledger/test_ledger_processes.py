@@ -16,10 +16,15 @@ from hullabaloo.errors import BudgetExhausted
 from hullabaloo.ledger import Ledger
 from hullabaloo.privacy import Budget, GaussianEvent, SelectionEvent, gaussian_mu
 
+on_a_file = pytest.mark.parametrize(
+    "ledger_url", ["sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.slow])], indirect=True
+)
+"""Many processes start: fast on a file, whose locks are of our making; on a server in the long tests."""
 FULL = Budget(1.0, 1e-6)
 PART = Budget(0.01, 0.0)
 
 
+@on_a_file
 def test_eight_processes_spend_exactly_the_budget(ledger: Ledger) -> None:
     """160 charges are tried and 100 fit: exactly 100 are accepted, and every accepted one has its row."""
     ledger.create("clinic", Budget(1.0, 1e-6), neighbours="replace-one")
@@ -74,6 +79,7 @@ def _spend(ledger: Ledger) -> int:
     return ledger.charge("clinic", SelectionEvent(0.01), budget=PART, neighbours="replace-one", what="worker").number
 
 
+@on_a_file
 def test_clones_pickles_and_joblib_workers_spend_from_one_budget(ledger: Ledger) -> None:
     import joblib
 
@@ -136,6 +142,7 @@ def _ready(ledger: Ledger) -> Ledger:
     return ledger
 
 
+@on_a_file
 def test_ten_kills_never_leave_a_release_without_its_charge(ledger: Ledger, tmp_path: Path) -> None:
     _check(kill_at_random(_ready(ledger), tmp_path / "releases", kills=10, seed=1), ledger, kills=10)
 

@@ -81,6 +81,7 @@ ONE = "WHERE dataset = 'clinic' AND number = 1"
         ),
     ],
 )
+@pytest.mark.few(20)
 def test_damage_is_named_with_its_row(
     spent: Ledger, raw: Callable[[str], None], damage: str, says: str, number: int | None
 ) -> None:

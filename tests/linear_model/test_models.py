@@ -158,6 +158,7 @@ def test_several_targets_come_out_of_one_release() -> None:
 
 @pytest.mark.parametrize("name", examples.LEAST_SQUARES)
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
+@pytest.mark.few(5)
 def test_saved_models_come_back_the_same(tmp_path: Path, name: str, solver: str) -> None:
     frame = table(1000)
     model = getattr(hb, name)(budget=BUDGET, domain=DOMAIN, solver=solver).fit(frame)
@@ -238,6 +239,7 @@ def test_estimators_only_store_and_clone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.few(4)
 def test_every_estimator_has_a_public_default(name: str) -> None:
     model = getattr(hb, name)(budget=BUDGET, domain=examples.domain_for(name)).fit(examples.table(2000))
     assert np.isfinite(model.coef_).all()
@@ -327,6 +329,7 @@ NEW = [name for name in ESTIMATORS if name not in examples.LEAST_SQUARES]
 
 
 @pytest.mark.parametrize("name", NEW)
+@pytest.mark.few(2)
 def test_prices_speak_of_what_the_loss_measures(name: str) -> None:
     model = getattr(hb, name)(budget=hb.Budget(1.0, 1e-8), domain=examples.domain_for(name), solver="gradient")
     rich = model.price(n=50_000)

@@ -62,6 +62,7 @@ def our_laplace(epsilon, x=0.0):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("control", [numpy_laplace, numpy_normal, sum_of_four_normals, rounded_before_addition])
+@pytest.mark.few(4)
 def test_control_the_precision_attack_breaks_ordinary_noise(control, epsilon):
     y0, y1 = control(epsilon)
     proved = [attacks.sweep(y0, y1, leading) for leading in LEADING]
@@ -69,6 +70,7 @@ def test_control_the_precision_attack_breaks_ordinary_noise(control, epsilon):
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.few(1)
 def test_control_the_porous_attack_breaks_numpys_laplace(epsilon):
     y0, y1 = numpy_laplace(epsilon)
     assert attacks.porous(y0[:100_000], y1[:100_000], 1 / epsilon) > 8
@@ -88,6 +90,7 @@ def test_control_the_textbook_test_passes_what_the_sweep_breaks():
     [(0.0, 1), (1 / 3, 1), (0.0, 25), (0.0, 35), (2.0**16, 25), (2.0**20 / 3, 20)],
     ids=["on the lattice", "off the lattice", "k = 35", "k = 25", "large and coarse", "beyond 2^53"],
 )
+@pytest.mark.few(6)
 def test_the_gaussian_release_withstands_the_precision_attack(epsilon, x, octaves):
     y0, y1 = our_gaussian(epsilon, x, octaves)
     proved = [attacks.sweep(y0, y1, leading) for leading in LEADING]
@@ -100,6 +103,7 @@ def test_the_gaussian_release_withstands_the_precision_attack(epsilon, x, octave
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.few(1)
 def test_the_laplace_release_withstands_both_attacks(epsilon):
     y0, y1 = our_laplace(epsilon)
     proved = [attacks.sweep(y0, y1, leading) for leading in LEADING]

@@ -185,6 +185,7 @@ def check_law(density, ratio, total, key):
 
 
 @pytest.mark.parametrize("ratio", [1.37 * 2.0**40, 1.9 * 2.0**25])
+@pytest.mark.few(2)
 def test_law(density, ratio):
     check_law(density, ratio, 20_000_000, KEY.derive(str(ratio)))
 

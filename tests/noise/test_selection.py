@@ -48,6 +48,7 @@ def frequencies(select, scores, epsilon, runs, **options):
 @pytest.mark.parametrize(
     ("select", "law"), [(exponential_mechanism, exponential_law), (permute_and_flip, permute_and_flip_law)]
 )
+@pytest.mark.few(3)
 def test_law(select, law, epsilon):
     """The lattice's inflation D/(Δ/g) = 1 + 2^-40 is invisible at this sample size."""
     expected = law(SCORES, epsilon)
@@ -93,6 +94,7 @@ def test_far_candidates_lose_and_nothing_overflows(select):
 
 
 @BOTH
+@pytest.mark.few(1)
 def test_all_equal_is_uniform(select):
     drawn = frequencies(select, np.full(10, 7.25), 1.0, 10_000)
     assert stats.chisquare(drawn).pvalue > ALARM
@@ -105,6 +107,7 @@ def test_one_candidate_is_chosen(select):
 
 
 @BOTH
+@pytest.mark.few(1)
 def test_many_candidates(select):
     """2e5 candidates, ten groups of equal scores: χ² of the groups; with so many coins both laws share them alike."""
     scores = np.tile(np.arange(10.0), 20_000)

@@ -8,6 +8,8 @@ import hullabaloo as hb
 from hullabaloo.cli.plan import loss_from_text
 from hullabaloo.errors import HullabalooError
 
+QUICK = hb.Budget.gdp(0.2)
+"""No bisection over ε prices its plans."""
 NUMBER = hb.Domain(features={"a": (0, 1)}, target=(0, 1), indicators=False)
 CLASSES = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"], indicators=False)
 
@@ -33,7 +35,7 @@ def test_what_does_not_fit_together_is_refused(asked: dict[str, Any], says: str)
 
 def test_an_exposure_is_no_column_of_a_plan() -> None:
     domain = hb.Domain(features={"age": (18, 90), "years": (0.1, 5)}, target={"falls": (0, 25)}, indicators=False)
-    budget = hb.Budget(1.0, 1e-9)
+    budget = QUICK
     found = hb.plan(n=50_000, domain=domain, loss=hb.Poisson(), exposure="years", budget=budget)
     assert ", 1 column" in found.title
     fitted = hb.PoissonRegressor(domain=domain, exposure="years", budget=budget).price(n=50_000)
@@ -42,8 +44,7 @@ def test_an_exposure_is_no_column_of_a_plan() -> None:
 
 def test_a_plan_says_where_a_constant_is_the_optimum() -> None:
     strong, weak = (
-        str(hb.plan(n=50_000, p=3, penalty=hb.L1Penalty(strength), budget=hb.Budget(1.0, 1e-9)))
-        for strength in (0.5, 1e-6)
+        str(hb.plan(n=50_000, p=3, penalty=hb.L1Penalty(strength), budget=QUICK)) for strength in (0.5, 1e-6)
     )
     assert "ask for a weaker penalty" in strong
     assert "ask for a weaker penalty" not in weak
@@ -60,7 +61,7 @@ def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:
     for domain in (declared, None):
         for neighbours in ("replace-one", "add-or-remove"):
             columns = {} if domain is declared else {"p": 3}
-            asked = hb.plan(n=5_000, domain=domain, neighbours=neighbours, budget=hb.Budget(1.0, 1e-8), **columns)
+            asked = hb.plan(n=5_000, domain=domain, neighbours=neighbours, budget=QUICK, **columns)
             assert "n = 5,000," in asked.title
 
 

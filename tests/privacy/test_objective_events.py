@@ -74,6 +74,7 @@ def test_laws_of_events(event: Event, other: Event, count: int, epsilon: float) 
 
 @pytest.mark.parametrize("records", [1, 3])
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES)
+@pytest.mark.few(4)
 def test_the_curve_is_the_integral_of_the_profile(epsilon: float, s: float, kappa: float, records: int) -> None:
     event = ObjectivePerturbationEvent(1 / s, kappa, REPLACE, records=records)
     grid = records * np.linspace(0, math.log1p(kappa) + 2 * s * (40 + s), 4001)
@@ -127,6 +128,7 @@ def test_a_split_with_a_little_noise_costs_little() -> None:
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("filter", [None, "basic", "renyi"])
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.1, 1e-8), Budget(6.0, 1e-5)], ids=repr)
+@pytest.mark.few(6)
 def test_what_is_calibrated_is_taken_and_smallest(budget: Budget, filter: str | None, relation: Neighbours) -> None:
     allowance, kappa = Allowance(budget, filter), budget.epsilon / 3
     output = GaussianEvent(output_noise_multiplier(allowance), 100)

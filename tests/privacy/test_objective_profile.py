@@ -101,6 +101,7 @@ def test_quadrature_is_above_where_products_of_two_values_underflow(epsilon: flo
 
 
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES)
+@pytest.mark.few(2)
 def test_every_angle_is_below_the_bound(epsilon: float, s: float, kappa: float) -> None:
     """First and second term at given ρ = |⟨u₁, u₂⟩|, by brute force over the plane; the bound must cover all of them."""
     bound = objective_delta(1 / s, kappa, REPLACE, epsilon)

@@ -66,6 +66,7 @@ def objective(gram, cross, theta):
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("condition", [1e1, 1e6, 1e10])
 @pytest.mark.parametrize("p", [1, 2, 8, 60])
+@pytest.mark.few(30)
 def test_constrained_minimisers_have_no_duality_gap(name, p, condition):
     gram, cross, theta = problem(p, condition)
     body = SETS[name](theta)

@@ -42,6 +42,7 @@ def everything(made: Any, ledger: hb.Ledger) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("relation", cases.RELATIONS)
+@pytest.mark.few(1)
 def test_private_bounds(relation: str, fresh: Any, tmp_path: Path) -> None:
     records = {} if relation == "replace-one" else {"records": cases.N}
     outer = hb.Domain(
@@ -59,6 +60,7 @@ def test_private_bounds(relation: str, fresh: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "PoissonRegressor"])
+@pytest.mark.few(3)
 def test_evaluations(name: str, relation: str, fresh: Any, tmp_path: Path) -> None:
     model = cases.model(name, "auto", relation).set_params(test_key=TestKey(bytes(32))).fit(cases.base())
     model.test_key = None
@@ -73,6 +75,7 @@ def test_evaluations(name: str, relation: str, fresh: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("relation", cases.RELATIONS)
+@pytest.mark.few(1)
 def test_searches(relation: str, tmp_path: Path) -> None:
     """With a key, that fixes how many runs there are and which: all the rest comes from noisy answers."""
     (tmp_path / "run").mkdir()

@@ -44,7 +44,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "objective")) for name in MODELS]
+)  # the price of that one takes long, at each of the many δ of a card
 def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
     model, form, measures = MODELS[name]
     card = hb.report.card(model.set_params(budget=BUDGET).fit(table(2000)))

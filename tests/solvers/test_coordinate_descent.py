@@ -65,6 +65,7 @@ def objective(data: Table, asked: Any, theta: Array) -> float:
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("restraint", PENALTIES, ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.few(16)
 def test_without_noise_it_is_at_the_optimum(loss: Loss, restraint: Any, intercept: bool) -> None:
     """A point from which no step of proximal gradient leads away, which for a convex objective is a minimiser."""
     data = made_for(loss, intercept=intercept)
@@ -421,6 +422,7 @@ def test_predictions_fall_as_the_budget_grows_and_the_noise_is_of_the_size_that_
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("least", [1.0, 0.1])
+@pytest.mark.few(1)
 def test_rare_counts_are_found_where_curvature_is_far_below_its_bound(relation: Neighbours, least: float) -> None:
     """A mean of a fiftieth of the declared bound, exposures from `least` to 1: a step of 1/β would be fifty times too short."""
     rng = np.random.default_rng(11)

@@ -125,6 +125,7 @@ def optimum(data: Table, asked: Problem, ridge: float) -> float:
     [*((function, Squared()) for function in FUNCTIONS[:-1]), (FUNCTIONS[0], Logistic()), (FUNCTIONS[4], Logistic())],
     ids=lambda value: type(value).__name__,
 )
+@pytest.mark.few(4)
 def test_without_noise_the_optimum_is_within_the_gap_and_the_gap_within_the_bound(
     function: SetFunction, loss: Any
 ) -> None:
@@ -354,6 +355,7 @@ def test_what_it_cannot_do_is_refused_in_sentences() -> None:
 
 
 @pytest.mark.parametrize("loss", [Huber(0.2), Logistic()], ids=lambda loss: loss.name)
+@pytest.mark.few(1)
 def test_other_losses_gain_too(loss: Any) -> None:
     data = table(20_000, P, intercept=True, seed=9)
     if isinstance(loss, Logistic):

@@ -75,6 +75,7 @@ def test_the_steps_are_the_papers() -> None:
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("body", SETS, ids=str)
 @pytest.mark.parametrize("form", ["auto", "general"])
+@pytest.mark.few(8)
 def test_without_noise_the_gap_closes_as_the_bound_says(intercept: bool, body: ConvexSet, form: str) -> None:
     data = table(300, 4, intercept=intercept)
     asked = problem(data, constraint=body)
@@ -99,6 +100,7 @@ def test_a_sparse_truth_is_recovered_exactly_where_it_is_a_vertex() -> None:
 
 @pytest.mark.parametrize("loss", [Huber(0.5), Logistic(), SmoothedHinge(0.5), Poisson(), Squared()], ids=str)
 @pytest.mark.parametrize("form", ["auto", "general"])
+@pytest.mark.few(4)
 def test_smooth_losses_all(loss: Loss, form: str) -> None:
     data = table(6000, 4, intercept=True)
     y = data.Y
@@ -121,6 +123,7 @@ def test_smooth_losses_all(loss: Loss, form: str) -> None:
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("filter_name", [None, "basic", "gdp", "renyi"])
 @pytest.mark.parametrize("form", ["auto", "general"])
+@pytest.mark.few(6)
 def test_a_plan_costs_what_is_allowed_and_nearly_all_of_it(
     neighbours: Neighbours, filter_name: str | None, form: str
 ) -> None:
@@ -211,6 +214,7 @@ def test_more_budget_and_more_records_promise_less_risk_and_noise() -> None:
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(2000, 1.0), (20_000, 0.1), (20_000, 1.0)])
+@pytest.mark.few(1)
 def test_the_predicted_risk_is_what_a_usual_table_shows(n: int, epsilon: float) -> None:
     """Even features, a sparse truth: mean of 3 runs within a factor of 4."""
     rng = np.random.default_rng(4)

@@ -143,6 +143,7 @@ def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Huber(0.3), SmoothedHinge(0.5)], ids=lambda one: one.name)
+@pytest.mark.few(1)
 def test_other_losses_come_near_their_optimum_and_are_refused_without_noise(loss: Loss) -> None:
     data = table(20_000, 4, intercept=True)
     signs = np.where(data.Y > 0.1, 1.0, -1.0)

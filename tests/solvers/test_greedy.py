@@ -149,6 +149,7 @@ def test_without_noise_greedy_descent_reaches_the_optimum_of_a_penalty() -> None
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("classes", [False, True])
 @pytest.mark.parametrize("solver", [SELECT, DESCEND], ids=lambda solver: solver.name)
+@pytest.mark.few(4)
 def test_the_support_of_an_easy_table_is_found(solver: Solver, classes: bool, intercept: bool) -> None:
     """At ε = 8 the right scores are more than 25 temperatures above every other: a miss has a probability below 1e-9."""
     rows = table(intercept=intercept, classes=classes)
@@ -192,6 +193,7 @@ BUDGETS: list[tuple[Budget, str | None]] = [
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("budget", "rule"), BUDGETS, ids=str)
 @pytest.mark.parametrize("solver", [SELECT, DESCEND], ids=lambda solver: solver.name)
+@pytest.mark.few(10)
 def test_plans_fit_every_kind_of_budget_and_waste_nothing(
     solver: Solver, budget: Budget, rule: str | None, relation: Neighbours
 ) -> None:
@@ -301,6 +303,7 @@ def test_rare_indicators_in_sparse_rows_are_fitted() -> None:
         ({"penalty": ElasticNetPenalty(1.0, 0.3)}, lambda slopes: np.count_nonzero(slopes) == 0),
     ],
 )
+@pytest.mark.few(4)
 def test_sets_and_penalties_hold(options: dict[str, Any], inside: Callable[[np.ndarray], bool]) -> None:
     rows = table(intercept=True)
     asked = problem(rows, intercept=True, **options)

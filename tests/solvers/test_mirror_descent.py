@@ -155,6 +155,7 @@ def one_of_each(pairs):
 
 @pytest.mark.parametrize(("body", "mirror"), mirrored(7), ids=zoo.short)
 @pytest.mark.parametrize("count", [1, 30])
+@pytest.mark.few(30)
 def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
     """`(1/N) Σ ⟨g_t, θ_t − θ*⟩ ≤ R G √(2/N)` for gradients that always point at where the iterate is."""
     rng = np.random.default_rng(1)
@@ -178,6 +179,7 @@ def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
 
 
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
+@pytest.mark.few(6)
 def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
     """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding)."""
     rng = np.random.default_rng(2)
@@ -197,6 +199,7 @@ def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("body", SETS, ids=str)
+@pytest.mark.few(8)
 def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
     data = tables_for(loss)
     asked = asked_of(data, loss, constraint=body)
@@ -213,6 +216,7 @@ def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
 @pytest.mark.parametrize("loss", [MultinomialLogistic(), SquaredTargets()], ids=str)
 @pytest.mark.parametrize("body", SETS[:3], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.few(4)
 def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
     data = tables_for(loss, intercept=intercept)
     asked = asked_of(data, loss, constraint=body)
@@ -239,6 +243,7 @@ def test_low_rank_models_over_the_nuclear_ball():
 
 
 @pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.few(1)
 def test_a_polytope_is_walked_on_the_weights_of_its_vertices(intercept):
     rng = np.random.default_rng(3)
     body = Polytope(tuple(map(tuple, 0.6 * rng.standard_normal((9, 4)))))
@@ -272,6 +277,7 @@ def test_the_intercept_is_found_beside_the_slopes():
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
 @pytest.mark.parametrize("body", SETS, ids=str)
+@pytest.mark.few(8)
 def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, body):
     data = table()
     asked = problem(data, neighbours, constraint=body)
@@ -285,6 +291,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, bo
 
 @pytest.mark.parametrize("body", SETS, ids=str)
 @pytest.mark.parametrize("mu", [1e-3, 0.2, 3.0])
+@pytest.mark.few(4)
 def test_private_models_are_feasible_and_within_the_bound(body, mu):
     """Three fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this."""
     data = table(2000, 5, intercept=True)
@@ -390,6 +397,7 @@ def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
 
 
 @pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.few(1)
 def test_a_ridge_is_part_of_what_is_minimised(intercept):
     data = table(20_000, 4, intercept=intercept)
     asked = problem(data, constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.3))

@@ -44,6 +44,7 @@ def best(data: Table, loss: Loss) -> np.ndarray:
 @pytest.mark.parametrize(
     "epsilon", [pytest.param(0.1, marks=pytest.mark.slow), 1.0, pytest.param(4.0, marks=pytest.mark.slow)]
 )
+@pytest.mark.few(1)
 def test_a_plan_costs_the_budget(neighbours: Neighbours, epsilon: float) -> None:
     data = table(2000)
     asked, allowance = problem(data, neighbours), Allowance(Budget(epsilon, 1e-6))
@@ -56,6 +57,7 @@ def test_a_plan_costs_the_budget(neighbours: Neighbours, epsilon: float) -> None
     "loss", [Squared(), Logistic(), Huber(0.5), SmoothedHinge(0.5), Poisson()], ids=lambda loss: loss.name
 )
 @pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.few(4)
 def test_with_little_noise_it_comes_near_the_optimum(loss: Loss, intercept: bool) -> None:
     data = labelled(table(20_000, 3, intercept=intercept), loss)
     _, theta = solved(data, replace(problem(data), loss=loss), Allowance(Budget(8.0, 1e-6)))
@@ -78,6 +80,7 @@ def test_without_signal_it_harms_little(neighbours: Neighbours) -> None:
 
 @pytest.mark.parametrize("constraint", [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3), Simplex(0.5)], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.few(4)
 def test_the_result_is_in_the_set(constraint: Any, intercept: bool) -> None:
     data = table(intercept=intercept)
     asked = problem(data, constraint=constraint)

@@ -49,6 +49,7 @@ def huber(z: np.ndarray, clip: float) -> np.ndarray:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("size", [0.0, 1.0])
+@pytest.mark.few(3)
 def test_noise_on_a_penalised_point_costs_no_more(name: str, size: float) -> None:
     """Lemma 1 at any point. At 0 the penalty's part is attained, and where it dominates the bound is within a tenth of what is measured."""
     rng, function, sigma, clip = np.random.default_rng(0), FUNCTIONS[name], 0.3, 0.5
@@ -97,6 +98,7 @@ def test_noise_projected_onto_a_ball_costs_no_more(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("shape", ["penalty", "ball"])
+@pytest.mark.few(3)
 def test_whole_runs_lose_no_more(name: str, shape: str) -> None:
     """Real plans, real curators: the mean over draws of the clipped objective, over that of any θ of the stated size."""
     function, n = FUNCTIONS[name], 3_000
@@ -141,6 +143,7 @@ def _ridge(plan: Any, n: int) -> float:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.few(2)
 def test_the_bound_is_not_vacuous(name: str) -> None:
     """Where every target is 0, so is the minimiser: what a run loses is the noise's part, within a third."""
     data = table(3_000, P, intercept=True)

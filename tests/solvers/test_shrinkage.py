@@ -11,6 +11,7 @@ from tests.solvers.tables import noisy_moments, table
 
 
 @pytest.mark.parametrize(("intercept", "free"), [(False, False), (True, False), (True, True)])
+@pytest.mark.few(1)
 def test_the_estimated_risk_is_unbiased_and_knows_its_error(intercept: bool, free: bool) -> None:
     """False alarm below 1e-6: six standard errors of the mean; the spread within a quarter."""
     data = table(300, 3, intercept=intercept)

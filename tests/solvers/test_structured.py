@@ -67,6 +67,7 @@ def shapes(name: str, data: Table, theta: np.ndarray) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "three largest"])
+@pytest.mark.few(3)
 def test_supports_come_back_from_under_the_noise(name: str, intercept: bool) -> None:
     """The perturbed minimiser has exact zeros, what is released of it has not: they are given back, and with them the support."""
     data, theta = made(name, intercept=intercept)
@@ -122,6 +123,7 @@ RUNS = {
 
 @pytest.mark.parametrize("solver", RUNS)
 @pytest.mark.parametrize("name", ["groups", "intervals"])
+@pytest.mark.few(6)
 def test_every_general_solver_takes_the_structure(solver: str, name: str) -> None:
     data, theta = made(name, n=2_000, intercept=True)
     for able, shape in zip(RUNS[solver], shapes(name, data, theta), strict=True):

@@ -43,6 +43,7 @@ def all_checks() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("budget", "check"), list(all_checks()))
+@pytest.mark.few(25)
 def test_rivers_checks_pass(budget: hb.Budget, check: Callable[[Regressor], None]) -> None:
     check(regressor(budget).clone())
 

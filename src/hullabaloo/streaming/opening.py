@@ -12,7 +12,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import whole
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.structure.structure_files import shape_to_dict
 
 EXISTS = (
@@ -39,7 +39,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
         )
     ledger: Ledger | None = stream._ledger()
     about = (stream.budget, Neighbours.parse(stream.neighbours), ledger, stream.dataset, stream._key())
-    terms = Terms(label_of(stream), encoding.domain, *about)
+    terms = ReleaseRequest(label_of(stream), encoding.domain, *about)
     detail = {"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)}
     journal, snapshot = Journal.begin(
         state=stream.state,

@@ -17,8 +17,9 @@ from hullabaloo.planning.choose import exact
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release.fit import Prepared, Task, pose, rehearsal
 from hullabaloo.release.parameters import whole
+from hullabaloo.release.planned import PlannedFit, Task, plan_context
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.parameters import check_plan, declared_for
@@ -107,7 +108,7 @@ class StreamPlan(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-        return {**arguments(self), "ways": [arguments(way) for way in self.ways]}
+        return arguments(self)
 
 
 def plan(
@@ -285,7 +286,7 @@ def _again(
     return _of(AGAIN, found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}")
 
 
-def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Forecast, float]:
+def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
     problem, menu = _posed(fit.task, encoding, fit.problem.records)
     weight = favours(problem, menu, fit.allowance) if fit.allowance.is_private else {}
@@ -329,7 +330,7 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
 def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu]:
     """The problem of the records so far."""
     alone = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": position}))
-    posed = pose(alone, encoding, position)
+    posed = plan_context(alone, encoding, position)
     return posed.problem, posed.menu
 
 

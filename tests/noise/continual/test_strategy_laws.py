@@ -88,6 +88,7 @@ def test_a_strategy_is_a_public_value(strategy):
 
 
 @pytest.mark.parametrize("strategy", SAMPLES + LONG, ids=label)
+@pytest.mark.few(20)
 def test_halves_resume_bit_for_bit(strategy):
     rng = np.random.default_rng(1)
     steps = min(strategy.steps, 40)
