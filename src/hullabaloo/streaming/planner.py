@@ -108,7 +108,7 @@ class StreamPlan(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-        return {**arguments(self), "ways": [arguments(way) for way in self.ways]}
+        return arguments(self)
 
 
 def plan(
