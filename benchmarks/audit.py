@@ -20,7 +20,7 @@ import hullabaloo as hb
 from benchmarks import small
 from hullabaloo.audit.canary import surroundings
 from hullabaloo.audit.evidence import Evidence
-from hullabaloo.audit.probes import Probe, worst
+from hullabaloo.audit.probes import probe, worst
 from hullabaloo.audit.scene import hardest, staged
 from hullabaloo.audit.stream_subject import of_stream
 from hullabaloo.audit.subject import Subject
@@ -146,7 +146,7 @@ def quantiles(neighbours: str) -> Subject:
     others = np.linspace(-0.9, 0.9, 8) if removed else np.zeros(8)
     columns = [np.append(-1.0, others), others if removed else np.append(1.0, others)]
     first, second = (Rows(x[:, None], np.zeros((x.size, 1))) for x in columns)
-    return Probe(query, lambda curator: curator.answer("quantiles"), (first, second), BUDGET)
+    return probe(query, lambda curator: curator.answer("quantiles"), (first, second), BUDGET)
 
 
 @dataclass(frozen=True)

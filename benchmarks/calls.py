@@ -11,7 +11,7 @@ import numpy as np
 import hullabaloo as hb
 from hullabaloo.curator import Curator
 from hullabaloo.noise import Key, TestKey
-from hullabaloo.release.fit import prepare
+from hullabaloo.release.planned import prepare
 
 SPEED = True
 RECORDS = 1000

@@ -23,7 +23,7 @@ from hullabaloo.data import Rows
 from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.catalogue import choose
 from hullabaloo.model_selection.metrics import Heard
-from hullabaloo.model_selection.reading import reading_of
+from hullabaloo.model_selection.scoring import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries

@@ -26,7 +26,7 @@ from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release.fit import rehearsal
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Problem
 
 DRAWS = 2
@@ -113,7 +113,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def measure(case: Case) -> dict[str, Any]:
     """One problem: what was said, and what came."""
     rng = np.random.default_rng(1_000 + case.number)
-    problem, facts, table = pose(case, rng)
+    problem, facts, table = plan_context(case, rng)
     menu = PricedQueries(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
     found = forecasts(problem, menu, allowance, rehearsal(facts))
@@ -158,7 +158,7 @@ def answer(problem: Problem, one: Any, rows: Rows, draw: int) -> Array:
     return SOLVERS[one.solver.name].run(problem, one.plan, Curator(rows, one.plan.quotes, key=key)).theta
 
 
-def pose(case: Case, rng: np.random.Generator) -> tuple[Problem, RowFacts, SyntheticTable]:
+def plan_context(case: Case, rng: np.random.Generator) -> tuple[Problem, RowFacts, SyntheticTable]:
     """A table that the rehearsals have not seen: its own correlations, signal and model."""
     n, p = case.records, case.columns
     decay, explained = rng.uniform(0.5, 1.5), rng.choice([0.08, 0.15, 0.3, 0.5])

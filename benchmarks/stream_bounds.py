@@ -19,7 +19,7 @@ from hullabaloo.geometry import ConvexSet, NoPenalty
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.release.fit import allowance
+from hullabaloo.release.planned import allowance
 from hullabaloo.streaming.bounds import Shape, incremental, refitted, sketched
 from hullabaloo.streaming.refits import divided, planned
 

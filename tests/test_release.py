@@ -19,7 +19,8 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import GaussianEvent, Neighbours
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.release.fit import _statement, prepare
+from hullabaloo.release.planned import prepare
+from hullabaloo.release.run import stated
 
 DOMAIN = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=50)
 X, Y = np.linspace(0, 1, 60)[:, None], np.linspace(0, 1, 60)
@@ -114,7 +115,7 @@ def planned(name: str, solver: str, terms: str, shape: dict[str, Any]) -> tuple[
         prepared = prepare(model._task(encoding), encoding, 1000 if terms == "replace-one" else None)
     except HullabalooError:
         return None
-    return prepared.plan.quotes, _statement(prepared, None)
+    return prepared.plan.quotes, stated(prepared.task.request, prepared.bought, None)
 
 
 @pytest.mark.parametrize("terms", TERMS)

@@ -5,7 +5,7 @@ The words that stand for classes are written down in the classes (`kind`), so th
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, ClassVar, TypeVar
 
@@ -32,15 +32,19 @@ def arguments(record: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value of strict JSON: records by their `to_dict`, words of an enumeration, arrays and tuples as lists, what is not finite as null."""
+    """A value of strict JSON: records by their `to_dict` or fields, enumerations by word, arrays and tuples as lists, what is not finite as null."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
+    if is_dataclass(value):
+        return arguments(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curation.answered import answer
 from hullabaloo.curator import Curator
 from hullabaloo.curator import query as room
 from hullabaloo.durable.sealed import from_bytes
 from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import gdp_epsilon
-from hullabaloo.release import fit as hinge
+from hullabaloo.release.planned import PlannedFit, prepare
 from tests.noise import attacks
 
 KEY = TestKey(bytes(range(32)))
@@ -39,23 +40,23 @@ def numpys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "gaussian", lambda x, sigma, **_: x + sigma * rng.standard_normal(np.shape(x)))
 
 
-def prepared(width: int, mu: float, **model: Any) -> tuple[hinge.Prepared, list[Any]]:
+def prepared(width: int, mu: float, **model: Any) -> tuple[PlannedFit, list[Any]]:
     """A fit of one record, that is nothing in one table and everything in the other, planned once."""
     domain = hb.Domain(features={f"x{i}": hb.Numeric(-4, 4, indicator=False) for i in range(width)}, target=(-2, 2))
     made = hb.LinearRegression(budget=hb.Budget.gdp(mu), domain=domain, fit_intercept=False, **model)
     tables = [(np.full((1, width), 4.0 * far), np.full(1, 2.0 * far)) for far in (0.0, 1.0)]
     encoding = domain.encoding_for(domain.open(tables[0][0]), tables[0][1], fit_intercept=False)
     rows = [encoding.encode(domain.open(X), y) for X, y in tables]
-    return hinge.prepare(made._task(encoding), encoding, 1), rows
+    return prepare(made._task(encoding), encoding, 1), rows
 
 
-def coefficients(width: int, mu: float, fits: int, **model: Any) -> tuple[hinge.Prepared, list[Array]]:
+def coefficients(width: int, mu: float, fits: int, **model: Any) -> tuple[PlannedFit, list[Array]]:
     """Coefficients of many fits, in the user's units, of either table."""
     plan, tables = prepared(width, mu, **model)
     matrix, found = plan.encoding.user_matrix(0)[:width, :width], []
     for which, rows in enumerate(tables):
         keyed = (replace(plan, task=replace(plan.task, key=KEY.derive(f"{which}/{i}"))) for i in range(fits))
-        found.append(np.concatenate([matrix @ hinge.answer(one, rows, None).theta[:, 0] for one in keyed]))
+        found.append(np.concatenate([matrix @ answer(one, rows).theta[:, 0] for one in keyed]))
     return plan, found
 
 

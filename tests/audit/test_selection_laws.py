@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from scipy.special import chdtri
+from scipy.special import chdtrc, chdtri
 
 import hullabaloo as hb
 from hullabaloo.audit import AuditReport
 from hullabaloo.audit.canary import pairs
 from hullabaloo.audit.heard import Heard, exponential, flipped
-from hullabaloo.audit.laws import misfit
-from hullabaloo.audit.probes import Probe
+from hullabaloo.audit.probes import probe
 from hullabaloo.audit.scene import staged
 from hullabaloo.curator import Curator
 from hullabaloo.curator import second_moments as room
@@ -39,6 +39,32 @@ FACTS = RowFacts(("a", "b", "c"), False, 3.0, math.sqrt(3.0), 1.0, ("y",))
 X = np.array([[1.0, -0.5, 0.2], [0.3, 1.0, -1.0], [-0.7, 0.1, 1.0]])
 Y = np.array([[0.9], [-0.4], [-0.9]])
 Bug = Callable[[pytest.MonkeyPatch], None]
+
+
+FEW = 20.0
+"""Answers that a cell of a χ² has to be expected to hold; rarer ones are thrown together."""
+
+
+def misfit(counts: npt.ArrayLike, log_law: npt.ArrayLike) -> float:
+    """The chance of a χ² as large as that of the counts under the law; 0 where something came that cannot.
+
+    Compared with the law itself a wrong temperature shows with a hundredth of the draws that a bound of ε takes. The tail is that of the
+    χ² law, which counts in cells of `FEW` keep to within a few per cent of its logarithm.
+    """
+
+    seen, law = np.asarray(counts, dtype=np.float64), np.exp(np.asarray(log_law, dtype=np.float64))
+    if seen.shape != law.shape:
+        raise InvalidParameter(
+            f"Counts of shape {seen.shape} were compared with a law of shape {law.shape}. Pass one count a candidate."
+        )
+    if np.any(seen[law == 0.0] > 0.0):
+        return 0.0
+    cells = sorted(zip((law * seen.sum()).tolist(), seen.tolist(), strict=True))
+    while len(cells) > 1 and cells[0][0] < FEW:
+        rare, next_rare, *rest = cells
+        cells = sorted([(rare[0] + next_rare[0], rare[1] + next_rare[1]), *rest])
+    square = math.fsum((found - wanted) ** 2 / wanted for wanted, found in cells)
+    return float(chdtrc(len(cells) - 1, square)) if len(cells) > 1 else 1.0
 
 
 def question(kind: str) -> tuple[Any, Callable[[Curator], int], np.ndarray]:
@@ -194,7 +220,7 @@ def bounds_of_a_column(relation: Neighbours) -> list[Heard]:
     )
     high, low = (Rows(np.vstack([[[x]], SPREAD]), np.zeros((9, 1))) for x in (1.0, -1.0))
     tables = high, Rows(SPREAD, np.zeros((8, 1))) if relation is Neighbours.ADD_OR_REMOVE else low
-    asked = Probe(query, lambda curator: curator.answer("quantiles"), tables)
+    asked = probe(query, lambda curator: curator.answer("quantiles"), tables)
     return [asked.log(0, KEY.derive(i))[0] for i in range(150)]
 
 

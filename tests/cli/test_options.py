@@ -2,6 +2,8 @@
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +77,10 @@ def test_a_grid_says_one_vs_rest_as_fit_does(tmp_path: Path) -> None:
         [[["a", "b"]]],
     )
     assert found["constraint"][0].radius == 1.0
+
+
+def test_options_need_no_docstrings() -> None:
+    """`python -OO` leaves them out: only the help is empty then."""
+    code = "from hullabaloo.cli.app import app; import typer; print(len(typer.main.get_command(app).commands['fit'].params))"
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == len(COMMANDS["fit"].params)

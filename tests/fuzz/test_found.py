@@ -22,7 +22,7 @@ from hullabaloo.planning.named import solver_from_dict
 from hullabaloo.privacy import GaussianEvent, LaplaceEvent, SelectionEvent, compose, delta_of
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.parameters import positive
-from hullabaloo.release.terms import machine_failures
+from hullabaloo.release.request import machine_failures
 from hullabaloo.report import (
     budget_plot,
     card,

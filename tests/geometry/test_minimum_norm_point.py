@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.geometry import ConcaveCardinality, CustomSetFunction, GroupCover, Intervals, SubmodularBall
-from hullabaloo.geometry.submodular import minimum_norm_point
-from hullabaloo.geometry.submodular.minimum_norm_point import minimum_norm_prox
-from hullabaloo.geometry.submodular.norm import prox
+from hullabaloo.geometry.submodular import norm
+from hullabaloo.geometry.submodular.norm import minimum_norm_prox, prox
 
 
 class Counted:
@@ -83,7 +82,7 @@ def test_the_number_of_steps_is_bounded_and_the_gap_stated(monkeypatch):
     function = as_custom(Intervals(), p)
     exact, _ = minimum_norm_prox(function, t, 0.05)
     function.function.calls = 0
-    monkeypatch.setattr(minimum_norm_point, "_GAP", -1.0)
+    monkeypatch.setattr(norm, "_GAP", -1.0)
     found, corral = minimum_norm_prox(function, t, 0.05)
     assert function.function.calls <= (20 * p + 201) * p
     x = corral.weights @ (0.05 * corral.vertices - t)

@@ -73,7 +73,7 @@ SETTINGS = {
 def kinds(base: type, attribute: str) -> dict[type, str]:
     """The library's own classes of a base that hold the attribute themselves."""
     for module in pkgutil.walk_packages(hb.__path__, "hullabaloo."):
-        if module.name.rpartition(".")[2] not in ("__main__", "for_river", "tuning"):
+        if module.name.rpartition(".")[2] not in ("__main__", "for_river"):
             importlib.import_module(module.name)
     found, left = {}, [base]
     while left:

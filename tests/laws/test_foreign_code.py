@@ -39,7 +39,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.request import ReleaseRequest
 from tests.laws.public import public
 from tests.laws.spies import Heard, SpyCell, listening, spied
 from tests.linear_model import examples
@@ -156,7 +156,7 @@ def till() -> Iterator[list[str]]:
     """What happens to money and records: "charged", "read"."""
     done: list[str] = []
     with (
-        patch.object(Terms, "charge", lambda *_: done.append("charged")),
+        patch.object(ReleaseRequest, "charge", lambda *_: done.append("charged")),
         patch.object(Encoding, "encode", _noting(Encoding.encode, done)),
     ):
         yield done

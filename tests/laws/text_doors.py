@@ -138,12 +138,22 @@ def _one(model: Callable[[], Any], method: str) -> Callable[[Any], list[Callable
     return lambda table: [lambda: getattr(model(), method)(table)]
 
 
+def _both(method: str) -> Callable[[Any], list[Callable[[], Any]]]:
+    return _each(
+        *(lambda table, at=at: getattr(getattr(FITTED, at), method)(table) for at in ("logistic", "structured"))
+    )
+
+
 def _released() -> Any:
     return FITTED.stream.model_at()
 
 
-def _scored(model: Callable[[], Any]) -> Callable[[Any], list[Callable[[], Any]]]:
-    return _each(lambda table: model().score(table, "stay"), lambda table: model().score(table, table))
+def _scored(*models: Callable[[], Any]) -> Callable[[Any], list[Callable[[], Any]]]:
+    calls = (
+        (lambda table, made=made: made().score(table, "stay"), lambda table, made=made: made().score(table, table))
+        for made in models
+    )
+    return _each(*(call for pair in calls for call in pair))
 
 
 DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
@@ -177,14 +187,11 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
         lambda: FITTED.prepared.predict(table),
     ],
     "PrivateLinearModel.predict_interval": _one(lambda: FITTED.linear, "predict_interval"),
-    "PrivateRegressor.score": _scored(lambda: FITTED.linear),
+    "PlainScore.score": _scored(lambda: FITTED.linear, lambda: FITTED.logistic, lambda: FITTED.stream),
     "PrivateClassifier.decision_function": _one(lambda: FITTED.logistic, "decision_function"),
     "PrivateClassifier.predict": _one(lambda: FITTED.logistic, "predict"),
-    "PrivateClassifier.score": _scored(lambda: FITTED.logistic),
-    "LogisticRegression.predict_proba": _one(lambda: FITTED.logistic, "predict_proba"),
-    "LogisticRegression.predict_log_proba": _one(lambda: FITTED.logistic, "predict_log_proba"),
-    "StructuredSparseClassifier.predict_proba": _one(lambda: FITTED.structured, "predict_proba"),
-    "StructuredSparseClassifier.predict_log_proba": _one(lambda: FITTED.structured, "predict_log_proba"),
+    "LogisticClassifier.predict_proba": _both("predict_proba"),
+    "LogisticClassifier.predict_log_proba": _both("predict_log_proba"),
     "PoissonRegressor.predict": _one(lambda: FITTED.poisson, "predict"),
     "PrivateSearchCV.fit": _each(
         lambda table: _search().fit(table),
@@ -221,7 +228,6 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "PrivateStream.predict": _one(lambda: FITTED.stream, "predict"),
     "PrivateStream.predict_interval": _one(lambda: FITTED.stream, "predict_interval"),
     "PrivateStream.predict_one": _one(lambda: FITTED.stream, "predict_one"),
-    "StreamRegressor.score": _scored(lambda: FITTED.stream),
     "StreamModel.predict": _one(_released, "predict"),
     "StreamModel.predict_interval": _one(_released, "predict_interval"),
     "StreamModel.predict_one": _one(_released, "predict_one"),

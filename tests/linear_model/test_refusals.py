@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import hullabaloo as hb
-import hullabaloo.release.fit as fit_module
+import hullabaloo.release.run as run_module
 from hullabaloo.errors import HullabalooError, InvalidParameter
 
 BUDGET = hb.Budget(1.0, 1e-8)
@@ -126,8 +126,8 @@ def test_a_callable_that_fails_at_a_released_point_leaves_the_charge(
     model = hb.LinearRegression(
         budget=BUDGET, domain=DOMAIN, penalty=penalty, solver="gradient", ledger=ledger, dataset="ward"
     )
-    answer = fit_module.answer
-    monkeypatch.setattr(fit_module, "answer", lambda *a: (broken.append(True), answer(*a))[1])
+    answer = run_module.answered
+    monkeypatch.setattr(run_module, "answered", lambda *a: (broken.append(True), answer(*a))[1])
     with pytest.raises(
         InvalidParameter, match=r"raised ZeroDivisionError.*Nothing is released; a charge that was made stays"
     ):

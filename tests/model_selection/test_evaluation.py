@@ -30,8 +30,7 @@ from hullabaloo.model_selection import Evaluation, Measured, price_evaluation
 from hullabaloo.model_selection.catalogue import choose
 from hullabaloo.model_selection.fraction import quotient
 from hullabaloo.model_selection.metrics import Heard
-from hullabaloo.model_selection.reading import reading_of
-from hullabaloo.model_selection.scoring import Yardstick
+from hullabaloo.model_selection.scoring import Yardstick, reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries

@@ -9,13 +9,13 @@ import hullabaloo as hb
 from hullabaloo.curation.parts import held_out, part, sizes
 from hullabaloo.data import Rows, open_table
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.request import ReleaseRequest
 
 FEATURES = {"x": (0, 1)}
 
 
-def terms(neighbours: Neighbours, **more) -> Terms:
-    return Terms("a test", hb.Domain(features=FEATURES, target=(0, 1), **more), Budget(1.0, 1e-6), neighbours)
+def terms(neighbours: Neighbours, **more) -> ReleaseRequest:
+    return ReleaseRequest("a test", hb.Domain(features=FEATURES, target=(0, 1), **more), Budget(1.0, 1e-6), neighbours)
 
 
 def test_replace_one_draws_a_set_of_public_size():

@@ -7,7 +7,7 @@ import pytest
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Neighbours
-from hullabaloo.release.fit import rehearsal
+from hullabaloo.release.rehearsal import rehearsal
 from tests.solvers.tables import menu, problem, table
 
 

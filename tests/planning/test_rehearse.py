@@ -12,7 +12,7 @@ from hullabaloo.planning.choose import exact, forecasts
 from hullabaloo.planning.forecasts import objective, stages
 from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
-from hullabaloo.release.fit import rehearsal
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Problem
 from tests.solvers.tables import menu, problem, table
 

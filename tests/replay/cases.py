@@ -9,7 +9,7 @@ import pandas as pd
 import hullabaloo as hb
 from hullabaloo.errors import HullabalooError
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.release.fit import prepare
+from hullabaloo.release.planned import prepare
 from tests.linear_model import examples
 
 N = 60

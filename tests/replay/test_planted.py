@@ -19,8 +19,8 @@ from hullabaloo.data import Encoding, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.release import fit as hinge
-from hullabaloo.release.terms import Terms
+from hullabaloo.release import run as hinge
+from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.solvers.gradient import gradient
 from hullabaloo.solvers.gradient.gradient import GradientSolver
 from tests.replay import cases
@@ -155,28 +155,30 @@ def charged_after(patch: Patch) -> None:
     """A detail in the ledger that knows the records: the last that were read, as a cache would."""
     caught = [0.0]
     encoding_that(patch, lambda rows: caught.__setitem__(0, secret(rows)))
-    real = Terms.charge
+    real = ReleaseRequest.charge
     patch.setattr(
-        Terms, "charge", lambda self, event, budget, detail: real(self, event, budget, {**detail, "sum": caught[0]})
+        ReleaseRequest,
+        "charge",
+        lambda self, event, budget, detail: real(self, event, budget, {**detail, "sum": caught[0]}),
     )
 
 
 def branch(patch: Patch) -> None:
     """A branch that shows in nothing but the time it takes; compiled as a line of the hinge, where lines are counted."""
-    space: dict[str, Any] = {"real": hinge.answer}
+    space: dict[str, Any] = {"real": hinge.answered}
     code = """
-    def answer(prepared, rows, charge):
+    def answered(rows, bought, read, key):
         if (abs(rows.X[:, 0]) >= 1.0).any():
-            charge = charge
-        return real(prepared, rows, charge)
+            key = key
+        return real(rows, bought, read, key)
     """
-    exec(compile(textwrap.dedent(code), f"{SOURCE}/fit.py", "exec"), space)
-    patch.setattr(hinge, "answer", space["answer"])
+    exec(compile(textwrap.dedent(code), f"{SOURCE}/release/run.py", "exec"), space)
+    patch.setattr(hinge, "answered", space["answered"])
 
 
 def plan_by_length(patch: Patch) -> None:
     """Under add-or-remove the number of rows is private, and here it is not."""
-    patch.setattr(Terms, "count_is_public", True)
+    patch.setattr(ReleaseRequest, "count_is_public", True)
 
 
 def in_the_folder(patch: Patch, does: Callable[[Path], None]) -> None:

@@ -10,7 +10,7 @@ import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
-from hullabaloo.release.fit import prepare
+from hullabaloo.release.planned import prepare
 from hullabaloo.solvers.moments.with_moments import scores_in
 
 KEY = TestKey(bytes(range(32)))

@@ -12,7 +12,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.release.fit import allowance
+from hullabaloo.release.planned import allowance
 from hullabaloo.streaming.bounds import (
     Shape,
     by_width,

@@ -21,7 +21,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release.fit import allowance
+from hullabaloo.release.planned import allowance
 from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.refits import divided, planned, spacing
 from tests.curator.neighbours import facts, pairs

@@ -103,5 +103,4 @@ def direction(first: Array, second: Array) -> Array:
     centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     covariance = centred.T @ centred / max(1, len(centred) - 2)
     floor = 1e-9 * float(np.trace(covariance)) / len(apart)
-    found: Array = np.linalg.solve(covariance + max(floor, 1e-300) * np.eye(len(apart)), apart)
-    return found
+    return np.linalg.solve(covariance + max(floor, 1e-300) * np.eye(len(apart)), apart)

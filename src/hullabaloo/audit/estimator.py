@@ -7,9 +7,9 @@ from typing import Any
 
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Evidence
-from hullabaloo.audit.probes import Probe
 from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.runs import Asked, tallies
+from hullabaloo.audit.subject import Subject
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Calibration
@@ -38,7 +38,7 @@ def audit(
     the noise over all runs; (3) lower bounds of μ and ε from the attacker's errors (`bounds.py`).
 
     Args:
-        estimator: a private linear model, or a stream, with a finite budget (or a `probes.Probe`: one query); its ledger and its test
+        estimator: a private linear model, or a stream, with a finite budget (or a `Subject`, as `probes.probe` makes of one query); its ledger and its test
             key are left aside.
         runs: how many fits (made even): half of them of either table.
         confidence: of the lower bounds that are reported; the verdict is at 1 − 1e-8.
@@ -105,7 +105,7 @@ def _check(estimator: Any, runs: int, confidence: float, method: str, processes:
     from hullabaloo.streaming.base import PrivateStream
 
     _whole("processes", processes, 1, 2)
-    if isinstance(estimator, Probe):
+    if isinstance(estimator, Subject):
         if processes > 1:
             raise InvalidParameter(
                 f"The audit of one query was asked in {processes} processes. A query cannot be sent to another process: leave processes out."

@@ -1,4 +1,4 @@
-"""Laws that a transcript's likelihood does not hold: how often each choice comes, and the perturbed minimiser of one coefficient."""
+"""The law of the perturbed minimiser of one coefficient, which a transcript's likelihood does not hold."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,37 +11,10 @@ import numpy.typing as npt
 from hullabaloo.audit.heard import Heard
 from hullabaloo.data import Rows
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
-from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty
 
 Array = npt.NDArray[np.float64]
 Elementwise = Callable[[Array, Array], Array]
-
-FEW = 20.0
-"""Answers that a cell of a χ² has to be expected to hold; rarer ones are thrown together."""
-
-
-def misfit(counts: npt.ArrayLike, log_law: npt.ArrayLike) -> float:
-    """The chance of a χ² as large as that of the counts under the law; 0 where something came that cannot.
-
-    Compared with the law itself a wrong temperature shows with a hundredth of the draws that a bound of ε takes. The tail is that of the
-    χ² law, which counts in cells of `FEW` keep to within a few per cent of its logarithm.
-    """
-    from scipy.special import chdtrc
-
-    seen, law = np.asarray(counts, dtype=np.float64), np.exp(np.asarray(log_law, dtype=np.float64))
-    if seen.shape != law.shape:
-        raise InvalidParameter(
-            f"Counts of shape {seen.shape} were compared with a law of shape {law.shape}. Pass one count a candidate."
-        )
-    if np.any(seen[law == 0.0] > 0.0):
-        return 0.0
-    cells = sorted(zip((law * seen.sum()).tolist(), seen.tolist(), strict=True))
-    while len(cells) > 1 and cells[0][0] < FEW:
-        rare, next_rare, *rest = cells
-        cells = sorted([(rare[0] + next_rare[0], rare[1] + next_rare[1]), *rest])
-    square = math.fsum((found - wanted) ** 2 / wanted for wanted, found in cells)
-    return float(chdtrc(len(cells) - 1, square)) if len(cells) > 1 else 1.0
 
 
 @final

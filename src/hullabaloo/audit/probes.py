@@ -6,14 +6,14 @@ centres and at lengths that shorten every record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, final
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.streams import longest_rows
+from hullabaloo.audit.subject import Subject
 from hullabaloo.audit.transcript import Stage
 from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
@@ -22,9 +22,10 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Event, Neighbours, compose
+from hullabaloo.privacy import Budget, Neighbours, compose
 
 Ask = Callable[[Any], Any]
+R = TypeVar("R")
 FAR = (1e3, -1e3)
 """Multiples of a long row at which derivatives are asked: there most losses are at their clip."""
 ENOUGH = 0.999
@@ -32,82 +33,50 @@ ENOUGH = 0.999
 _KEY = TestKey(bytes(32)).derive("where a question hurts")
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Probe:
-    """One query, asked of two encoded tables that differ in one record or unit.
+def probe(query: Any, ask: Ask, tables: tuple[Rows, Rows], budget: Budget | None = None) -> Subject:
+    """One query, asked by that call of a curator of two encoded tables that differ in one record or unit; ε is quoted at the budget's δ."""
+    kept: dict[Any, Any] = {}
 
-    Attributes:
-        query: what is asked, and what it states.
-        ask: the call of a curator.
-        tables: the encoded rows of both.
-        budget: where ε is quoted.
-        kept: what the audit works out once.
-    """
-
-    query: Any
-    ask: Ask
-    tables: tuple[Rows, Rows]
-    budget: Budget = field(default_factory=lambda: Budget(1.0, 1e-6))
-    kept: dict[Any, Any] = field(default_factory=dict)
-
-    solver = "no solver"
-    opaque = False
-    words = "the longest rows of the declared bounds"
-
-    @property
-    def name(self) -> str:
-        """The query's."""
-        return str(self.query.name)
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """The relation."""
-        found: Neighbours = self.query.neighbours
-        return found
-
-    @property
-    def unit(self) -> str:
-        """The unit of privacy."""
-        return "record" if self.query.facts.records_per_unit == 1 else "unit"
-
-    @property
-    def records(self) -> int:
-        """The public number of records."""
-        return int(self.query.records)
-
-    @property
-    def claim(self) -> Event:
-        """What all answers cost."""
-        return compose(self.query.event, count=self.query.count)
-
-    parts = claim
-
-    def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
-        """What the answer tells."""
-        listener = Stage((self.query,), self.tables, self.kept).listener(truth, key)
-        self.ask(listener)
+    def log(truth: int, key: TestKey | None) -> Sequence[Heard]:
+        listener = Stage((query,), tables, kept).listener(truth, key)
+        ask(listener)
         return listener.log
 
-    def released(self, truth: int, key: TestKey | None) -> Array:
-        """The answer as a vector."""
-        return np.ravel(np.asarray(self.ask(Curator(self.tables[truth], [self.query], key=key)), dtype=np.float64))
+    def released(truth: int, key: TestKey | None) -> Array:
+        return np.ravel(np.asarray(ask(Curator(tables[truth], [query], key=key)), dtype=np.float64))
+
+    cost = compose(query.event, count=query.count)
+    return Subject(
+        name=query.name,
+        solver="no solver",
+        neighbours=query.neighbours,
+        unit="record" if query.facts.records_per_unit == 1 else "unit",
+        records=int(query.records),
+        words="the longest rows of the declared bounds",
+        claim=cost,
+        parts=cost,
+        budget=budget or Budget(1.0, 1e-6),
+        log=log,
+        released=released,
+        quotes=(query,),
+    )
 
 
-def worst(query: Query) -> Probe:
+def worst(query: Query) -> Subject:
     """The query where it realises most: among pairs of rows at the declared bounds, then among places to ask it."""
     places = asks(query)
-    best = _best(Probe(query, places[0], tables) for tables in pairs(query))
-    found = _best(Probe(query, ask, best.tables) for ask in places)
-    return replace(found, kept={})  # an audit begins with nothing
+    tables = _best((probe(query, places[0], tables), tables) for tables in pairs(query))
+    return probe(
+        query, _best((probe(query, ask, tables), ask) for ask in places), tables
+    )  # an audit begins with nothing
 
 
-def _best(tried: Iterator[Probe]) -> Probe:
+def _best(tried: Iterator[tuple[Subject, R]]) -> R:
     best, most = None, -1.0
-    for one in tried:
+    for one, made in tried:
         told = max(one.log(0, _KEY), key=lambda answer: answer.realised)
         if told.realised > most:
-            best, most = one, told.realised
+            best, most = made, told.realised
         if most >= ENOUGH * told.allowed:
             break
     assert best is not None

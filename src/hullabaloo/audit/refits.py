@@ -17,7 +17,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Event, Neighbours, compose
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import Release
-from hullabaloo.release.fit import Prepared, Task
+from hullabaloo.release.planned import PlannedFit, Task
 from hullabaloo.solvers import Plan, Problem, Solution
 
 Array = npt.NDArray[np.float64]
@@ -103,7 +103,7 @@ class Listening:
     """The solver of one fit, whose questions are written down."""
 
     stage: RefitStage
-    fit: Prepared
+    fit: PlannedFit
     step: int
     truth: int
     log: list[Heard]

@@ -7,7 +7,6 @@ from typing import Any, final
 
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Tally
-from hullabaloo.audit.probes import Probe
 from hullabaloo.audit.scene import hardest, solver_of, staged
 from hullabaloo.audit.subject import Subject
 from hullabaloo.errors import InvalidParameter
@@ -41,7 +40,7 @@ class Asked:
         """The estimator, the query or the stream on the pair of tables that it suffers most from."""
         from hullabaloo.streaming.base import PrivateStream
 
-        if isinstance(self.estimator, Probe):
+        if isinstance(self.estimator, Subject):
             return self.estimator
         if isinstance(self.estimator, PrivateStream):
             from hullabaloo.audit.stream_subject import of_stream

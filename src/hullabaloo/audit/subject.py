@@ -1,48 +1,46 @@
 """What is audited: anything that releases from one of two neighbouring tables and claims a price for it."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
+from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours
 
+Run = Callable[[int, TestKey | None], Any]
 
-class Subject(Protocol):
-    """An estimator, or a stream, on the pair of tables that it suffers most from: planned once, run any number of times."""
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def solver(self) -> str: ...  # noqa: D102
-    @property
-    def neighbours(self) -> Neighbours: ...  # noqa: D102
-    @property
-    def unit(self) -> str: ...  # noqa: D102
-    @property
-    def records(self) -> int: ...  # noqa: D102
-    @property
-    def words(self) -> str:
-        """How the two tables differ."""
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """An estimator, a stream or a query on the pair of tables that it suffers most from: planned once, run any number of times.
 
-    @property
-    def claim(self) -> Event:
-        """What a release is said to cost."""
+    Attributes:
+        name, solver, neighbours, unit, records: what its statement says.
+        words: how the two tables differ.
+        claim: what a release is said to cost.
+        parts: what its answers cost, put together here.
+        budget: what it was allowed.
+        log: what all answers of one run on table number `truth` tell, given truth and key.
+        released: what one run releases, as one vector.
+        opaque: whether the law of an answer is not known, so that the release is judged as a black box.
+        quotes: the queries that were planned, of an estimator or a query.
+        canary: the tables in the user's units, of an estimator.
+    """
 
-    @property
-    def parts(self) -> Event:
-        """What its answers cost, put together here."""
-
-    @property
-    def budget(self) -> Budget:
-        """What it was allowed."""
-
-    @property
-    def opaque(self) -> bool:
-        """Whether the law of an answer is not known, so that the release is judged as a black box."""
-
-    def log(self, truth: int, key: TestKey | None) -> Sequence[Heard]:
-        """What all answers of one run on table number `truth` tell."""
-
-    def released(self, truth: int, key: TestKey | None) -> Array:
-        """What one run releases, as one vector."""
+    name: str
+    solver: str
+    neighbours: Neighbours
+    unit: str
+    records: int
+    words: str
+    claim: Event
+    parts: Event
+    budget: Budget
+    log: Callable[[int, TestKey | None], Sequence[Heard]]
+    released: Callable[[int, TestKey | None], Array]
+    opaque: bool = False
+    quotes: Sequence[Any] = ()
+    canary: Canary | None = None

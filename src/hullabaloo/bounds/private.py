@@ -15,8 +15,8 @@ from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.ask import ask
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.request import ReleaseRequest
+from hullabaloo.release.run import run_question
 
 if TYPE_CHECKING:
     from hullabaloo.data.table import Table
@@ -92,7 +92,7 @@ def private_bounds(
     inner = _question(declared, names)
     ranges = outer_ranges(declared)
     grids = {name: Grid(*found, kind) for name, found in ranges.items()}
-    terms = Terms(
+    terms = ReleaseRequest(
         what="private_bounds",
         domain=inner,
         budget=budget,
@@ -127,8 +127,8 @@ def private_bounds(
 
     encoding = inner.encoding_for(source, fit_intercept=False)
     detail = {"columns": list(names), "shares": list(asked), "grid": str(kind)}
-    found = ask(terms, encoding, buy, lambda curator: curator.answer("quantiles"), source, detail=detail)
-    about = found.quotes[0].to_dict()
+    found = run_question(terms, encoding, buy, lambda curator: curator.answer("quantiles"), source, detail=detail)
+    about = found.queries[0].to_dict()
     return PrivateBounds(
         outer=declared,
         found=tuple(

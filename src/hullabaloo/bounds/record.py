@@ -92,7 +92,7 @@ class PrivateBounds(Printed):
         kept = "" if len(sides) == 2 else f" (the {'lower' if low == 0.0 else 'upper'} end stays where it was declared)"
         lines = [
             f"Bounds of {len(self.found)} column{'s' * (len(self.found) > 1)}, aimed at cutting off {' and '.join(sides)}{kept}"
-            + "; values beyond them count as the nearer bound, and no record is dropped",
+            + "; values beyond them count as the nearer bound, and no record is dropped"
         ]
         if self.typical_error > 0.0:
             surely = (

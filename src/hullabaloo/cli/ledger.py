@@ -61,7 +61,7 @@ def show(url: str, dataset: str | None = None, *, json_: bool = False) -> None:
     left = [ledger.remaining(one.name) for one in datasets]
     head = ["dataset", "budget", "neighbours", "unit", "filter", "charges", "remaining"]
     body = [
-        (one.name, one.budget.describe(), one.neighbours, one.unit, one.filter, one.charges, rest.sentence)
+        (one.name, one.budget.describe(), one.neighbours.value, one.unit, one.filter, one.charges, rest.sentence)
         for one, rest in zip(datasets, left, strict=True)
     ]
     data = [{**one.to_dict(), "remaining": rest.to_dict()} for one, rest in zip(datasets, left, strict=True)]

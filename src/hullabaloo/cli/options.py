@@ -134,6 +134,9 @@ class Described(NamedTuple):
     help: str
 
 
+UNTOLD = Described(None, None, "")  # under `python -OO`, which leaves docstrings out
+
+
 def flag(name: str) -> str:
     """How a parameter is written on the command line."""
     return f"--{name.strip('_').replace('_', '-')}"
@@ -172,7 +175,7 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
         fields = get_type_hints(groups[one.name]) if one.name in groups else {one.name: hints[one.name]}
         for name, hint in fields.items():
             default = groups[one.name]._field_defaults[name] if one.name in groups else one.default
-            parameters.append(_parameter(name, hint, default, one.kind, about[name]))
+            parameters.append(_parameter(name, hint, default, one.kind, about.get(name, UNTOLD)))
     called.__doc__ = text
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
     called.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.curation.answered import answer
 from hullabaloo.curation.scoring import score_of
 from hullabaloo.curation.searching import Contender, SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.noise import TestKey
-from hullabaloo.release.fit import answer
 
 _RECORDS = 8
 _PUBLIC = TestKey(b"tables of nothing hide no record")
@@ -32,7 +32,7 @@ def load_all(plan: SearchPlan, tables: Mapping[Any, Rows]) -> None:
         done.add(kind)
         rows = _nothing(tables[one.reads], one.encoding.facts.intercept)
         with suppress(Exception):  # whether a candidate is any good is for its own runs to tell
-            release = answer(one.fit, rows, None, _PUBLIC)
+            release = answer(one.fit, rows, _PUBLIC)
             score_of(one.read, one.quote, release.theta, rows, _PUBLIC)
 
 

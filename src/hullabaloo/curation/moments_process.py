@@ -25,8 +25,8 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.fit import Task, allowance, check, problem_of
 from hullabaloo.release.parameters import whole
+from hullabaloo.release.planned import Task, allowance, check, problem_of
 from hullabaloo.solvers import Problem, Solution, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, solve_moments
 

@@ -10,7 +10,7 @@ from hullabaloo.data import Rows
 from hullabaloo.data.labels import label_of
 from hullabaloo.data.memo import memo
 from hullabaloo.data.schema import open_role
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.request import ReleaseRequest
 
 Mask = npt.NDArray[np.bool_]
 
@@ -21,7 +21,7 @@ def sizes(records: int, holdout: float) -> tuple[int, int]:
     return records - held, held
 
 
-def held_out(terms: Terms, table: Any, holdout: float, secret: bytes) -> Mask:
+def held_out(terms: ReleaseRequest, table: Any, holdout: float, secret: bytes) -> Mask:
     """(n,) whether each record is held out; PRIVATE, as `secret` is.
 
     **Guarantee** (parallel composition). Precondition: `secret` is 32 fresh random bytes that are never released. Claim: a fit on the

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curation.answered import answer
 from hullabaloo.curation.process import Process
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.snapshot import Snapshot
@@ -18,7 +19,7 @@ from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Event
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.fit import Prepared, Task, answer
+from hullabaloo.release.planned import PlannedFit, Task
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +45,7 @@ class Refits:
     """
 
     schedule: Schedule
-    fits: tuple[Prepared, ...]
+    fits: tuple[PlannedFit, ...]
     event: Event
 
 
@@ -146,7 +147,7 @@ class PrefixProcess(Process):
         if onward:
             assert before is not None
             rows = replace(rows, offset=(rows.X @ before.theta)[:, 0])
-        release = answer(fit, rows, None)
+        release = answer(fit, rows)
         if onward:
             assert before is not None
             release = replace(
@@ -216,7 +217,7 @@ def _read(arrays: Mapping[str, Array]) -> Any:
     return csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(rows, columns))
 
 
-def corrects(fit: Prepared) -> bool:
+def corrects(fit: PlannedFit) -> bool:
     """Whether a fit can start from the model before it: it then learns what is to be added to that model.
 
     The predictions of the earlier model are known offsets of the records. Where a set or penalty speaks of the coefficients themselves,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.curation.answered import answer
 from hullabaloo.curation.kept import Best, Kept
 from hullabaloo.curation.loaded import load_all
 from hullabaloo.curation.parts import held_out, part
@@ -15,7 +16,6 @@ from hullabaloo.curation.scoring import Lottery, score_of
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.errors import StateError
-from hullabaloo.release.fit import answer
 
 Parts = dict[Any, tuple[Rows, Rows]]
 
@@ -82,7 +82,7 @@ def _best(plan: SearchPlan, parts: Parts, lots: Lottery) -> Best:
         number = run if alone else lots.candidate(count, run)
         one = plan.contenders[number]
         train, rest = parts[one.reads]
-        release = answer(one.fit, train, None, lots.noise("fit", run))
+        release = answer(one.fit, train, lots.noise("fit", run))
         score = score_of(one.read, one.quote, release.theta, rest, lots.noise("score", run))
         if math.isnan(score):  # the order of outputs is total, whatever a metric makes of its noise
             score = -math.inf

@@ -57,8 +57,8 @@ def score_quote(
     records: int,
 ) -> ScoreQuery:
     """What one score costs: a query whose event is at most μ-GDP; `records` is public."""
-    menu = PricedQueries(encoding.facts, neighbours, records)
-    quote: ScoreQuery = menu.price("score", reading=reading, tallies=tallies, mu=mu)
+    prices = PricedQueries(encoding.facts, neighbours, records)
+    quote: ScoreQuery = prices.price("score", reading=reading, tallies=tuple(tallies), mu=mu)
     return quote
 
 

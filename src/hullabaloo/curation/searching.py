@@ -12,8 +12,8 @@ from hullabaloo.curation.scoring import Read
 from hullabaloo.data import Encoding
 from hullabaloo.errors import BudgetError
 from hullabaloo.privacy import TAIL_MASS, Event, NotPrivateEvent, Repeats, TunedEvent
-from hullabaloo.release.fit import Prepared
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.planned import PlannedFit
+from hullabaloo.release.request import ReleaseRequest
 
 FORMAT = 3
 """Version of what a saved search means."""
@@ -35,7 +35,7 @@ class Contender:
     """
 
     params: Mapping[str, Any]
-    fit: Prepared
+    fit: PlannedFit
     quote: Any
     read: Read
     metric: str
@@ -76,7 +76,7 @@ class SearchPlan:
         event: what the release costs, however many runs and candidates there are.
     """
 
-    terms: Terms
+    terms: ReleaseRequest
     contenders: tuple[Contender, ...]
     repeats: Repeats
     mu: float
@@ -131,7 +131,7 @@ class SearchPlan:
         return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
 
 
-def priced(terms: Terms, contenders: Sequence[Contender], repeats: Repeats, mu: float) -> Event:
+def priced(terms: ReleaseRequest, contenders: Sequence[Contender], repeats: Repeats, mu: float) -> Event:
     """What the release costs.
 
     **Guarantee.** Claim: the event bounds the release of the best run. Proof: each contender's fit and score have a Gaussian-DP parameter of

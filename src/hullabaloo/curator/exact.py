@@ -113,3 +113,17 @@ def exact_sum(
         return total
 
     return merged(work, range(0, rows, block), threads=size >= _MANY)
+
+
+def blockwise(
+    rows: int, block: int, shape: tuple[int, ...], exponent: int | None, of: Callable[[slice], Array]
+) -> "ExactSum | Array":
+    """The sum of what blocks of rows add up to: exact where they lie on a lattice; of doubles where there is none, as there is no noise."""
+    total, plain = ExactSum(shape, exponent or 0), np.zeros(shape)
+    for start in range(0, rows, block):
+        part = of(slice(start, start + block))
+        if exponent is None:
+            plain += part
+        else:
+            total.add(part)
+    return plain if exponent is None else total

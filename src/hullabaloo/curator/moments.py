@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from hullabaloo.curator.exact import ExactSum, magic_number, merged
+from hullabaloo.curator.exact import ExactSum, blockwise, magic_number, merged
 from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
@@ -18,6 +18,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 
+_FREE_BLOCK = 4096
 _MANY = 16  # blocks from which threads are worth their start
 
 
@@ -115,11 +116,12 @@ class MomentsQuery(NoisySum):
         return stretch * weight * math.sqrt(2.0) * (1.0 + kappa**2)
 
     def partial(self, rows: Rows) -> State:  # noqa: D102
-        if not math.isfinite(self.mu):
-            return _float_products(rows, self.width)
-        if isinstance(rows.X, np.ndarray):
+        if self.is_private and isinstance(rows.X, np.ndarray):
             return dense_sum(rows, self.width, self.exponent)
-        return _sparse_products(rows, self.width, self.exponent)
+        lattice, block = (self.exponent, PRODUCT_BLOCK) if self.is_private else (None, _FREE_BLOCK)
+        exponent = None if lattice is None else 2 * lattice
+        products = lambda part: _block_product(*quantised(rows, part, lattice))  # noqa: E731
+        return blockwise(rows.Y.shape[0], block, (self.width, self.width), exponent, products)
 
     def total(self, state: State) -> Array:
         """The isometric coordinates of A, diagonal first, then the upper triangle by rows. PRIVATE."""
@@ -192,21 +194,6 @@ def products_of(n: int, size: int, exponent: int, fill: Callable[[slice, Array],
         return products(blocks)
     with threadpool_limits(1, user_api="blas"):
         return merged(products, blocks, threads=True)
-
-
-def _sparse_products(rows: Rows, size: int, exponent: int) -> ExactSum:
-    total = ExactSum((size, size), 2 * exponent)
-    for start in range(0, rows.Y.shape[0], PRODUCT_BLOCK):
-        total.add(_block_product(*quantised(rows, slice(start, start + PRODUCT_BLOCK), exponent)))
-    return total
-
-
-def _float_products(rows: Rows, size: int) -> Array:
-    """The same without noise, hence without rounding."""
-    total = np.zeros((size, size))
-    for start in range(0, rows.Y.shape[0], 4096):
-        total += _block_product(*quantised(rows, slice(start, start + 4096), None))
-    return total
 
 
 def _block_product(X: Any, Y: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum
+from hullabaloo.curator.exact import blockwise
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.score_kernels import dense_predictions, sparse_predictions
 from hullabaloo.data.source import Rows
@@ -103,16 +103,16 @@ class ScoreQuery(NoisySum):
         return (found,)
 
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
-        total, plain = ExactSum((self.length,), self.exponent), np.zeros(self.length)
         magic, _ = self.grid
+
+        def tallied(part: slice) -> Array:
+            block = _contributions(_part(rows, part), self, theta)
+            return np.asarray((((block + magic) - magic) if self.is_private else block).sum(axis=0))
+
         with np.errstate(all="ignore"):  # θ may be anything; what overflows is cut off
-            for start in range(0, rows.Y.shape[0], _BLOCK):
-                block = _contributions(_part(rows, slice(start, start + _BLOCK)), self, theta)
-                if self.is_private:
-                    total.add(((block + magic) - magic).sum(axis=0))
-                else:
-                    plain += block.sum(axis=0)
-        return total if self.is_private else plain
+            return blockwise(
+                rows.Y.shape[0], _BLOCK, (self.length,), self.exponent if self.is_private else None, tallied
+            )
 
     def read(self, noisy: Array, theta: Array) -> Array:  # noqa: D102
         return noisy

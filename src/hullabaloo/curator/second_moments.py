@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum
+from hullabaloo.curator.exact import blockwise
 from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State, Sum
 from hullabaloo.data.source import RowFacts, Rows
@@ -148,14 +148,11 @@ def rounded_bounds(facts: RowFacts) -> tuple[float, float]:
 def _squares(rows: Rows, facts: RowFacts, *, noisy: bool) -> State:
     """The exact sums of squares; PRIVATE."""
     exponent = cells_exponent(facts)
-    total, plain = ExactSum((facts.width,), 2 * exponent), np.zeros(facts.width)
-    for start in range(0, rows.Y.shape[0], PRODUCT_BLOCK):
-        X, _ = quantised(rows, slice(start, start + PRODUCT_BLOCK), exponent if noisy else None)
-        block = (
-            np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=0)).ravel()
-        )
-        if noisy:
-            total.add(block)
-        else:
-            plain += block
-    return total if noisy else plain
+
+    def squares(part: slice) -> Array:
+        X, _ = quantised(rows, part, exponent if noisy else None)
+        if isinstance(X, np.ndarray):
+            return np.asarray(np.einsum("ij,ij->j", X, X))
+        return np.asarray(X.multiply(X).sum(axis=0)).ravel()
+
+    return blockwise(rows.Y.shape[0], PRODUCT_BLOCK, (facts.width,), 2 * exponent if noisy else None, squares)

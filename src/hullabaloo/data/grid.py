@@ -103,5 +103,4 @@ def _around(centre: float, lo: float, hi: float, smallest: float) -> Array:
 
 def _digits(values: Array) -> Array:
     """Rounded to three significant digits."""
-    found: Array = np.array([float(f"{value:.3g}") for value in values.tolist()])
-    return found
+    return np.array([float(f"{value:.3g}") for value in values.tolist()])

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
 L1, L2, LINF = 1, 2, 3
 
 
@@ -35,14 +38,7 @@ def _transform(code: int, v: float) -> float:  # noqa: PLR0911 - a table of func
 
 
 @njit(cache=True, nogil=True)
-def scale_numeric(
-    values: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    places: NDArray[np.int64],
-    out: NDArray[np.float64],
-    filled: NDArray[np.float64],
-) -> None:
+def scale_numeric(values: Floats, bounds: Floats, codes: Wholes, places: Wholes, out: Floats, filled: Floats) -> None:
     """Write scaled numeric columns into ``out``, and those that interactions need, filled, into ``filled``.
 
     ``values`` (n, m) holds NaN for missing cells; for column j, ``bounds[j] = (lo, hi, mid, half, fill)`` (fill already
@@ -70,7 +66,7 @@ def scale_numeric(
 
 
 @njit(cache=True, nogil=True)
-def log_within(values: NDArray[np.float64], lo: float, hi: float, fill: float, out: NDArray[np.float64]) -> None:
+def log_within(values: Floats, lo: float, hi: float, fill: float, out: Floats) -> None:
     """Write ``log(clip(v, lo, hi))``, with ``fill`` for a missing v; 0 < lo ≤ fill ≤ hi."""
     for i in range(values.shape[0]):
         v = values[i]
@@ -78,7 +74,7 @@ def log_within(values: NDArray[np.float64], lo: float, hi: float, fill: float, o
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _norm(values: NDArray[np.float64], start: int, stop: int, kind: int) -> tuple[float, float]:
+def _norm(values: Floats, start: int, stop: int, kind: int) -> tuple[float, float]:
     """The largest finite |v| = m, and ‖v/m‖ (0 for a zero row): together overflow- and underflow-safe."""
     m = 0.0
     for k in range(start, stop):
@@ -118,7 +114,7 @@ def _safe(p: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def clip_dense(rows: NDArray[np.float64], kind: int, radius: float, divisor: float, out: NDArray[np.float64]) -> None:
+def clip_dense(rows: Floats, kind: int, radius: float, divisor: float, out: Floats) -> None:
     """Write each row, non-finite cells 0, rescaled onto the ball when outside, all divided by ``divisor``.
 
     Claim: ``‖out_i‖ ≤ radius/divisor`` in the norm ``kind``, in exact arithmetic. Proof: with m the largest |cell| and
@@ -137,16 +133,16 @@ def clip_dense(rows: NDArray[np.float64], kind: int, radius: float, divisor: flo
 
 @njit(cache=True, nogil=True)
 def clip_sparse(
-    data: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    indptr: NDArray[np.int64],
+    data: Floats,
+    indices: Wholes,
+    indptr: Wholes,
     kind: int,
     radius: float,
     divisor: float,
     width: int,
     intercept: bool,
-    out_data: NDArray[np.float64],
-    out_indices: NDArray[np.int64],
+    out_data: Floats,
+    out_indices: Wholes,
 ) -> None:
     """``clip_dense`` for CSR rows; ``width`` is p; appends 1 in column p to each row where ``intercept``."""
     k = 0

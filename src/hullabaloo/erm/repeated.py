@@ -251,8 +251,7 @@ def _product(X: Any, root: Array) -> Array:
     """`Σ root² x xᵀ`."""
     if isinstance(X, np.ndarray):
         block = X * root[:, None]
-        product: Array = block.T @ block
-        return product
+        return block.T @ block
     sparse = X.multiply(root[:, None]).tocsr()
     dense: Array = (sparse.T @ sparse).toarray()
     return dense

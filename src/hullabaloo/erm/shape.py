@@ -45,8 +45,7 @@ class Shape:
         if self.penalty is not None:
             return self.penalty.prox(point, step * self.copies)
         assert self.kinks is not None
-        softened: Array = np.sign(point) * np.maximum(np.abs(point) - step * self.kinks, 0.0)
-        return softened
+        return np.sign(point) * np.maximum(np.abs(point) - step * self.kinks, 0.0)
 
     def change(self, theta: Array, new: Array) -> float:
         """`ψ(new) − ψ(θ)`."""

@@ -63,8 +63,7 @@ class VectorObjective(Objective):
 
     def curve(self, local: Local, direction: Array) -> Array:  # noqa: D102
         bent = np.einsum("iab,ib->ia", local.second, self.image(direction))
-        product: Array = np.asarray(self.X.T @ bent).ravel() + self.squares * direction
-        return product
+        return np.asarray(self.X.T @ bent).ravel() + self.squares * direction
 
     def slope_along(self, local: Local, move: Array, length: float, image: Array) -> float:  # noqa: D102
         data = float(np.sum(self._slopes(local.z + length * image) * image))
@@ -86,5 +85,4 @@ class VectorObjective(Objective):
         for start in range(0, len(self.Y), _BLOCK):
             part = slice(start, start + _BLOCK)
             total += np.asarray(self.X[part].T @ self._slopes(z[part], part))
-        gradient: Array = total.ravel() + self.squares * theta + self.linear
-        return gradient
+        return total.ravel() + self.squares * theta + self.linear

@@ -69,8 +69,7 @@ class Box(Written, ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
 
     def project(self, theta: Vector) -> Vector:
         """θ clipped to the bounds."""
-        clipped: Vector = np.clip(vector(theta, dimension=self.dimension), self.lower, self.upper)
-        return clipped
+        return np.clip(vector(theta, dimension=self.dimension), self.lower, self.upper)
 
     def face(self, theta: Vector) -> Face:
         """Coordinates strictly inside their bounds may move."""

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from numbers import Real
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +38,45 @@ def nonnegative_number(value: object, what: str) -> float:
     if number < 0.0:
         raise InvalidParameter(f"{what} must not be negative, but it is {number!r}; give 0 or a positive number.")
     return number
+
+
+def whole_number(value: object, otherwise: str, least: int = 1) -> int:
+    """Give `value` as an int when it is a whole number of at least `least`, else refuse it with this sentence."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InvalidParameter(otherwise)
+    return int(value)
+
+
+def listed(value: object) -> Sequence[Any] | None:
+    """Give a list, tuple or array as a sequence when it holds something; None otherwise."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return value if isinstance(value, Sequence) and not isinstance(value, str) and len(value) else None
+
+
+def column_groups(groups: object, what: str, example: str) -> list[Sequence[int]]:
+    """Give lists of column numbers, none of them empty; they may overlap."""
+    lists = None if isinstance(groups, np.ndarray) else listed(groups)
+    if lists is None:
+        raise InvalidParameter(
+            f"{what} must be a list of lists of column numbers, but they are {groups!r}; give for example {example}."
+        )
+    found = []
+    for i, given in enumerate(lists):
+        group = listed(given)
+        if group is None:
+            shown = given.tolist() if isinstance(given, np.ndarray) else given
+            raise InvalidParameter(f"Group {i} must be a list of column numbers, but it is {shown!r}; leave it out.")
+        if set(map(type, group)) != {int} or min(group) < 0:
+            group = [
+                whole_number(
+                    column,
+                    f"Group {i} holds {column!r}, but columns are numbered 0, 1, 2, …; give whole numbers.",
+                    least=0,
+                )
+                for column in group
+            ]
+        found.append(group)
+    return found
 
 
 def number_or_tuple(value: object, what: str) -> float | tuple[float, ...]:

@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from hullabaloo.codec import Written
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasVertices, Projectable
-from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, vector, whole_number
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.width import Width, closed_form
 
@@ -215,8 +214,5 @@ class PenaltyWithFreeIntercept(Written, Penalty):
 
 def intercept_number(columns: int) -> int:
     """Give the number of intercepts, a whole number of at least 1."""
-    if isinstance(columns, bool) or not isinstance(columns, Integral) or columns < 1:
-        raise InvalidParameter(
-            f"The number of intercepts must be at least 1, but it is {columns!r}; give one a target."
-        )
-    return int(columns)
+    said = f"The number of intercepts must be at least 1, but it is {columns!r}; give one a target."
+    return whole_number(columns, said)

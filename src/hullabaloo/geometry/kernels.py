@@ -5,9 +5,12 @@ from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
 
 @njit(cache=True, nogil=True)
-def simplex_level(v: NDArray[np.float64], magnitude: bool, radius: float) -> tuple[float, float]:
+def simplex_level(v: Floats, magnitude: bool, radius: float) -> tuple[float, float]:
     """Give (m, t) such that the projection of v onto {θ ≥ 0, Σθ = radius} is max(0, t − (m − v_j)).
 
     m is the largest coordinate (of |v| when `magnitude`), t the root of Σ max(0, t − d_j) = radius for the depths
@@ -45,7 +48,7 @@ def simplex_level(v: NDArray[np.float64], magnitude: bool, radius: float) -> tup
 
 
 @njit(cache=True, nogil=True)
-def _sum(values: NDArray[np.float64], count: int) -> float:
+def _sum(values: Floats, count: int) -> float:
     """Compensated sum of the first `count` values (Neumaier 1974)."""
     total = 0.0
     lost = 0.0
@@ -58,7 +61,7 @@ def _sum(values: NDArray[np.float64], count: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def project_l1(v: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+def project_l1(v: Floats, radius: float) -> Floats:
     """Projection of v onto the l1 ball of that radius, v outside of it."""
     m, t = simplex_level(v, True, radius)
     out = np.empty_like(v)
@@ -69,7 +72,7 @@ def project_l1(v: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True)
-def project_simplex(v: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+def project_simplex(v: Floats, radius: float) -> Floats:
     """Projection of v onto {θ ≥ 0, Σθ = radius}."""
     m, t = simplex_level(v, False, radius)
     out = np.empty_like(v)
@@ -79,7 +82,7 @@ def project_simplex(v: NDArray[np.float64], radius: float) -> NDArray[np.float64
 
 
 @njit(cache=True, nogil=True)
-def block_norms(v: NDArray[np.float64], label: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+def block_norms(v: Floats, label: Wholes, count: int) -> Floats:
     """‖v_block‖₂ of the `count` blocks, coordinate j in block label[j]; no square overflows or underflows."""
     largest = np.zeros(count)
     for j in range(v.size):
@@ -100,9 +103,7 @@ def block_norms(v: NDArray[np.float64], label: NDArray[np.int64], count: int) ->
 
 
 @njit(cache=True, nogil=True)
-def with_block_norms(
-    v: NDArray[np.float64], label: NDArray[np.int64], old: NDArray[np.float64], new: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def with_block_norms(v: Floats, label: Wholes, old: Floats, new: Floats) -> Floats:
     """Each block of v, of norm `old`, brought to the norm `new`; a block of norm 0 stays where it is."""
     out = np.zeros(v.size)
     for j in range(v.size):
@@ -113,7 +114,7 @@ def with_block_norms(
 
 
 @njit(cache=True, nogil=True)
-def power_shrunk(v: NDArray[np.float64], multiplier: float, exponent: float) -> NDArray[np.float64]:
+def power_shrunk(v: Floats, multiplier: float, exponent: float) -> Floats:
     """The u ≥ 0 with u_j + multiplier·u_j^exponent = v_j ≥ 0, for 0 < exponent < 1.
 
     For y = ln u the function ln(e^y + multiplier·e^{exponent·y}) is convex and increasing with slopes between exponent

@@ -10,13 +10,7 @@ from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
 from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm
 from hullabaloo.geometry.intercept import intercept_number
-from hullabaloo.geometry.width import (
-    Width,
-    by_quadrature,
-    closed_form,
-    expected_largest_magnitude,
-    expected_norm,
-)
+from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 
 class OfCoordinates(MirrorMap):

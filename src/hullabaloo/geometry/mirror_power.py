@@ -108,8 +108,7 @@ class PowerMap(_OfPower):
             level = increasing_root(lambda t: self._length(depth, t) - self.radius, 0.0, top)
         shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** (self.dual_exponent - 1.0)
         length = min(self.radius, self._length(depth, level))
-        moved: Vector = np.sign(zeta) * shape * (length / float(shape.sum()))
-        return moved
+        return np.sign(zeta) * shape * (length / float(shape.sum()))
 
     def _length(self, depth: Vector, level: float) -> float:
         """‖∇Ψ*(s)‖₁ for s = max(0, level − depth); ∇Ψ*(s) = (q−1)‖s‖_k^{2−k} s^{k−1}."""
@@ -127,8 +126,7 @@ class PowerMap(_OfPower):
         if norm == 0.0:
             return np.zeros(self.p)
         scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
-        slope: Vector = np.copysign(scaled, theta)
-        return slope
+        return np.copysign(scaled, theta)
 
 
 @final
@@ -171,8 +169,7 @@ class LpMap(_OfPower):
         if length == 0.0:
             return np.zeros(self.p)
         powers = (np.abs(theta) / length) ** (self.exponent - 1.0)
-        slope: Vector = np.copysign(length / (self.exponent - 1.0) * powers, theta)
-        return slope
+        return np.copysign(length / (self.exponent - 1.0) * powers, theta)
 
 
 def radial_point(g: Vector, q: float, length: float) -> Vector:
@@ -184,8 +181,7 @@ def radial_point(g: Vector, q: float, length: float) -> Vector:
         return first
     with np.errstate(under="ignore"):
         shape = (np.abs(g) / norm) ** (1.0 / (q - 1.0))
-        point: Vector = np.copysign(shape / power_norm(shape, q) * length, g) + 0.0
-    return point
+        return np.copysign(shape / power_norm(shape, q) * length, g) + 0.0
 
 
 @final

@@ -164,8 +164,7 @@ class ElasticNetPenalty(Written, Penalty, HasElasticForm):
 
 def soft_threshold(v: Vector, threshold: float) -> Vector:
     """sign(v_j) max(|v_j| − threshold, 0)."""
-    softened: Vector = np.maximum(v - threshold, 0.0) + np.minimum(v + threshold, 0.0)
-    return softened
+    return np.maximum(v - threshold, 0.0) + np.minimum(v + threshold, 0.0)
 
 
 # Penalties of sizes: the group lasso (norms of groups) and the trace norm (singular values of a matrix).

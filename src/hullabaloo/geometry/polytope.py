@@ -154,8 +154,7 @@ class VertexMap(MirrorMap):
 
     def point(self, state: Vector) -> Vector:
         """Σ w_i v_i."""
-        theta: Vector = state @ self.vertices
-        return theta
+        return state @ self.vertices
 
     def value(self, state: Vector) -> float:
         """Σ w_i ln w_i, with 0 ln 0 = 0."""
@@ -267,8 +266,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
 
     def vertex_scores(self, g: Vector) -> Vector:
         """⟨v_i, g⟩ for every i."""
-        scores: Vector = self.vertices @ vector(g, dimension=self.dimension)
-        return scores
+        return self.vertices @ vector(g, dimension=self.dimension)
 
     def project(self, theta: Vector) -> Vector:
         """The nearest mixture of vertices; a copy of θ when it is nearer than 1e-13 of the size of C."""

@@ -82,8 +82,7 @@ class SeparableForm:
         if self.own is not None:
             for j in range(self.dimension - self.free):
                 moved[j] = self.own.prox_at(j, float(v[j]), float(step[j]))
-        clipped: Vector = np.clip(moved, self.lower, self.upper)
-        return clipped
+        return np.clip(moved, self.lower, self.upper)
 
     def prox_at(self, j: int, v: float, step: float) -> float:
         """Coordinate j of `prox`: in one dimension the minimiser on an interval is the free one, clipped."""

@@ -4,16 +4,14 @@ Group and nuclear balls, penalties and mirror maps are functions of the sizes al
 one-dimensional matter once the vector is taken apart: `split`, change the sizes, `joined`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, dimension_number, first_missing, vector
+from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
 
 
 @final
@@ -62,7 +60,7 @@ class Blocks:
     lengths: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        groups = _groups(self.groups)
+        groups = tuple(map(tuple, column_groups(self.groups, "The groups", "[[0, 1], [2, 3, 4]]")))
         missing = first_missing(column for group in groups for column in group)
         if missing is not None:
             raise InvalidParameter(
@@ -130,12 +128,8 @@ class SingularValues:
     columns: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.columns, bool) or not isinstance(self.columns, Integral) or self.columns < 1:
-            raise InvalidParameter(
-                f"The number of columns of the matrix must be a whole number of at least 1, but it is "
-                f"{self.columns!r}; give the number of targets."
-            )
-        object.__setattr__(self, "columns", int(self.columns))
+        said = f"The number of columns of the matrix must be a whole number of at least 1, but it is {self.columns!r}; "
+        object.__setattr__(self, "columns", whole_number(self.columns, f"{said}give the number of targets."))
 
     def shape(self, p: int) -> tuple[int, int]:
         """(m, columns) with m·columns = p, else `InvalidParameter`."""
@@ -163,23 +157,3 @@ class SingularValues:
 
 Parts = Blocks | SingularValues
 Split = BlockSplit | SingularSplit
-
-
-def _groups(groups: object) -> tuple[tuple[int, ...], ...]:
-    if not isinstance(groups, Sequence) or isinstance(groups, str) or not groups:
-        raise InvalidParameter(
-            f"The groups must be a list of lists of column numbers, but they are {groups!r}; "
-            "give for example [[0, 1], [2, 3, 4]]."
-        )
-    found = []
-    for i, given in enumerate(groups):
-        group = given.tolist() if isinstance(given, np.ndarray) else given
-        if not isinstance(group, Sequence) or isinstance(group, str) or not len(group):
-            raise InvalidParameter(f"Group {i} must be a list of column numbers, but it is {group!r}; leave it out.")
-        for column in group:
-            if isinstance(column, bool) or not isinstance(column, Integral) or column < 0:
-                raise InvalidParameter(
-                    f"Group {i} holds {column!r}, but columns are numbered 0, 1, 2, …; give whole numbers."
-                )
-        found.append(tuple(int(column) for column in group))
-    return tuple(found)

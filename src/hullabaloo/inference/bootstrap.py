@@ -23,7 +23,8 @@ from hullabaloo.inference.from_moments import asked_ridge
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.synthetic import SyntheticTable, normals
 from hullabaloo.privacy import Budget
-from hullabaloo.release.fit import Prepared, prepare, rehearsal
+from hullabaloo.release.planned import PlannedFit, prepare
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.public_numbers import uniforms
 
@@ -92,7 +93,7 @@ def bootstrapped(model: FittedModel) -> list[Bootstrapped] | str:
     return UNSETTLED if found is None else [found]
 
 
-def _planned(model: FittedModel) -> Prepared | str:
+def _planned(model: FittedModel) -> PlannedFit | str:
     """The plan of the release, made again from public facts."""
     release, encoding = model.release, model.encoding
     statement = release.statement
@@ -159,7 +160,9 @@ def _residual(model: FittedModel, loss: AnyLoss) -> float | None:
 class _Scene:
     """Synthetic rows, and what the plan makes of tables on them."""
 
-    def __init__(self, model: FittedModel, prepared: Prepared, mean: Array, covariance: Array, variance: float) -> None:
+    def __init__(
+        self, model: FittedModel, prepared: PlannedFit, mean: Array, covariance: Array, variance: float
+    ) -> None:
         self.model, self.variance, self.loss = model, variance, prepared.problem.loss
         assert isinstance(self.loss, Loss)
         records = prepared.problem.records
@@ -249,7 +252,7 @@ class _Scene:
         return np.asarray(inverse @ (slopes.T @ slopes / n) @ inverse / self.records, dtype=np.float64)
 
 
-def _synthetic(prepared: Prepared, mean: Array, covariance: Array, rows: int) -> Array:
+def _synthetic(prepared: PlannedFit, mean: Array, covariance: Array, rows: int) -> Array:
     """Encoded rows (n, p) with this mean and covariance, as far as the declared bounds let them."""
     facts, slopes = prepared.encoding.facts, mean.size
     draws = normals(rows * slopes, 7_000).reshape(rows, slopes)

@@ -7,7 +7,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss
 from hullabaloo.release import Release
-from hullabaloo.release.fit import Task
+from hullabaloo.release.planned import Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)

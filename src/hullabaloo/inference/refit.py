@@ -12,7 +12,7 @@ from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release import Release
-from hullabaloo.release.fit import check_dimension, check_matrix
+from hullabaloo.release.planned import check_dimension, check_matrix
 from hullabaloo.solvers import Problem, solve_moments
 
 

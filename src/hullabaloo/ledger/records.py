@@ -1,11 +1,30 @@
 """What a ledger answers with: frozen records, each with a dictionary for scripts and a sentence for people."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from hullabaloo.codec import arguments
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.filters import Capacity, Cost
+
+
+class Described(ABC):
+    """What a ledger tells: shown as a sentence, written as plain data."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say it in a sentence."""
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return arguments(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +37,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(Described):
     """A dataset's terms, fixed when it was created: budget, relation, unit and filter never change.
 
     `capacity` is what the filter made of the budget on that day; `charges` counts the rows charged so far.
@@ -36,9 +55,6 @@ class Dataset:
     created_by: str
     versions: Versions
 
-    def __str__(self) -> str:
-        return self.describe()
-
     def describe(self) -> str:
         """Say the terms in a sentence."""
         return (
@@ -46,13 +62,9 @@ class Dataset:
             f"filter {self.filter}, {self.charges} charge(s), created {self.created_at} by {self.created_by}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return _plain(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(Described):
     """One recorded release. `event` is what was released, exactly (`hullabaloo.privacy.event_from_dict` reads it);
     `budget` what the charge declared; `cost` what the dataset's filter took for it. `database` tells the ledger from every other, and
     `head` names this row and all before it (`chain.py`): a model's statement carries them, so that `Ledger.verify` can look for it.
@@ -74,22 +86,15 @@ class Charge:
     database: str
     head: str
 
-    def __str__(self) -> str:
-        return self.describe()
-
     def describe(self) -> str:
         """Say who released what, when and at what cost."""
         return (
             f"{self.dataset} #{self.number}: {self.what}, by {self.who} at {self.charged_at}, {self.budget.describe()}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return _plain(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Described):
     """How far a stream has come: `position` records were taken at its last confirmed save, which `token` names.
 
     `charge` is the number of the charge that pays for all its releases. A stream that keeps no state file stays at position 0.
@@ -103,16 +108,9 @@ class Stream:
     opened_at: str
     advanced_at: str
 
-    def __str__(self) -> str:
-        return self.describe()
-
     def describe(self) -> str:
         """Say where it stands."""
         return f"{self.dataset} #{self.charge}: stream {self.stream} at position {self.position}, {self.advanced_at}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
 
 def describe_unit(unit: str, records_per_unit: int) -> str:
@@ -124,12 +122,8 @@ def describe_unit(unit: str, records_per_unit: int) -> str:
     )
 
 
-def _plain(record: Dataset | Charge) -> dict[str, Any]:
-    return asdict(record) | {"budget": record.budget.to_dict(), "neighbours": record.neighbours.value}
-
-
 @dataclass(frozen=True, slots=True)
-class Remaining:
+class Remaining(Described):
     """What is left of a dataset's budget.
 
     `amounts` are left of `limits`: (ε, δ) under the basic filter, (μ, tail) under gdp, (divergence, tail) under renyi;
@@ -144,20 +138,13 @@ class Remaining:
     sentence: str
     budget: Budget | None
 
-    def __str__(self) -> str:
-        return self.describe()
-
     def describe(self) -> str:
         """Say it in a sentence."""
         return f"{self.dataset}: {self.sentence}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self) | {"budget": None if self.budget is None else self.budget.to_dict()}
-
 
 @dataclass(frozen=True, slots=True)
-class PricedQuery:
+class PricedQuery(Described):
     """What a charge would take now, and what would be left; nothing has been charged."""
 
     dataset: str
@@ -165,33 +152,18 @@ class PricedQuery:
     before: Remaining
     after: Remaining
 
-    def __str__(self) -> str:
-        return self.describe()
-
     def describe(self) -> str:
         """Say it in a sentence."""
         return f"{self.dataset}: the charge fits. Afterwards {self.after.sentence}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "dataset": self.dataset,
-            "cost": list(self.cost),
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(Described):
     """The schema versions before and after an upgrade."""
 
     ledger: str
     before: int
     after: int
-
-    def __str__(self) -> str:
-        return self.describe()
 
     def describe(self) -> str:
         """Say what was done."""
@@ -199,13 +171,9 @@ class Upgrade:
             return f"{self.ledger}: schema version {self.after} is current, nothing to do."
         return f"{self.ledger}: brought from schema version {self.before} to {self.after}."
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Described):
     """One thing that `verify` found. `severity` is "fault" (the book is wrong), "advisory" (a release is touched by a known
     fault of the version that made it) or "note" (harmless, good to know); `number` is None for the dataset as a whole, and `dataset` is "" for the ledger as a whole.
     """
@@ -214,9 +182,6 @@ class Finding:
     dataset: str
     number: int | None
     text: str
-
-    def __str__(self) -> str:
-        return self.describe()
 
     def describe(self) -> str:
         """Say it in a line."""
@@ -250,4 +215,4 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return asdict(self) | {"status": self.status}
+        return arguments(self) | {"status": self.status}

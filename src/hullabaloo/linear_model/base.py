@@ -1,7 +1,5 @@
 """What every private linear model shares: parameters, fitting through the hinge, refitting, saving."""
 
-import inspect
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,16 +26,15 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.estimator import Estimator, label_of
-from hullabaloo.release.fit import Task, fit, prepare
+from hullabaloo.release.estimator import Estimator, label_of, warn_of_column
+from hullabaloo.release.fit import fit
 from hullabaloo.release.parameters import check_types, declared, positive
+from hullabaloo.release.planned import Task, prepare
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
 from hullabaloo.structure.not_in_file import refuse_unknown
 
 Array = npt.NDArray[np.float64]
-
-SEE_BELOW = "Parameters, attributes and methods: see `PrivateLinearModel`."
 
 
 class PrivateLinearModel(Estimator, ABC):
@@ -75,13 +71,6 @@ class PrivateLinearModel(Estimator, ABC):
     covered by the guarantee, as an `hb.errors.NotPrivateWarning` says each time, and neither is what `cross_val_score` gives, whose
     every fit is a release of its own besides. `hb.evaluate` measures a model privately, with intervals.
     """
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """Give an estimator's help() the parameters and attributes that are described here once for all."""
-        super().__init_subclass__(**keywords)
-        if cls.__doc__ and PrivateLinearModel.__doc__:
-            shared = inspect.cleandoc(PrivateLinearModel.__doc__).partition("\n\n")[2]
-            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(SEE_BELOW, shared)
 
     budget: Budget | None = None
     domain: Domain | None = None
@@ -142,12 +131,7 @@ class PrivateLinearModel(Estimator, ABC):
             LedgerError: the ledger refuses; nothing was read or spent.
         """
         domain, scale, exposure = self._declared()
-        if len(domain.targets) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Its one column is the target.",
-                DataConversionWarning,
-                stacklevel=2,
-            )
+        warn_of_column(len(domain.targets), y, stacklevel=3)
         source = domain.open(X)
         encoding = domain.encoding_for(
             source, y, weight=sample_weight, fit_intercept=bool(self.fit_intercept), scale=scale, exposure=exposure

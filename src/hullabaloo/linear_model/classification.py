@@ -10,27 +10,18 @@ from sklearn.base import ClassifierMixin
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.errors import DomainError
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.not_private import scoring, warn_of_score
+from hullabaloo.linear_model.not_private import PlainScore
 from hullabaloo.release.parameters import declared
 
 Array = npt.NDArray[np.float64]
 
 
-class PrivateClassifier(ClassifierMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
+class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
     """A private model of classes that the domain declares; a class that no record has is no error."""
 
     @abstractmethod
     def _unit(self) -> str:
         """What a decision is measured in."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of these records whose class is predicted, *not private*: no noise is added, and a warning says so.
-
-        `hb.evaluate(model, X, y, budget=...)` gives accuracy and other metrics under differential privacy, with intervals.
-        """
-        warn_of_score()
-        with scoring():
-            return float(super().score(X, y, sample_weight))
 
     def decision_function(self, X: Any) -> Array:
         """`⟨x, θ⟩`, rows encoded by the domain: (n,) for two classes, positive for the second; else (n, k)."""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
@@ -35,3 +36,17 @@ def scoring() -> Iterator[None]:
             "No score can be computed of this y and sample_weight: scikit-learn refuses them, and what it says is not shown, as it "
             "may quote a record. Pass one number, or one class as it was declared, for each row, and weights that are numbers."
         ) from None
+
+
+class PlainScore:
+    """What goes before scikit-learn's mixin of regressors or classifiers, whose `score` it is."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions on these records, of a classifier the share of records whose class is predicted, *not private*.
+
+        No noise is added, and a warning says so. `hb.evaluate(model, X, y, budget=...)` gives these and other metrics under
+        differential privacy, with intervals; of a stream, `model` is `stream.model_at()`.
+        """
+        warn_of_score()
+        with scoring():
+            return float(super().score(X, y, sample_weight))  # type: ignore[misc]

@@ -13,22 +13,13 @@ from hullabaloo.data import TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.not_private import scoring, warn_of_score
+from hullabaloo.linear_model.not_private import PlainScore
 
 Array = npt.NDArray[np.float64]
 
 
-class PrivateRegressor(RegressorMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
+class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
     """A private model of numbers, `coef_` (p,) and `intercept_` a float where there is one target."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions on these records, *not private*: no noise is added, and a warning says so.
-
-        `hb.evaluate(model, X, y, budget=...)` gives R² and other metrics under differential privacy, with intervals.
-        """
-        warn_of_score()
-        with scoring():
-            return float(super().score(X, y, sample_weight))
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         single = coef.shape[0] == 1

@@ -1,8 +1,6 @@
 """What the two structured sparse models share: a structure, the ball or penalty made of it, and what was selected."""
 
-import inspect
 from abc import ABC
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +11,6 @@ from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPe
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.structure.structure import Structure, shape_of
 from hullabaloo.structure.structure_words import function_in_words, structure_in_words
-
-SEE_STRUCTURE = "Default, structure, radius and strength: see `StructuredSparse`."
 
 
 class StructuredSparse(PrivateLinearModel, ABC):
@@ -49,13 +45,6 @@ class StructuredSparse(PrivateLinearModel, ABC):
     radius: float = 1.0
     strength: float | None = None
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """Give a concrete model's help() the default and the parameters that are described here once."""
-        super().__init_subclass__(**keywords)
-        if cls.__doc__ and StructuredSparse.__doc__:
-            shared = inspect.cleandoc(StructuredSparse.__doc__).partition("\n\n")[2]
-            cls.__doc__ = cls.__doc__.replace(SEE_STRUCTURE, shared)
-
     @property
     def selected_(self) -> npt.NDArray[np.object_]:
         """Names of the encoded columns whose coefficient is not 0, for one class or target at least; of `feature_names_out_`.
@@ -65,8 +54,7 @@ class StructuredSparse(PrivateLinearModel, ABC):
         """
         check_is_fitted(self, "release_")
         slopes = self.release_.theta[: len(self.feature_names_out_)]
-        names: npt.NDArray[np.object_] = self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
-        return names
+        return self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return shape_of(self.structure, self.radius, self.strength, encoding)

@@ -56,19 +56,16 @@ class ClippedLoss(Loss):
     def value(self, z: Array, y: Array) -> Array:
         """`φ(z̄) + c|z − z̄|`."""
         nearest = np.clip(z, *self.loss.unclipped_range(self.clip, y))
-        value: Array = self.loss.value(nearest, y) + self.clip * np.abs(z - nearest)
-        return value
+        return self.loss.value(nearest, y) + self.clip * np.abs(z - nearest)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """`clip(φ', ±c)`."""
-        slope: Array = np.clip(self.loss.derivative(z, y), -self.clip, self.clip)
-        return slope
+        return np.clip(self.loss.derivative(z, y), -self.clip, self.clip)
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """φ'' where |φ'| < c, else 0."""
         inside = np.abs(self.loss.derivative(z, y)) < self.clip
-        bend: Array = np.where(inside, self.loss.second_derivative(z, y), 0.0)
-        return bend
+        return np.where(inside, self.loss.second_derivative(z, y), 0.0)
 
     def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
         """φ's own at this clip."""

@@ -14,8 +14,7 @@ from hullabaloo.losses.checks import SHARPEST, bounds, curvature_bound, exponent
 def margin(z: Array, y: Array) -> Array:
     """`yz`, infinite rather than a warning where a double cannot hold it."""
     with np.errstate(over="ignore"):
-        product: Array = np.multiply(y, z)
-    return product
+        return np.multiply(y, z)
 
 
 def range_above(least: Array, clipped: NDArray[np.bool_], y: Array) -> tuple[Array, Array]:
@@ -51,21 +50,18 @@ class Logistic(Loss):
 
     def value(self, z: Array, y: Array) -> Array:
         """log(1 + e^{−yz}), with no overflow."""
-        value: Array = np.logaddexp(0.0, -margin(z, y))
-        return value
+        return np.logaddexp(0.0, -margin(z, y))
 
     def derivative(self, z: Array, y: Array) -> Array:
         """−y/(1 + e^{yz})."""
         m = margin(z, y)
         small = np.exp(-np.abs(m))
-        slope: Array = -np.asarray(y) * (np.where(m >= 0.0, small, 1.0) / (1.0 + small))
-        return slope
+        return -np.asarray(y) * (np.where(m >= 0.0, small, 1.0) / (1.0 + small))
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """y² e^{yz}/(1 + e^{yz})²."""
         small = np.exp(-np.abs(margin(z, y)))
-        bend: Array = np.square(y) * small / (1.0 + small) ** 2
-        return bend
+        return np.square(y) * small / (1.0 + small) ** 2
 
     def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
         """Lipschitz Y/(1 + e^{−YZ}) ≤ 1, smooth with constant Y²/4; not strongly convex (y = 0 is in the range).
@@ -126,18 +122,15 @@ class SmoothedHinge(Loss):
         """`s²h + (1 − h − m)₊` with s = clip((1 + h − m)/(2h), 0, 1), so that a huge margin is never squared."""
         m = margin(z, y)
         rounded = self._steepness(m)
-        value: Array = self.h * rounded * rounded + np.maximum(1.0 - self.h - m, 0.0)
-        return value
+        return self.h * rounded * rounded + np.maximum(1.0 - self.h - m, 0.0)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """`−y clip((1 + h − m)/(2h), 0, 1)`."""
-        slope: Array = -np.asarray(y) * self._steepness(margin(z, y))
-        return slope
+        return -np.asarray(y) * self._steepness(margin(z, y))
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """y²/(2h) where |1 − m| ≤ h, else 0."""
-        bend: Array = np.where(np.abs(1.0 - margin(z, y)) <= self.h, np.square(y) / (2.0 * self.h), 0.0)
-        return bend
+        return np.where(np.abs(1.0 - margin(z, y)) <= self.h, np.square(y) / (2.0 * self.h), 0.0)
 
     def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
         """Lipschitz Y (less where −YZ does not leave the corner), smooth with constant Y²/(2h)."""
@@ -157,5 +150,4 @@ class SmoothedHinge(Loss):
         return curvature_bound(self, prediction_bound)
 
     def _steepness(self, m: Array) -> Array:
-        steepness: Array = np.clip((1.0 + self.h - m) / (2.0 * self.h), 0.0, 1.0)
-        return steepness
+        return np.clip((1.0 + self.h - m) / (2.0 * self.h), 0.0, 1.0)

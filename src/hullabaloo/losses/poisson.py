@@ -34,14 +34,12 @@ class Poisson(Loss):
     def value(self, z: Array, y: Array) -> Array:
         """`e^z − yz`; infinite where a double cannot hold it."""
         with np.errstate(over="ignore"):
-            value: Array = np.exp(z) - np.multiply(y, z)
-        return value
+            return np.exp(z) - np.multiply(y, z)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """`e^z − y`."""
         with np.errstate(over="ignore"):
-            slope: Array = np.exp(z) - y
-        return slope
+            return np.exp(z) - y
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """`e^z`."""

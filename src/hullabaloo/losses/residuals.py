@@ -29,13 +29,11 @@ class Squared(Loss):
     def value(self, z: Array, y: Array) -> Array:
         """½(z − y)²."""
         residual = np.subtract(z, y)
-        halved: Array = 0.5 * residual * residual
-        return halved
+        return 0.5 * residual * residual
 
     def derivative(self, z: Array, y: Array) -> Array:
         """Prediction minus target, z − y."""
-        residual: Array = np.subtract(z, y)
-        return residual
+        return np.subtract(z, y)
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """1."""
@@ -88,18 +86,15 @@ class Huber(Loss):
         """½s² + h(|r| − s) with s = min(|r|, h), so that a huge residual is never squared."""
         distance = np.abs(np.subtract(z, y))
         near = np.minimum(distance, self.h)
-        value: Array = 0.5 * near * near + self.h * (distance - near)
-        return value
+        return 0.5 * near * near + self.h * (distance - near)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """The residual clipped to [−h, h]."""
-        slope: Array = np.clip(np.subtract(z, y), -self.h, self.h)
-        return slope
+        return np.clip(np.subtract(z, y), -self.h, self.h)
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """1 within h of the target, 0 beyond."""
-        bend: Array = np.where(np.abs(np.subtract(z, y)) <= self.h, 1.0, 0.0)
-        return bend
+        return np.where(np.abs(np.subtract(z, y)) <= self.h, 1.0, 0.0)
 
     def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
         """Lipschitz min(h, Z + Y), smooth with constant 1; strongly convex with 1 where Z + Y ≤ h."""
@@ -149,14 +144,12 @@ class Pinball(Loss):
     def value(self, z: Array, y: Array) -> Array:
         """τ(y − z)₊ + (1 − τ)(z − y)₊."""
         above = np.subtract(z, y)
-        value: Array = np.where(above > 0.0, (1.0 - self.tau) * above, -self.tau * above)
-        return value
+        return np.where(above > 0.0, (1.0 - self.tau) * above, -self.tau * above)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """1 − τ above the target, −τ below; 0, a subgradient, on it."""
         above = np.subtract(z, y)
-        slope: Array = np.where(above > 0.0, 1.0 - self.tau, np.where(above < 0.0, -self.tau, 0.0))
-        return slope
+        return np.where(above > 0.0, 1.0 - self.tau, np.where(above < 0.0, -self.tau, 0.0))
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """0."""

@@ -43,14 +43,12 @@ class MultinomialLogistic(VectorLoss):
 
     def derivative(self, z: Array, y: Array) -> Array:
         """Probabilities less the indicator."""
-        slope: Array = _softmax(z) - 0.5 * (1.0 + np.asarray(y))
-        return slope
+        return _softmax(z) - 0.5 * (1.0 + np.asarray(y))
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """diag(s) − ssᵀ of the probabilities s."""
         s = np.broadcast_to(_softmax(z), np.broadcast_shapes(np.shape(z), np.shape(y)))
-        bend: Array = s[..., :, None] * np.eye(s.shape[-1]) - s[..., :, None] * s[..., None, :]
-        return bend
+        return s[..., :, None] * np.eye(s.shape[-1]) - s[..., :, None] * s[..., None, :]
 
     def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
         """Lipschitz √2, smooth with constant ½, whatever the bounds; y are classes."""
@@ -95,8 +93,7 @@ class SquaredTargets(VectorLoss):
 
     def derivative(self, z: Array, y: Array) -> Array:
         """Predictions minus targets."""
-        residual: Array = np.subtract(z, y)
-        return residual
+        return np.subtract(z, y)
 
     def second_derivative(self, z: Array, y: Array) -> Array:
         """The identity."""

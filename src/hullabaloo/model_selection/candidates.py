@@ -18,9 +18,9 @@ from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.model_selection.scoring import Yardstick
 from hullabaloo.privacy import Budget
-from hullabaloo.release.fit import prepare
 from hullabaloo.release.parameters import shown
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.planned import prepare
+from hullabaloo.release.request import ReleaseRequest
 
 MOST = 1_000
 _FIXED = {
@@ -147,7 +147,7 @@ def contend(
     models: Sequence[PrivateLinearModel],
     encodings: Sequence[Encoding],
     candidates: Sequence[Mapping[str, Any]],
-    terms: Terms,
+    terms: ReleaseRequest,
     metric: str | None,
     holdout: float,
     rows: int | None,

@@ -15,13 +15,13 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, LargestError, choose
 from hullabaloo.model_selection.evaluated import Evaluation
 from hullabaloo.model_selection.metrics import Heard
-from hullabaloo.model_selection.reading import reading_of
 from hullabaloo.model_selection.released import Released, released
+from hullabaloo.model_selection.scoring import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.ask import Buy, ask, quoted
 from hullabaloo.release.parameters import check_types
-from hullabaloo.release.terms import Terms
+from hullabaloo.release.request import ReleaseRequest
+from hullabaloo.release.run import Buy, buy_queries, run_question
 
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
 
@@ -87,7 +87,7 @@ def evaluate(
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, budget, neighbours, records, ledger, dataset, test_key)
     public.check_schema(table, y, sample_weight)
-    asked = ask(
+    asked = run_question(
         terms,
         public.encoding,
         buy,
@@ -97,7 +97,7 @@ def evaluate(
         sample_weight,
         detail={"model": public.what, "metrics": _names(chosen)},
     )
-    heard = Heard.split(asked.found, chosen.tallies, score_noise(asked.quotes[0]))
+    heard = Heard.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
     return Evaluation(
         model=public.what,
         values={metric.name: metric.measure(heard, z) for metric in chosen.metrics},
@@ -133,7 +133,7 @@ def price_evaluation(
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
-    noise = score_noise(quoted(terms, public.encoding, buy, terms.records(n))[0])
+    noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     if chosen.calibration:
         found[CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
@@ -170,11 +170,11 @@ def _terms(
     key: Any,
     *,
     priced: bool = False,
-) -> Terms:
+) -> ReleaseRequest:
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": key}
     check_types(SimpleNamespace(**given), given)  # as estimators check theirs
     relation = public.neighbours if neighbours is None else Neighbours.parse(neighbours)
-    terms = Terms(
+    terms = ReleaseRequest(
         what=f"evaluation of {public.what}",
         domain=public.domain,
         budget=budget,

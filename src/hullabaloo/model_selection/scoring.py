@@ -1,4 +1,4 @@
-"""One private number about coefficients, for searches: the same query as an evaluation's, its answer read without an interval."""
+"""How a model's predictions are read, and one private number about its coefficients, for searches: the same query as an evaluation's, its answer read without an interval."""
 
 from dataclasses import dataclass
 from typing import final
@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.data import Encoding
+from hullabaloo.data import ClassTarget, Encoding, TargetScale
+from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import AnyLoss
+from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic
+from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose
 from hullabaloo.model_selection.metrics import Heard, Mean, Metric
-from hullabaloo.model_selection.reading import reading_of
 
 
 @final
@@ -82,3 +83,25 @@ def _plain(metric: Metric, heard: Heard) -> float:
     low, high = metric.score.bounds
     centred = 2.0 * float(heard.sums[metric.tallies[0]][0]) / heard.number
     return 0.5 * (low + high) + 0.5 * (high - low) * centred
+
+
+def reading_of(encoding: Encoding, loss: AnyLoss) -> Reading:
+    """Numbers for bounded targets, means for counts; classes with chances where the loss is a likelihood, else decisions."""
+    first = encoding.targets[0]
+    if isinstance(first, ClassTarget):
+        reads = Reads.DECISIONS
+        if isinstance(loss, MultinomialLogistic):
+            reads = Reads.TOGETHER
+        elif isinstance(loss, Logistic):
+            reads = Reads.APART
+        return Reading(reads, names=(first.column or "target",), classes=len(first.classes))
+    targets = [target for target in encoding.targets if isinstance(target, BoundedTarget)]
+    scales = [target.scale(encoding.fit_intercept, encoding.scale) for target in targets]
+    return Reading(
+        Reads.COUNTS if encoding.scale is TargetScale.NONNEGATIVE else Reads.NUMBERS,
+        low=tuple((target.lo - mid) / half for target, (mid, half) in zip(targets, scales, strict=True)),
+        high=tuple((target.hi - mid) / half for target, (mid, half) in zip(targets, scales, strict=True)),
+        names=tuple(target.names[0] for target in targets),
+        span=tuple(target.hi - target.lo for target in targets),
+        origin=tuple(target.lo for target in targets),
+    )

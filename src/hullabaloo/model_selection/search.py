@@ -25,7 +25,7 @@ from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.estimator import Estimator, label_of
 from hullabaloo.release.parameters import check_types
-from hullabaloo.release.terms import Terms, machine_failures
+from hullabaloo.release.request import ReleaseRequest, machine_failures
 
 SHAPES = ("geometric", "logarithmic", "poisson")
 
@@ -210,7 +210,7 @@ class PrivateSearchCV(Estimator):
             "table": {"head": ["parameter", "chosen"], "body": body},
         }
 
-    def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], Terms]:
+    def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], ReleaseRequest]:
         """The candidates' models with what a run may spend, and the terms of the whole."""
         check_types(self, ("budget", "ledger", "dataset", "test_key"))
         for name in ("state", "key_file"):
@@ -234,7 +234,7 @@ class PrivateSearchCV(Estimator):
         model = self.estimator
         assert model is not None
         domain, _, _ = clone(model).set_params(budget=self.budget)._declared()
-        terms = Terms(
+        terms = ReleaseRequest(
             what=f"search of {label_of(model)}",
             domain=domain,
             budget=self.budget,
@@ -257,7 +257,7 @@ class PrivateSearchCV(Estimator):
         return repeats.expected, repeats.shape
 
     def _plan(
-        self, models: tuple[PrivateLinearModel, ...], encodings: list[Encoding], terms: Terms, rows: int | None
+        self, models: tuple[PrivateLinearModel, ...], encodings: list[Encoding], terms: ReleaseRequest, rows: int | None
     ) -> SearchPlan:
         budget = models[0].budget
         assert budget is not None

@@ -91,11 +91,7 @@ def rehearse(stage: Stage, solver: Solver, plan: Plan, perform: Perform, draws: 
         for draw in range(1, draws + 1)
     ]
     return Rehearsed(
-        stage.scenario.name,
-        math.fsum(risks) / draws,
-        min(risks),
-        max(risks),
-        max(stage.constant - stage.optimum, 0.0),
+        stage.scenario.name, math.fsum(risks) / draws, min(risks), max(risks), max(stage.constant - stage.optimum, 0.0)
     )
 
 
@@ -211,11 +207,7 @@ def can_rehearse(problem: Problem) -> bool:
 
 
 def rehearsed(
-    proposals: list[Forecast],
-    problem: Problem,
-    exact: tuple[Solver, Plan],
-    perform: Perform,
-    draws: int = DRAWS,
+    proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform, draws: int = DRAWS
 ) -> tuple[list[Forecast], list[Stage]]:
     """The proposals with what their plans did on the synthetic tables, and these tables."""
     scenes = stages(problem, exact, perform)

@@ -6,16 +6,7 @@ from typing import final
 
 from hullabaloo.privacy import bounded_range, pure_dp
 from hullabaloo.privacy._rounding import padded, reciprocal_at_least
-from hullabaloo.privacy.events import (
-    TAIL_MASS,
-    Event,
-    group_size,
-    grown,
-    set_count,
-    set_positive,
-    shrunk,
-    with_tail,
-)
+from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, grown, set_count, set_positive, shrunk, with_tail
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.renyi import checked_order
 

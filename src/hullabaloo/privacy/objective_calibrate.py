@@ -19,12 +19,7 @@ OUTPUT_SHARE = 1e-3
 
 @lru_cache(maxsize=1024)
 def objective_noise_multiplier(
-    allowance: Allowance,
-    curvature: float,
-    neighbours: Neighbours | str,
-    *,
-    output: Event | None = None,
-    count: int = 1,
+    allowance: Allowance, curvature: float, neighbours: Neighbours | str, *, output: Event | None = None, count: int = 1
 ) -> float:
     """Give the smallest σ/L, to a relative 1e-6, whose objective perturbation an allowance takes; 0 when it is not private.
 

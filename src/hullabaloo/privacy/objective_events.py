@@ -5,18 +5,9 @@ from dataclasses import dataclass
 from typing import final
 
 from hullabaloo.privacy._rounding import padded
-from hullabaloo.privacy.events import (
-    TAIL_MASS,
-    Event,
-    group_size,
-    set_count,
-    set_positive,
-    shrunk,
-    with_tail,
-)
+from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, set_count, set_positive, shrunk, with_tail
 from hullabaloo.privacy.neighbours import Neighbours
-from hullabaloo.privacy.objective_profile import objective_delta
-from hullabaloo.privacy.objective_renyi import objective_curve
+from hullabaloo.privacy.objective_profile import objective_curve, objective_delta
 from hullabaloo.privacy.renyi import checked_order
 
 

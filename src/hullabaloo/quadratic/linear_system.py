@@ -30,8 +30,7 @@ class Spectrum:
         """The least-squares solution of smallest norm of Aθ = right."""
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.where(self.values > 0.0, (self.vectors.T @ right) / self.values, 0.0)
-        solution: Array = self.vectors @ scaled
-        return solution
+        return self.vectors @ scaled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

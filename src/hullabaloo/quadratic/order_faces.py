@@ -79,8 +79,7 @@ class Blocks:
 
     def spread(self, values: Array) -> Array:
         """The vector with these values on the blocks, and zeros."""
-        spread: Array = np.where(self.number >= 0, self.sign * np.append(values, 0.0)[self.number], 0.0)
-        return spread
+        return np.where(self.number >= 0, self.sign * np.append(values, 0.0)[self.number], 0.0)
 
     def within(self, quadratic: Quadratic) -> Quadratic:
         """The quadratic of the block values."""

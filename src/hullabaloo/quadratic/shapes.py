@@ -58,8 +58,7 @@ class Quadratic:
 
     def slope(self, theta: Array) -> Array:
         """Aθ − b."""
-        slope: Array = self.gram @ theta - self.cross
-        return slope
+        return self.gram @ theta - self.cross
 
 
 @final
@@ -130,8 +129,7 @@ class WithWeights(Shape):
         self.weight = weight
 
     def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
-        softened: Array = np.maximum(point - step * self.weight, 0.0) + np.minimum(point + step * self.weight, 0.0)
-        return softened
+        return np.maximum(point - step * self.weight, 0.0) + np.minimum(point + step * self.weight, 0.0)
 
     def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
         from hullabaloo.quadratic.kernels import coordinate_sweeps

@@ -1,9 +1,13 @@
 """scikit-learn's base of estimators: parameters are declared once, as fields, and shown without the passwords that one may hold."""
 
+import inspect
+import re
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
 
 from hullabaloo.errors import without_passwords
 
@@ -14,6 +18,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # untyped base
 
     The annotated names of a class, and of the classes that it is derived from, are its parameters: `__init__` takes each by keyword and
     stores it untouched, as scikit-learn's `get_params`, `set_params` and `clone` ask. A class may write an `__init__` of its own.
+    Where its description says "…: see `Family`.", `help()` shows what the description of that family says there.
     """
 
     key_label: ClassVar[str]
@@ -23,9 +28,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # untyped base
         super().__init_subclass__(**keywords)
         writer = next(kind for kind in cls.__mro__ if "__init__" in vars(kind))
         made = writer is object or getattr(vars(writer).get("__dataclass_params__"), "init", False)
-        dataclass(kw_only=True, eq=False, repr=False, init=made)(
-            cls
-        )  # one that was written by hand stays, and is inherited
+        dataclass(kw_only=True, eq=False, repr=False, init=made)(cls)  # one that was written by hand is inherited
+        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "")
+        for kind in cls.__mro__[1:]:
+            if found := re.search(rf"[^\n]*: see `{kind.__name__}`\.", cls.__doc__):
+                cls.__doc__ = cls.__doc__.replace(found[0], (inspect.getdoc(kind) or "").partition("\n\n")[2])
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return without_passwords(super().__repr__(N_CHAR_MAX))
@@ -37,3 +44,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # untyped base
 def label_of(model: object) -> str:
     """The class's own label; of a class that somebody derived from it, the name."""
     return str(vars(type(model)).get("key_label", type(model).__name__))
+
+
+def warn_of_column(targets: int, y: object, stacklevel: int) -> None:
+    """Warn of a target that is a column where it could be a vector, as scikit-learn does; a table's shape is public."""
+    if targets == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:  # type: ignore[attr-defined]
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Its one column is the target.",
+            DataConversionWarning,
+            stacklevel=stacklevel,
+        )

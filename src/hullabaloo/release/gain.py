@@ -1,7 +1,7 @@
 """What there is to gain: by how much the best model beats a constant on a table of weak signal, and what a plan loses of it."""
 
 from hullabaloo.losses import KernelCode
-from hullabaloo.release.fit import Prepared, tried_out
+from hullabaloo.release.planned import PlannedFit, tried_out
 from hullabaloo.solvers import Problem
 
 # The table that gains are quoted for where the loss is the squared one: features spread evenly and independently over their
@@ -12,7 +12,7 @@ EXPLAINED = 0.1
 _CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MULTINOMIAL)
 
 
-def prospect(prepared: Prepared, predicted: float) -> tuple[float, float]:
+def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float]:
     """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's.
 
     For the squared loss both are formulas of the reference table. For the others the plan is rehearsed on the planner's

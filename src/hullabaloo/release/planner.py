@@ -15,7 +15,7 @@ from hullabaloo.planning.table import PlanRow, PlanTable
 from hullabaloo.planning.theory.lower_bounds import LowerBound, lower_bounds
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.fit import Posed, Task, pose
+from hullabaloo.release.planned import PlanContext, Task, plan_context
 
 if TYPE_CHECKING:
     from hullabaloo.planning.forecasts import Forecast
@@ -108,10 +108,10 @@ def plan(
         exposure=exposure,
     )
     encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale, exposure=exposure)
-    return plan_table(pose(task, encoding, n), budget)
+    return plan_table(plan_context(task, encoding, n), budget)
 
 
-def plan_table(posed: Posed, budget: Budget) -> PlanTable:
+def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
     found: Sequence[Forecast] = forecasts(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
     taken = best_of(list(found), weights(posed.problem, posed.menu, posed.allowance))
@@ -129,7 +129,7 @@ def plan_table(posed: Posed, budget: Budget) -> PlanTable:
     )
 
 
-def _bounds(posed: Posed, budget: Budget) -> tuple[LowerBound, ...]:
+def _bounds(posed: PlanContext, budget: Budget) -> tuple[LowerBound, ...]:
     if budget.kind != "dp" or not budget.is_private:
         return ()
     return tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta))
@@ -194,7 +194,7 @@ def _with_records(domain: Domain, n: int) -> Domain:
     return Domain.from_dict({**domain.to_dict(), "records": n})
 
 
-def _title(posed: Posed, budget: Budget) -> str:
+def _title(posed: PlanContext, budget: Budget) -> str:
     problem = posed.problem
     shape = "" if problem.constraint is None else f" over {problem.constraint}"
     shape += "" if isinstance(problem.penalty, NoPenalty) else f" with {problem.penalty}"

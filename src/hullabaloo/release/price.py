@@ -11,8 +11,8 @@ from hullabaloo.errors import CalibrationError
 from hullabaloo.losses import Squared, SquaredTargets
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
-from hullabaloo.release.fit import Prepared, replanned
 from hullabaloo.release.gain import about, prospect, rival
+from hullabaloo.release.planned import PlannedFit, replanned
 from hullabaloo.tables import Printed
 
 # The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
@@ -90,7 +90,7 @@ class Price(Printed):
         return {**values, **lists}
 
 
-def price(prepared: Prepared) -> Price:
+def price(prepared: PlannedFit) -> Price:
     """Read the price off a prepared fit."""
     task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
@@ -110,7 +110,7 @@ def price(prepared: Prepared) -> Price:
     )
 
 
-def _errors(prepared: Prepared) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _errors(prepared: PlannedFit) -> tuple[tuple[str, ...], tuple[float, ...]]:
     """Names and expected noise of the coefficients on the reference table; nothing for a very wide one.
 
     Nothing either for losses that are not squared: the noise follows the curvature where the predictions lie, which no
@@ -125,7 +125,7 @@ def _errors(prepared: Prepared) -> tuple[tuple[str, ...], tuple[float, ...]]:
     return names, tuple(float(error) for error in errors[: len(names)])
 
 
-def _notes(prepared: Prepared, named: bool) -> tuple[str, ...]:
+def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
     notes = []
     if not named:
@@ -149,7 +149,7 @@ def _notes(prepared: Prepared, named: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _expectation(prepared: Prepared) -> str:
+def _expectation(prepared: PlannedFit) -> str:
     if not prepared.task.budget.is_private:
         return "the non-private optimum: no noise is drawn and nothing is protected"
     problem = prepared.problem
@@ -174,12 +174,12 @@ def _expectation(prepared: Prepared) -> str:
     return f"for {where}, NOT expected to beat {constant}; that would take {hope}"
 
 
-def task_epsilon(prepared: Prepared) -> float | None:
+def task_epsilon(prepared: PlannedFit) -> float | None:
     """The budget's ε, where it has one."""
     return prepared.task.budget.epsilon if prepared.task.budget.kind == "dp" else None
 
 
-def _risk(prepared: Prepared, records: int, budget: float) -> float:
+def _risk(prepared: PlannedFit, records: int, budget: float) -> float:
     """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice holds so many."""
     try:
         return replanned(prepared, records=records, spend=budget)

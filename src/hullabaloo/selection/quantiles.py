@@ -235,5 +235,4 @@ def pair_at(shares: tuple[float, float], size: int, number: int) -> tuple[int, i
 
 def _nearest(lower: Array, upper: Array) -> Array:
     """The point of [lower, upper] nearest to 0."""
-    found: Array = np.maximum(lower, 0.0) + np.minimum(upper, 0.0)
-    return found
+    return np.maximum(lower, 0.0) + np.minimum(upper, 0.0)

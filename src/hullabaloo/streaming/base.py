@@ -1,8 +1,6 @@
 """What every private stream shares: parameters, opening, taking records in tables or one by one, reading, copies."""
 
-import inspect
 import threading
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import field
@@ -11,7 +9,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from hullabaloo.curation.intake import Intake
@@ -26,7 +24,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import Release
-from hullabaloo.release.estimator import Estimator
+from hullabaloo.release.estimator import Estimator, warn_of_column
 from hullabaloo.release.parameters import check_types, declared, whole
 from hullabaloo.streaming.opening import EXISTS, opened
 from hullabaloo.streaming.parameters import check_stream
@@ -34,7 +32,6 @@ from hullabaloo.streaming.parameters import check_stream
 Array = npt.NDArray[np.float64]
 
 _OPENING = threading.RLock()  # two threads that begin a stream begin one, and it is charged once
-SEE_BELOW = "Parameters, attributes and methods: see `PrivateStream`."
 _COPY = (
     "This is a copy of a stream (a pickle, a deepcopy, or what a worker process got). It holds what was released and predicts; it cannot "
     "learn, because the exact sums that a stream goes on from never leave it. Go on with the original, open it from its state file, "
@@ -86,13 +83,6 @@ class PrivateStream(Estimator, ABC):
     _intake: Intake | None = field(default=None, init=False)
     _copied: Any = field(default=None, init=False)
     _is_copy = False
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """Give a stream's help() the parameters and attributes that are described here once for all."""
-        super().__init_subclass__(**keywords)
-        if cls.__doc__ and PrivateStream.__doc__:
-            shared = inspect.cleandoc(PrivateStream.__doc__).partition("\n\n")[2]
-            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(SEE_BELOW, shared)
 
     budget: Budget | None = None
     domain: Domain | None = None
@@ -295,12 +285,7 @@ class PrivateStream(Estimator, ABC):
 
     def _take_table(self, X: Any, y: Any, weight: Any, *, fresh: bool) -> Self:
         domain, scale, exposure = self._declared()
-        if len(domain.targets) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Its one column is the target.",
-                DataConversionWarning,
-                stacklevel=3,
-            )
+        warn_of_column(len(domain.targets), y, stacklevel=4)
         source = domain.open(X)
         count = source.n_rows
         if fresh and count < 1:

@@ -17,11 +17,12 @@ from hullabaloo.planning.choose import exact
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release.fit import Prepared, Task, pose, rehearsal
 from hullabaloo.release.parameters import whole
+from hullabaloo.release.planned import PlannedFit, Task, plan_context
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
-from hullabaloo.streaming.plan_arguments import check_types, declared_for
+from hullabaloo.streaming.parameters import check_plan, declared_for
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.tables import Printed, text_table
 
@@ -157,7 +158,7 @@ def plan(
             f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
             "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
-    check_types(fit_intercept=fit_intercept, budget=budget, domain=domain, loss=loss, set=set, penalty=penalty)
+    check_plan(fit_intercept=fit_intercept, budget=budget, domain=domain, loss=loss, set=set, penalty=penalty)
     if set is not None and penalty is not None:
         raise InvalidParameter(
             "A plan got both a set and a penalty, which describe the same trade-off; pass at most one."
@@ -283,7 +284,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     return _of(AGAIN, found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}")
 
 
-def _fitted(fit: Prepared, encoding: Encoding) -> tuple[Forecast, float]:
+def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
     problem, menu = _posed(fit.task, encoding, fit.problem.records)
     weight = favours(problem, menu, fit.allowance) if fit.allowance.is_private else {}
@@ -327,7 +328,7 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
 def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu]:
     """The problem of the records so far."""
     alone = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": position}))
-    posed = pose(alone, encoding, position)
+    posed = plan_context(alone, encoding, position)
     return posed.problem, posed.menu
 
 

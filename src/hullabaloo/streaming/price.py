@@ -8,7 +8,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget, Neighbours, epsilon_of
 from hullabaloo.release import large_delta
-from hullabaloo.release.fit import prepare
+from hullabaloo.release.planned import prepare
 from hullabaloo.release.price import Price, price
 
 

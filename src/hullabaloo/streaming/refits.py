@@ -14,7 +14,17 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.planning.choose import FAVOUR, best_of, forecasts, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, compose
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release.fit import Posed, Prepared, Task, allowance, check, pose, prepare, problem_of, rehearsal
+from hullabaloo.release.planned import (
+    PlanContext,
+    PlannedFit,
+    Task,
+    allowance,
+    check,
+    plan_context,
+    prepare,
+    problem_of,
+)
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Problem, Solver
 from hullabaloo.solvers.mirror.mirror_blocks import penalty_strength, prediction_bound, slope_bound
 
@@ -147,7 +157,7 @@ def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets
     chosen: list[str | Solver] = []
     for step, (position, budget) in enumerate(zip(positions, budgets, strict=True)):
         alone = _alone(task, position, budget, 0)
-        chosen.append(_best(pose(alone, encoding, position)) if step in grid else chosen[-1])
+        chosen.append(_best(plan_context(alone, encoding, position)) if step in grid else chosen[-1])
     return chosen
 
 
@@ -165,7 +175,7 @@ def favours(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, 
     return found
 
 
-def _best(posed: Posed) -> str:
+def _best(posed: PlanContext) -> str:
     facts = (posed.problem, posed.menu, posed.allowance)
     try:
         hash(facts)
@@ -180,7 +190,7 @@ def _remembered(problem: Problem, menu: Menu, allowance: Allowance) -> str:
     return best_of(found, favours(problem, menu, allowance)).solver.name
 
 
-def _prepared(task: Task, encoding: Encoding, position: int, budget: Budget, step: int) -> Prepared:
+def _prepared(task: Task, encoding: Encoding, position: int, budget: Budget, step: int) -> PlannedFit:
     """One fit, planned for as many records as there are."""
     return prepare(_alone(task, position, budget, step), encoding, position)
 

@@ -1,7 +1,6 @@
 """What private streams of numbers share: a target with declared bounds, and the frozen linear model of each release."""
 
 from abc import ABC
-from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags
@@ -11,7 +10,7 @@ from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.linear_model.not_private import scoring, warn_of_score
+from hullabaloo.linear_model.not_private import PlainScore
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
@@ -20,17 +19,8 @@ from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 
 
-class StreamRegressor(MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
+class StreamRegressor(PlainScore, MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
     """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the last release on these records, *not private*: no noise is added, and a warning says so.
-
-        `hb.evaluate(stream.model_at(), X, y, budget=...)` gives R² and other metrics under differential privacy, with intervals.
-        """
-        warn_of_score()
-        with scoring():
-            return float(super().score(X, y, sample_weight))
 
     def _target(self) -> tuple[TargetScale, str | None]:
         if self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets):

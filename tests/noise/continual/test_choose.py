@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
-from hullabaloo.noise.continual.buffers import ANY_TIME, prefix, windowed
+from hullabaloo.noise.continual.buffers import any_time, prefix, windowed
 from hullabaloo.noise.continual.choose import largest_error, strategy_named
 from hullabaloo.noise.continual.dense import BestFactorisation
 from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
@@ -71,7 +71,7 @@ def test_windowed_buffers_stay_within_a_tenth_of_the_square_root(steps, window):
 def test_parameters_make_inverses_that_decay():
     rows = [prefix(round(2.0 ** (e / 5))) for e in range(20, 205)]
     rows += [windowed(round(2.0 ** (e / 5))) for e in range(105)]
-    for loss, weight in [*rows, ANY_TIME]:
+    for loss, weight in [*rows, any_time()]:
         assert all(0 < a < b < 1 for a, b in zip(loss, (*loss[1:], 0.95), strict=True))
         assert sum(w / (1 - d) for d, w in zip(loss, weight, strict=True)) < 1
 

@@ -3,28 +3,22 @@
 from tests.planted.bug import Bug
 
 _CHARGED = (
-    "    charge = _charge(prepared)\n"
+    "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
     "    with machine_failures():\n"
-    "        release = answer(prepared, encoding.encode(source, target, weight=weight), charge)"
+    "        found = answered(encoding.encode(table, target, weight=weight), bought, read, request.key)"
 )
-_ASKED = (
-    "    charge = terms.charge(event, terms.budget, dict(detail or {}))\n"
-    "    with machine_failures():\n"
-    "        found = read(Curator(encoding.encode(source, target, weight=weight), quotes, key=terms.key))"
-)
-_RUN = "        solution = prepared.solver.run(prepared.problem, plan, curator)\n"
+_READ = "    return read(Curator(rows, bought.queries, key=key))"
 
 FITS = (
     Bug(
         "charge after the release",
         "A fit is charged once its model is there: a refusal, or a kill in between, leaves a release that nobody paid for.",
-        "release.fit",
+        "release.run",
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
-            "        release = answer(prepared, encoding.encode(source, target, weight=weight), None)\n"
-            "        charge = _charge(prepared)\n"
-            "        release = replace(release, statement=_statement(prepared, charge))"
+            "        found = answered(encoding.encode(table, target, weight=weight), bought, read, request.key)\n"
+            "    charge = request.charge(bought.event, bought.budget, dict(detail))"
         ),
         caught_by=(
             "tests/test_fit.py::test_what_is_refused_is_refused_before_anything_is_read_or_spent[infinite epsilon]",
@@ -34,13 +28,13 @@ FITS = (
     Bug(
         "charge after reading",
         "Records are read before the ledger is asked.",
-        "release.fit",
+        "release.run",
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
-            "        rows = encoding.encode(source, target, weight=weight)\n"
-            "        charge = _charge(prepared)\n"
-            "        release = answer(prepared, rows, charge)"
+            "        rows = encoding.encode(table, target, weight=weight)\n"
+            "        charge = request.charge(bought.event, bought.budget, dict(detail))\n"
+            "        found = answered(rows, bought, read, request.key)"
         ),
         caught_by=(
             "tests/test_fit.py::test_what_is_refused_is_refused_before_anything_is_read_or_spent[test key]",
@@ -50,13 +44,16 @@ FITS = (
     Bug(
         "question charged after reading",
         "A question that is not a fit reads the records before the ledger is asked.",
-        "release.ask",
-        old=_ASKED,
+        "release.run",
+        old=_CHARGED,
         new=(
+            "    if target is None:\n"
+            "        rows = encoding.encode(table, target, weight=weight)\n"
+            "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
             "    with machine_failures():\n"
-            "        rows = encoding.encode(source, target, weight=weight)\n"
-            "        charge = terms.charge(event, terms.budget, dict(detail or {}))\n"
-            "        found = read(Curator(rows, quotes, key=terms.key))"
+            "        if target is not None:\n"
+            "            rows = encoding.encode(table, target, weight=weight)\n"
+            "        found = answered(rows, bought, read, request.key)"
         ),
         caught_by=(
             "tests/test_bounds.py::test_a_failing_reader_leaves_the_charge",
@@ -66,26 +63,27 @@ FITS = (
     Bug(
         "an uncharged retry",
         "A model whose coefficients are implausible is fitted again, at no further charge.",
-        "release.fit",
-        old=_RUN,
+        "release.run",
+        old=_READ,
         new=(
-            f"{_RUN}        if (solution.theta**2).sum() > 0.25:\n"
-            "            curator = Curator(rows, plan.quotes, key=task.key)  # type: ignore[arg-type]\n"
-            "            solution = prepared.solver.run(prepared.problem, plan, curator)\n"
+            "    found = read(Curator(rows, bought.queries, key=key))\n"
+            "    if (getattr(found, 'theta', math.nan) ** 2).sum() > 0.25:\n"
+            "        found = read(Curator(rows, bought.queries, key=key))\n"
+            "    return found"
         ),
         caught_by=("tests/test_audit.py::test_nothing_is_learned_beyond_the_statement[gradient, removed]",),
     ),
     Bug(
         "a refusal is overlooked",
         "When the ledger refuses, the fit goes on without a charge.",
-        "release.fit",
-        old="    return prepared.task.terms.charge(plan.event, prepared.budget, detail)",
+        "release.run",
+        old="    charge = request.charge(bought.event, bought.budget, dict(detail))",
         new=(
             "    from hullabaloo.errors import LedgerError\n\n"
             "    try:\n"
-            "        return prepared.task.terms.charge(plan.event, prepared.budget, detail)\n"
+            "        charge = request.charge(bought.event, bought.budget, dict(detail))\n"
             "    except LedgerError:\n"
-            "        return None"
+            "        charge = None"
         ),
         caught_by=(
             "tests/test_fit.py::test_what_is_refused_is_refused_before_anything_is_read_or_spent[infinite epsilon]",
@@ -95,51 +93,53 @@ FITS = (
     Bug(
         "plans of one's own are believed",
         "A plan need not be made of the menu's quotes, so its events are what a solver claims that they are.",
-        "release.fit",
-        old="    if type(plan) is Plan and type(plan.quotes) is tuple and all(menu.owns(quote) for quote in plan.quotes):",
-        new="    if type(plan) is Plan:",
+        "release.run",
+        old="    if not (type(plan) is Plan and type(plan.quotes) is tuple and all(menu.owns(quote) for quote in plan.quotes)):",
+        new="    if type(plan) is not Plan:",
         caught_by=("tests/test_attack_solvers.py::test_a_solver_of_ones_own_buys_from_the_menu_alone[records]",),
     ),
     Bug(
         "the number of rows is shown",
         "Under add-or-remove the statement gives the true number of records in place of the declared one.",
-        "release.fit",
-        old="        statement=_statement(prepared, charge),",
-        new="        statement=replace(_statement(prepared, charge), records=len(rows.Y)),",
+        "release.run",
+        old="    return Released(found, stated(request, bought, charge), bought.queries)",
+        new=(
+            "    from dataclasses import replace\n\n"
+            "    statement = replace(stated(request, bought, charge), records=table.n_rows)\n"
+            "    return Released(found, statement, bought.queries)"
+        ),
         caught_by=("tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",),
     ),
     Bug(
         "a refusal that counts rows",
         "Under add-or-remove a table of fewer records than declared is refused, so a refusal tells how many there are.",
-        "release.fit",
-        old="    task, plan = prepared.task, prepared.plan\n    curator =",
+        "release.run",
+        old=_READ,
         new=(
-            "    task, plan = prepared.task, prepared.plan\n"
-            "    if 2 * len(rows.Y) < prepared.problem.records:\n"
+            "    if 2 * len(rows.Y) < bought.records:\n"
             '        raise InvalidParameter(f"The table has {len(rows.Y)} records, fewer than half of those declared.")\n'
-            "    curator ="
+            f"{_READ}"
         ),
         caught_by=("tests/test_every_outcome.py::test_two_records_whatever_was_declared[100000-moments-plain]",),
     ),
     Bug(
         "a refusal that looks at targets",
         "A table in which every target is the same is refused, after the charge.",
-        "release.fit",
-        old="    task, plan = prepared.task, prepared.plan\n    curator =",
+        "release.run",
+        old=_READ,
         new=(
-            "    task, plan = prepared.task, prepared.plan\n"
             "    if rows.Y.size and rows.Y.max() == rows.Y.min():\n"
             '        raise InvalidParameter(f"Every target is {rows.Y[0, 0]!r}, so there is nothing to learn.")\n'
-            "    curator ="
+            f"{_READ}"
         ),
         caught_by=("tests/test_every_outcome.py::test_few_records_and_many_equal_columns[False-1]",),
     ),
     Bug(
         "the key in the release",
         "For replays the release holds the key that its noise was drawn with: whoever has it subtracts the noise.",
-        "release.fit",
-        old="        plan=plan.to_dict(),\n",
-        new='        plan={**plan.to_dict(), "seed": (task.key or TestKey(__import__("os").urandom(32))).secret.hex()},\n',
+        "release.planned",
+        old="            plan=self.plan.to_dict(),\n",
+        new='            plan={**self.plan.to_dict(), "seed": (self.task.key or TestKey(__import__("os").urandom(32))).secret.hex()},\n',
         caught_by=(
             "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
             "tests/test_fit.py::test_values_never_decide_the_outcome[nan-moments]",
@@ -147,12 +147,15 @@ FITS = (
     ),
     Bug(
         "the error of training in the release",
-        "Beside the model the release has its exact error on the records, as a line of the public plan.",
-        "release.fit",
-        old="        plan=plan.to_dict(),\n",
+        "Beside the model the release has its exact error on the records, as a line of the statement.",
+        "release.run",
+        old="    return Released(found, stated(request, bought, charge), bought.queries)",
         new=(
-            "        plan={**plan.to_dict(), 'fit': float(((rows.X @ solution.theta - rows.Y) ** 2).mean()) "
-            "if solution.theta.shape[1] == rows.Y.shape[1] else 0.0},\n"
+            "    from dataclasses import replace\n\n"
+            "    rows, theta = encoding.encode(table, target, weight=weight), getattr(found, 'theta', None)\n"
+            "    line = {'fit': 0.0 if theta is None else float(((rows.X @ theta - rows.Y) ** 2).mean())}\n"
+            "    statement = stated(request, bought, charge)\n"
+            "    return Released(found, replace(statement, query_noise=(*statement.query_noise, line)), bought.queries)"
         ),
         caught_by=(
             "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
@@ -162,7 +165,7 @@ FITS = (
     Bug(
         "the test key is not mentioned",
         "The statement of a fit under a test key does not say that it is not private.",
-        "release.terms",
+        "release.request",
         old='not_private=marked or ("test_key" if self.key is not None else ""),',
         new="not_private=marked,",
         caught_by=(
@@ -173,7 +176,7 @@ FITS = (
     Bug(
         "the statement of a record",
         "The statement of a fit that protects people says that it protects records.",
-        "release.terms",
+        "release.request",
         old="            unit=self.unit,\n            records_per_unit=self.domain.records_per_unit,\n            records=records,",
         new='            unit="record",\n            records_per_unit=1,\n            records=records,',
         caught_by=("tests/test_fit.py::test_units_of_several_records_need_a_declared_number_and_cost_more",),

@@ -58,8 +58,8 @@ QUESTIONS = (
     Bug(
         "count of a question forgotten",
         "Bounds of many columns are priced as those of one.",
-        "release.ask",
-        old="return compose(*(compose(event, count=quote.count) for event, quote in zip(events, quotes, strict=True)))",
+        "release.run",
+        old="return compose(*(compose(event, count=query.count) for event, query in zip(events, queries, strict=True)))",
         new="return compose(*events)",
         caught_by=("tests/test_bounds.py::test_every_column_is_paid_for",),
     ),

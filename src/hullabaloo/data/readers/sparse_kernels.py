@@ -8,16 +8,12 @@ from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
 
 @njit(cache=True, nogil=True)
-def by_rows(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    values: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.float64],
-    places: NDArray[np.int64],
-) -> None:
+def by_rows(rows: Wholes, columns: Wholes, values: Floats, starts: Wholes, kept: Floats, places: Wholes) -> None:
     """Write entries row by row, each row's in their order, and where rows start; entries of no row are left out.
 
     ``starts`` is (n + 1,) zeros for n rows. Memory: an index of ``starts`` is a row number that was compared with n, or
@@ -40,13 +36,7 @@ def by_rows(
 
 @njit(cache=True, nogil=True)
 def canonical(
-    values: NDArray[np.float64],
-    columns: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    width: int,
-    data: NDArray[np.float64],
-    indices: NDArray[np.int64],
-    indptr: NDArray[np.int64],
+    values: Floats, columns: Wholes, starts: Wholes, width: int, data: Floats, indices: Wholes, indptr: Wholes
 ) -> None:
     """Write rows with rising columns in [0, width): entries outside left out, those of one cell summed, zeros left out.
 

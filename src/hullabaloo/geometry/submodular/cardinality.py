@@ -1,7 +1,6 @@
 """Set functions F(A) = g(|A|), for which a sort is all that a norm takes: the cardinality itself, up to a bound, and any concave g."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import final
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
 from hullabaloo.geometry.expected import expected_sorted_sum, near_quadrature
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -111,12 +110,8 @@ class BoundedCardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, H
     dimension = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.bound, bool) or not isinstance(self.bound, Integral) or self.bound < 1:
-            raise InvalidParameter(
-                f"The bound of a BoundedCardinality must be a whole number of at least 1, but it is {self.bound!r}; "
-                "give how many columns count."
-            )
-        object.__setattr__(self, "bound", int(self.bound))
+        said = f"The bound of a BoundedCardinality must be a whole number of at least 1, but it is {self.bound!r}; "
+        object.__setattr__(self, "bound", whole_number(self.bound, f"{said}give how many columns count."))
 
     def value(self, members: NDArray[np.bool_]) -> float:
         """min(|A|, bound)."""
@@ -174,8 +169,8 @@ class ConcaveCardinality(Written, SetFunction, HasProximalForm, HasCardinalityFo
     kind = "concave-cardinality"
 
     def __post_init__(self) -> None:
-        given = self.weights.tolist() if isinstance(self.weights, np.ndarray) else self.weights
-        if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        given = listed(self.weights)
+        if given is None:
             raise InvalidParameter(
                 f"The weights of a ConcaveCardinality must be a list of numbers, one for each column, but they are "
                 f"{self.weights!r}; give for example [3.0, 2.0, 1.0]."

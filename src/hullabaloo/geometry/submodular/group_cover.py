@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from numbers import Integral
 from reprlib import Repr
 from typing import final
 
@@ -13,17 +12,17 @@ from numpy.typing import NDArray
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, dimension_number, first_missing, vector
+from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
-from hullabaloo.geometry.submodular.cover_parts import (
+from hullabaloo.geometry.submodular.tree_cover import (
     Forest,
     Lists,
+    TreeCover,
     group_weights,
     largest_magnitudes,
     signed_prox,
     starts,
 )
-from hullabaloo.geometry.submodular.tree_cover import TreeCover
 from hullabaloo.geometry.width import Width
 
 
@@ -49,12 +48,8 @@ def grid_groups(rows: int, columns: int, window: int | None) -> tuple[tuple[int,
 
 
 def _side(number: object, what: str) -> int:
-    if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
-        raise InvalidParameter(
-            f"The number of {what} of a grid must be a whole number of at least 1, but it is {number!r}; "
-            "give the shape of the image."
-        )
-    return int(number)
+    said = f"The number of {what} of a grid must be a whole number of at least 1, but it is {number!r}; "
+    return whole_number(number, f"{said}give the shape of the image.")
 
 
 # Covers by groups that may overlap: a support costs the groups it touches.
@@ -190,23 +185,8 @@ class GroupCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
 
 
 def _groups(groups: object) -> tuple[tuple[int, ...], ...]:
-    if not isinstance(groups, Sequence) or isinstance(groups, str) or not groups:
-        raise InvalidParameter(
-            f"The groups of a cover must be a list of lists of column numbers, but they are {groups!r}; "
-            "give for example [[0, 1], [1, 2, 3]]."
-        )
     found = []
-    for i, given in enumerate(groups):
-        group = given.tolist() if isinstance(given, np.ndarray) else given
-        if not isinstance(group, Sequence) or isinstance(group, str) or not len(group):
-            raise InvalidParameter(f"Group {i} must be a list of column numbers, but it is {group!r}; leave it out.")
-        if set(map(type, group)) != {int} or min(group) < 0:
-            for column in group:
-                if isinstance(column, bool) or not isinstance(column, Integral) or column < 0:
-                    raise InvalidParameter(
-                        f"Group {i} holds {column!r}, but columns are numbered 0, 1, 2, …; give whole numbers."
-                    )
-            group = [int(column) for column in group]
+    for i, group in enumerate(column_groups(groups, "The groups of a cover", "[[0, 1], [1, 2, 3]]")):
         once = sorted(set(group))
         if len(once) < len(group):
             twice = next(column for column in once if list(group).count(column) > 1)

@@ -1,17 +1,15 @@
 """Contiguous supports: a model costs the stretch from its first column to its last."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.codec import Written
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, vector, whole_number
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
-from hullabaloo.geometry.submodular.cover_parts import largest_magnitudes, signed_prox
+from hullabaloo.geometry.submodular.tree_cover import largest_magnitudes, signed_prox
 from hullabaloo.geometry.width import Width
 
 
@@ -45,14 +43,9 @@ class Intervals(Written, SetFunction, HasGreedyForm, HasProximalForm):
     kind = "intervals"
 
     def __post_init__(self) -> None:
-        if self.p is None:
-            return
-        if isinstance(self.p, bool) or not isinstance(self.p, Integral) or self.p < 1:
-            raise InvalidParameter(
-                f"The number of columns of Intervals must be a whole number of at least 1, but it is {self.p!r}; "
-                "leave it out to serve every number."
-            )
-        object.__setattr__(self, "p", int(self.p))
+        said = f"The number of columns of Intervals must be a whole number of at least 1, but it is {self.p!r}; "
+        if self.p is not None:
+            object.__setattr__(self, "p", whole_number(self.p, f"{said}leave it out to serve every number."))
 
     @property
     def dimension(self) -> int | None:

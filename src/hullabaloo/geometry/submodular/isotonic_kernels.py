@@ -5,11 +5,14 @@ from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
 _LIMIT = 200
 
 
 @njit(cache=True, nogil=True)
-def untangle(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
+def untangle(order: Wholes, keys: Floats) -> None:
     """Put the indices of every run of equal keys[order] in rising order, in place: a sort made stable."""
     first = 0
     for k in range(1, order.size + 1):
@@ -20,9 +23,7 @@ def untangle(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def falling_fit(
-    t: NDArray[np.float64], gains: NDArray[np.float64], weight: float, floor: float = 0.0
-) -> NDArray[np.float64]:
+def falling_fit(t: Floats, gains: Floats, weight: float, floor: float = 0.0) -> Floats:
     """The falling u ≥ floor nearest to t − weight·gains: exact isotonic regression, cut off below; O(p)."""
     high, low, length, count = _pooled(t, gains, weight)
     u = np.empty(t.size)
@@ -41,13 +42,7 @@ def falling_fit(
 
 
 @njit(cache=True, nogil=True)
-def sorted_fit(
-    v: NDArray[np.float64],
-    order: NDArray[np.int64],
-    gains: NDArray[np.float64],
-    weight: float,
-    sums: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def sorted_fit(v: Floats, order: Wholes, gains: Floats, weight: float, sums: Floats) -> Floats:
     """`falling_fit` to |v| along an order in which it falls, with the signs of v and in its places; `sums` is scratch.
 
     Little memory, as new pages cost more than the arithmetic: a block's sum is at its first place of `sums`, the second
@@ -84,9 +79,7 @@ def sorted_fit(
 
 
 @njit(cache=True, nogil=True)
-def signed_in_places(
-    v: NDArray[np.float64], order: NDArray[np.int64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def signed_in_places(v: Floats, order: Wholes, values: Floats) -> Floats:
     """values[k] at order[k], with the sign of v there, + for 0."""
     out = np.empty(v.size)
     for k in range(v.size):
@@ -95,9 +88,7 @@ def signed_in_places(
 
 
 @njit(cache=True, nogil=True)
-def falling_projection(
-    t: NDArray[np.float64], gains: NDArray[np.float64], radius: float
-) -> tuple[NDArray[np.float64], float]:
+def falling_projection(t: Floats, gains: Floats, radius: float) -> tuple[Floats, float]:
     """The falling u ≥ 0 with Σ gains·u = radius nearest to t, and its multiplier; for t whose fit has a larger sum.
 
     u is the fit to t − τ·gains at the root τ of a falling, piecewise linear function: a block of the fit, with sums T of
@@ -157,7 +148,7 @@ def falling_projection(
 
 
 @njit(cache=True, nogil=True)
-def _active(t: NDArray[np.float64], gains: NDArray[np.float64], weight: float) -> tuple[NDArray[np.int64], int]:
+def _active(t: Floats, gains: Floats, weight: float) -> tuple[Wholes, int]:
     """The lengths of the blocks of the fit that are above 0."""
     high, _, length, count = _pooled(t, gains, weight)
     kept = 0
@@ -167,14 +158,7 @@ def _active(t: NDArray[np.float64], gains: NDArray[np.float64], weight: float) -
 
 
 @njit(cache=True, nogil=True)
-def _root(
-    t: NDArray[np.float64],
-    gains: NDArray[np.float64],
-    length: NDArray[np.int64],
-    count: int,
-    target: float,
-    level: NDArray[np.float64],
-) -> float:
+def _root(t: Floats, gains: Floats, length: Wholes, count: int, target: float, level: Floats) -> float:
     """The τ at which the blocks reach the target; their levels there into `level`."""
     total = np.empty(count)
     price = np.empty(count)
@@ -217,7 +201,7 @@ def _root(
 
 
 @njit(cache=True, nogil=True)
-def _falls(level: NDArray[np.float64]) -> bool:
+def _falls(level: Floats) -> bool:
     """Whether the levels fall and are at least 0."""
     falls = True
     for block in range(level.size):
@@ -226,9 +210,7 @@ def _falls(level: NDArray[np.float64]) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _pooled(
-    t: NDArray[np.float64], gains: NDArray[np.float64], weight: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], int]:
+def _pooled(t: Floats, gains: Floats, weight: float) -> tuple[Floats, Floats, Wholes, int]:
     """The blocks of the falling vector nearest to t − weight·gains: sums (two doubles each), lengths, count.
 
     Adjacent violators are pooled (Ayer et al. 1955); every sum is exact but for what two doubles cannot hold.

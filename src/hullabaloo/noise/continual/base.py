@@ -70,9 +70,9 @@ class Strategy(ABC):
         """`max_j ‖C e_j‖₂` over the steps, rounded upwards: a step that moves by Δ moves the encoded stream by Δ times this."""
 
     @property
-    @abstractmethod
     def encoded(self) -> int:
-        """How many encoded vectors all steps complete together."""
+        """How many encoded vectors all steps complete together: one each."""
+        return self.steps
 
     @property
     @abstractmethod
@@ -96,6 +96,12 @@ class Strategy(ABC):
     def decoder(self, length: int) -> Decoder:
         """A fresh decoder."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Public description, JSON-ready."""
+        return {
+            "name": self.name,
+            "steps": self.steps,
+            "decay": self.decay,
+            "window": self.window,
+            "column_norm": self.column_norm,
+        }

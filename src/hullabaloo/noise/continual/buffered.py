@@ -9,8 +9,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.noise.continual import buffers
 from hullabaloo.noise.continual.base import Array, Decoder, Encoder, Strategy
-from hullabaloo.noise.continual.buffers import ANY_TIME
 from hullabaloo.noise.continual.design import Design, design
 from hullabaloo.noise.continual.sums import Sums
 from hullabaloo.noise.continual.workload import UNIT_ROUNDOFF, UP, all_steps, check
@@ -73,18 +73,13 @@ class BufferedToeplitz(Strategy):
     def design(self) -> Design:
         """The parameters."""
         if self.any_time:
-            return Design(*ANY_TIME, self.decay, self.window)
+            return Design(*buffers.any_time(), self.decay, self.window)
         return design(self.steps, self.decay, self.window)
 
     @property
     def column_norm(self) -> float:
         """1 for normalised columns, else the norm of the first column."""
         return UP if self.normalised else self.design.column_norm(self.steps - 1) * UP
-
-    @property
-    def encoded(self) -> int:
-        """One vector a step."""
-        return self.steps
 
     @property
     def reach(self) -> float:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -61,11 +61,6 @@ class BestFactorisation(Strategy):
         return float(np.linalg.norm(_factors(self)[1], axis=0).max()) * UP
 
     @property
-    def encoded(self) -> int:
-        """One vector a step."""
-        return self.steps
-
-    @property
     def reach(self) -> float:
         """`max_t Σ_s |C_ts|`."""
         return float(np.abs(_factors(self)[1]).sum(axis=1).max()) * UP
@@ -89,16 +84,6 @@ class BestFactorisation(Strategy):
         """A history of noisy vectors."""
         rows = _factors(self)[0]
         return HistoryDecoder(length, lambda t: rows[t, : t + 1])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Public description."""
-        return {
-            "name": self.name,
-            "steps": self.steps,
-            "decay": self.decay,
-            "window": self.window,
-            "column_norm": self.column_norm,
-        }
 
 
 def workload(steps: int, decay: float, window: int | None) -> Array:

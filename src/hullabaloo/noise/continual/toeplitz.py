@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -58,11 +58,6 @@ class SquareRootToeplitz(Strategy):
         return UP if self.window is None else float(np.linalg.norm(_coefficients(self))) * UP
 
     @property
-    def encoded(self) -> int:
-        """One vector a step."""
-        return self.steps
-
-    @property
     def reach(self) -> float:
         """`Σ |c_k|`."""
         return float(np.abs(_coefficients(self)).sum()) * UP
@@ -89,16 +84,6 @@ class SquareRootToeplitz(Strategy):
         backwards = (_coefficients(self) if windowed else _inverse(self))[::-1].copy()
         norm = None if windowed else _norms(self)
         return HistoryDecoder(length, lambda t: backwards[self.steps - 1 - t :], norm, self.decay)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Public description."""
-        return {
-            "name": self.name,
-            "steps": self.steps,
-            "decay": self.decay,
-            "window": self.window,
-            "column_norm": self.column_norm,
-        }
 
 
 def _power(exponent: float, count: int) -> Array:

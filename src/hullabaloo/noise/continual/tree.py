@@ -49,11 +49,6 @@ class BinaryTree(Strategy):
         return math.sqrt(self.levels) * UP
 
     @property
-    def encoded(self) -> int:
-        """One node a step."""
-        return self.steps
-
-    @property
     def reach(self) -> float:
         """Elements of the largest node."""
         return 2.0 ** (self.levels - 1) * UP

@@ -160,8 +160,7 @@ class _Walk:
         self.mean = self.gamma[t] * w + (self.mean if t else 0.0)
         self.dual = self.gamma[t] * s + (self.dual if t else 0.0)
         mu = 2.0 / (t + 2)
-        new: Array = (1.0 - mu) * s + mu * vertex
-        return new
+        return (1.0 - mu) * s + mu * vertex
 
 
 def _shrinkage(problem: Problem, about: Polyhedron, ridge: float, sigma: float) -> float:

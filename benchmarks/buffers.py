@@ -1,4 +1,4 @@
-"""How the tables of `buffers.py` were made: `python -m hullabaloo.noise.continual.tuning` prints them (some minutes).
+"""How the tables of `noise/continual/buffers.json` were made: `python -m benchmarks.buffers` prints them (some minutes).
 
 For each number of steps T the product `(Σ_{k<T} c_k²)^½ (Σ_{k<T} b_k²)^½`, column norm times largest error of the factorisation of
 prefix sums, is minimised over losses and weights, each solution starting from its neighbours'; for each window w the same with
@@ -6,7 +6,9 @@ the b of sums over a window, T without end; and for a stream that may end at any
 times, of its error to the least for that end.
 """
 
+import json
 import math
+from typing import Any
 
 import numpy as np
 
@@ -110,17 +112,16 @@ def any_time(longest: int = 1 << 28) -> Array:
     return np.asarray(v)
 
 
-def show(v: Array, comma: str) -> str:
+def shown(v: Array) -> list[list[float]]:
     """Losses and weights as a row of a table."""
-    return ", ".join("(" + ", ".join(f"{value:.6g}" for value in part) + comma + ")" for part in unpack(v))
+    return [[float(f"{value:.6g}") for value in part] for part in unpack(v)]
 
 
 if __name__ == "__main__":
-    for windows, sections in ((False, PREFIX), (True, WINDOWS)):
-        print("windows" if windows else "prefix")
-        for k, exponents in sections.items():
-            print(f"    {k}: {{")
-            for e, v in section(k, exponents, windows=windows).items():
-                print(f"        {e}: ({show(v, ',' if k == 1 else '')}),")
-            print("    },")
-    print("any time", show(any_time(), ""))
+    found: dict[str, Any] = {}
+    for name, sections in (("prefix", PREFIX), ("windows", WINDOWS)):
+        found[name] = {
+            k: {e: shown(v) for e, v in section(k, exponents, windows=name == "windows").items()}
+            for k, exponents in sections.items()
+        }
+    print(json.dumps({**found, "any_time": shown(any_time())}, indent=1))

@@ -1,4 +1,4 @@
-"""The terms on which a table is asked, the same for a fit and for any other question: budget, relation, unit, ledger."""
+"""The terms of one release, the same for a fit and for any other question: budget, relation, unit, ledger."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ TORN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReleaseRequest:
     """Public arguments of one release about the records of a table.
 
     Attributes:
@@ -132,7 +132,7 @@ class Terms:
         budget: Budget | None = None,
         claimed: Budget | None = None,
     ) -> PrivacyStatement:
-        """What is guaranteed of what was drawn; `budget` where it is another than the terms', `claimed` as a paper claims it."""
+        """What is guaranteed of what was drawn; `budget` where it is another than the request's, `claimed` as a paper claims it."""
         marked = "" if self.budget.is_private else "epsilon"
         return PrivacyStatement(
             event=event,

@@ -1,0 +1,198 @@
+"""The page of the trusted base: which files stand between records and everybody else, by tier, with what each group promises.
+
+    python docs/trusted_base.py          writes docs/trusted-base.md
+
+Tier 1 is all that runs when a plain fit reads, sums and answers; tier 2 is what certified minimisers, private choices, searches, streams and
+continual sums add to it. Whatever is in neither is untrusted: it sees public facts and released numbers.
+"""
+
+import ast
+import io
+import sys
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "hullabaloo"
+PAGE = ROOT / "docs" / "trusted-base.md"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files, as folders or names below `src/hullabaloo`, and what they promise together."""
+
+    tier: int
+    name: str
+    claim: str
+    folder: str
+    names: str = "*"
+
+    @property
+    def files(self) -> list[Path]:
+        """Those that exist; a name that does not is a fault of this page."""
+        home = SOURCE / self.folder
+        if self.names == "*":
+            return sorted(home.glob("*.py"))
+        return [home / f"{name}.py" for name in self.names.split()]
+
+
+READERS = Group(
+    1, "Decoders", "A decoded cell is a function of its record's bytes: one decoder a format.", "data/readers"
+)
+GROUPS = (
+    READERS,
+    Group(
+        1,
+        "Records to rows",
+        "An encoded row is a function of its record and of the declared domain, within the declared bounds; nothing is raised because of a value.",
+        "data",
+        "declarations domain encode encoding file_text given kernels labels layout memo numbers offset schema source table targets transforms",
+    ),
+    Group(
+        1,
+        "Exact sums and the door",
+        "Each record's part is bounded and rounded on a lattice, sums are exact in any order, and an answer leaves with its noise, as often as it was bought.",
+        "curator",
+        "count curator exact given gradient gradient_kernels kernels known moments prefetch "
+        "quantised query scales sealed second_moments spread step step_kernels view_kernels views",
+    ),
+    Group(
+        1,
+        "Prices",
+        "A query is made of public facts, and what it says of itself is worked out from its fields.",
+        ".",
+        "queries",
+    ),
+    Group(1, "Derivatives", "What is clipped is bounded by the clip.", "losses", "clipped kernels"),
+    Group(
+        1,
+        "Noise and keys",
+        "Discrete Gaussian and Laplace noise on the lattice of the sum, under a fresh key for each answer.",
+        "noise",
+        "exact gaussian kernels keys laplace lattice release sampler",
+    ),
+    Group(
+        1,
+        "Composition",
+        "The event of a fit is the composition of its answers; a budget admits what it says.",
+        "privacy",
+        "_bisection _rounding budget composition events gaussian_dp neighbours noise_events",
+    ),
+    Group(
+        1,
+        "Charge",
+        "A charge is durable, once and whole, before a record is read.",
+        "ledger",
+        "claims ledger records rows store transact",
+    ),
+    Group(1, "Order", "Checked, charged, read, answered, in this order.", "release", "request run"),
+    Group(2, "Choices", "Private choices of a vertex, a coordinate, a quantile.", "selection"),
+    Group(2, "Certified minimisers", "A minimiser within a proved distance of the exact one, for every table.", "erm"),
+    Group(2, "Certified minimisers: quadratics", "The same, of quadratics over sets.", "quadratic"),
+    Group(
+        2,
+        "Sums that go on",
+        "Coordinate updates that keep predictions between answers, continual sums, private scores, the draws of a search.",
+        "curator",
+        "bits coordinate_kernels descent descent_kernels lottery score score_kernels step_sums stream stream_kernels stream_sum",
+    ),
+    Group(2, "Chosen columns", "A table cut down to what is asked about.", "data", "chosen"),
+    Group(2, "Continual noise", "Correlated noise whose privacy is that of its strategy.", "noise/continual"),
+    Group(2, "Noise of choices", "Exponential mechanism and random numbers of runs.", "noise", "selection stopping"),
+    Group(2, "Rows besides fits", "Streams under way and runs of a search.", "curation"),
+    Group(2, "Durable state", "Sealed state files and the journal that ties them to a ledger.", "durable"),
+    Group(2, "Sources of streams", "A record of a stream is a function of its bytes, taken once.", "data/sources"),
+    Group(
+        2,
+        "Composition of choices and minimisers",
+        "Events of selections, of perturbed minimisers and of the best of many.",
+        "privacy",
+        "bounded_range filters objective_calibrate objective_events objective_profile pure_dp renyi repeats schedule tuned_calibrate tuned_events",
+    ),
+    Group(
+        2,
+        "Charges of streams",
+        "A stream's charge, its saves, and databases of every kind.",
+        "ledger",
+        "address backend chain deadline guards names postgres schema sqlite streams verify",
+    ),
+)
+LIMITS = {"tier 1 without decoders": 5_600, "tier 1": 6_500}
+"""What one person can read in two or three days."""
+
+
+def code_lines(path: Path) -> int:
+    """Lines that bear a token which is neither a comment nor part of a docstring."""
+    text, docs = path.read_text(encoding="utf-8"), set[int]()
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", None)
+        for one in body if isinstance(body, list) else []:
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
+                docs.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+    blank = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENCODING,
+        tokenize.ENDMARKER,
+    }
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in blank
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(lines - docs)
+
+
+def tier_of() -> dict[str, int]:
+    """The tier of each file that is trusted, by its path below `src/hullabaloo`."""
+    return {str(path.relative_to(SOURCE)): group.tier for group in GROUPS for path in group.files}
+
+
+def totals() -> dict[str, int]:
+    """Lines of code of tier 1, with and without decoders, of tier 2 and of the rest."""
+    counted = {path: code_lines(path) for path in SOURCE.rglob("*.py")}
+    first, second = (
+        sum(counted[path] for group in GROUPS if group.tier == tier for path in group.files) for tier in (1, 2)
+    )
+    readers = sum(counted[path] for path in READERS.files)
+    return {
+        "tier 1 without decoders": first - readers,
+        "tier 1": first,
+        "tier 2": second,
+        "untrusted": sum(counted.values()) - first - second,
+    }
+
+
+def page() -> str:
+    """The page."""
+    found = totals()
+    lines = [
+        "# The trusted base",
+        "",
+        "Written by `python docs/trusted_base.py`; `tests/test_trusted_base.py` holds it to the code: it traces fits, and fails where a line outside",
+        "of tier 1 runs while records are decoded, encoded or answered from.",
+        "",
+        "Tier 1 is what a fit by `moments`, the gradient solvers or mirror descent rests on. Tier 2 is what other solvers, searches and",
+        "streams add. Everything else sees public facts and released numbers, and cannot touch a record.",
+        "",
+        "| | lines of code |",
+        "|---|---|",
+        *(f"| {name} | {count:,} |" for name, count in found.items()),
+    ]
+    for tier in (1, 2):
+        lines += ["", f"## Tier {tier}", "", "| | what it promises | files | lines of code |", "|---|---|---|---|"]
+        for group in GROUPS:
+            if group.tier == tier:
+                files = ", ".join(f"`{path.relative_to(SOURCE)}`" for path in group.files)
+                lines.append(f"| {group.name} | {group.claim} | {files} | {sum(map(code_lines, group.files)):,} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write("".join(f"{name}: {count:,}\n" for name, count in totals().items()))

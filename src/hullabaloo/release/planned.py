@@ -1,0 +1,245 @@
+"""A fit as far as it is fixed before data is read: what is asked, by which solver, at which price."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from hullabaloo.data import Domain, Encoding, TargetScale
+from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
+from hullabaloo.ledger import Ledger
+from hullabaloo.losses import AnyLoss, VectorLoss
+from hullabaloo.noise import TestKey
+from hullabaloo.planning.choose import choose, exact
+from hullabaloo.planning.forecasts import Perform, Rehearsed, can_rehearse, rehearse, stages
+from hullabaloo.planning.named import name_of
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
+from hullabaloo.queries import PricedQueries
+from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.release.request import ReleaseRequest
+from hullabaloo.release.run import Purchase, buy_plan
+from hullabaloo.solvers import Answers, Plan, Problem, Solution, Solver
+
+PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
+"""Solvers whose paper prints how much noise they take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The public arguments of one fit."""
+
+    what: str
+    loss: AnyLoss
+    domain: Domain
+    budget: Budget
+    neighbours: Neighbours
+    constraint: ConvexSet | None
+    penalty: Penalty
+    fit_intercept: bool
+    solver: str | Solver
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    key: TestKey | None = None
+    calibration: Calibration = Calibration.EXACT
+    scale: TargetScale = TargetScale.SYMMETRIC
+    exposure: str | None = None
+
+    @property
+    def request(self) -> ReleaseRequest:
+        """What a fit shares with every other question to a table."""
+        return ReleaseRequest(self.what, self.domain, self.budget, self.neighbours, self.ledger, self.dataset, self.key)
+
+    def encoding_for(self, table: Any, target: Any = None, weight: Any = None) -> Encoding:
+        """The public encoding of a table, from its declared schema alone."""
+        return self.domain.encoding_for(
+            table, target, weight=weight, fit_intercept=self.fit_intercept, scale=self.scale, exposure=self.exposure
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFit:
+    """Everything that is fixed before data is read."""
+
+    task: Task
+    encoding: Encoding
+    problem: Problem
+    solver: Solver
+    plan: Plan
+    allowance: Allowance
+    bought: Purchase
+
+    @property
+    def budget(self) -> Budget:
+        """What the fit declares."""
+        return self.bought.budget
+
+    def solve(self, curator: Answers) -> Solution:
+        """Carry the plan out."""
+        try:
+            return self.solver.run(self.problem, self.plan, curator)
+        except InvalidParameter as error:  # a callable of the user's that failed at a released point
+            raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
+
+    def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
+        """What leaves."""
+        return Release(
+            theta=solution.theta,
+            statement=statement,
+            plan=self.plan.to_dict(),
+            privacy_covariance=solution.privacy_covariance,
+            sampling_covariance=solution.sampling_covariance,
+            moments=solution.moments,
+            trace=solution.trace,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """A task as solvers see it: the problem, what can be bought, what may be spent, and how plans are tried out."""
+
+    problem: Problem
+    menu: PricedQueries
+    allowance: Allowance
+    perform: Perform
+
+
+def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
+    """Plan a fit from public facts; draws nothing, reads nothing, charges nothing."""
+    if task.calibration is Calibration.PAPER and task.solver == "auto":
+        raise InvalidParameter(
+            "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
+            "solver, such as solver='mirror_descent', or leave calibration='exact'."
+        )
+    if task.calibration is Calibration.PAPER and name_of(task.solver) not in PAPERS:
+        raise InvalidParameter(
+            f"calibration='paper' was asked of solver={name_of(task.solver)!r}, which follows no paper's formula for its noise. Leave "
+            f"calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
+        )
+    context = plan_context(task, encoding, rows)
+    solver, plan = _choose(context, task.solver)
+    bought = buy_plan(task.request, context.menu, plan, task.calibration)
+    return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought)
+
+
+def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
+    """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
+    facts = (context.problem, context.menu, context.allowance, asked)
+    try:
+        hash(facts)
+    except TypeError:  # a set that holds an array cannot be remembered
+        return choose(*facts, context.perform)
+    return _remembered(*facts)
+
+
+@lru_cache(maxsize=256)
+def _remembered(
+    problem: Problem, menu: PricedQueries, allowance: Allowance, asked: str | Solver
+) -> tuple[Solver, Plan]:
+    return choose(problem, menu, allowance, asked, rehearsal(menu.facts))
+
+
+def plan_context(task: Task, encoding: Encoding, rows: int | None) -> PlanContext:
+    """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
+    check(task, encoding)
+    problem = problem_of(task, encoding, task.request.records(rows))
+    menu = PricedQueries(encoding.facts, task.neighbours, problem.records)
+    return PlanContext(problem, menu, allowance(task), rehearsal(encoding.facts))
+
+
+def check(task: Task, encoding: Encoding) -> None:
+    """Refuse a ledger without a dataset, a domain without a target, and sets of other dimensions than the encoded columns."""
+    task.request.check()
+    if not encoding.facts.targets:
+        raise DomainError(
+            "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
+            "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
+        )
+    check_matrix(task.loss, (task.constraint, task.penalty), len(encoding.facts.targets))
+    check_dimension(task.constraint, task.penalty, coordinates(task.loss, encoding))
+
+
+def problem_of(task: Task, encoding: Encoding, records: int) -> Problem:
+    """A task as solvers see it."""
+    facts = encoding.facts
+    return Problem(
+        loss=task.loss,
+        dimension=facts.width,
+        intercept=facts.intercept,
+        norm_l1=facts.norm_l1,
+        norm_l2=facts.norm_l2,
+        norm_linf=facts.norm_linf,
+        targets=len(facts.targets),
+        records=records,
+        neighbours=task.neighbours,
+        constraint=task.constraint,
+        penalty=task.penalty,
+        offset_bound=facts.offset_bound,
+        max_weight=facts.max_weight,
+        records_per_unit=facts.records_per_unit,
+    )
+
+
+def coordinates(loss: AnyLoss, encoding: Encoding) -> Sequence[str]:
+    """What a set acts on: a slope for each encoded column; of a loss of several predictions, one for each of them too."""
+    columns, targets = encoding.feature_names_out, encoding.facts.targets
+    if isinstance(loss, VectorLoss):
+        return [f"{column} for {target}" for column in columns for target in targets]
+    return columns
+
+
+def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Sequence[str]) -> None:
+    """Refuse a set or a norm made for so many coordinates where the encoded columns are not as many."""
+    normed: int | None = None
+    if isinstance(penalty, SubmodularPenalty):
+        normed = penalty.function.dimension
+    elif isinstance(penalty, GroupPenalty):
+        normed = sum(map(len, penalty.groups))
+    for what, dimension in (
+        ("constraint is a set", constraint and constraint.dimension),
+        ("penalty is a norm", normed),
+    ):
+        if dimension in (None, len(columns)):
+            continue
+        shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
+        raise InvalidParameter(
+            f"The {what} in {dimension} dimensions, but {len(columns)} encoded columns get a "
+            f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare it in as many, "
+            "in this order (a Box takes a single number for all, too)."
+        )
+
+
+def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], targets: int) -> None:
+    """Refuse a set or penalty of matrices that has not a column for each target of the loss."""
+    wanted = targets if isinstance(loss, VectorLoss) else 1
+    for shape in shapes:
+        if isinstance(shape, NuclearBall | NuclearPenalty) and shape.columns != wanted:
+            raise InvalidParameter(
+                f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, but a fit with the loss "
+                f"{loss.name!r} has a matrix of {wanted}, one for each target that is learned together. Nothing was read or "
+                f"charged. Pass columns={wanted}, or use hb.MultiTaskRegression or a multinomial hb.LogisticRegression, which learn "
+                "several together."
+            )
+
+
+def replanned(planned: PlannedFit, *, records: int, spend: float) -> float:
+    """Predicted excess risk of the same solver with another number of records and a multiple of the budget."""
+    problem = replace(planned.problem, records=records)
+    menu = PricedQueries(planned.encoding.facts, problem.neighbours, records)
+    return planned.solver.predicted_risk(problem, planned.solver.plan(problem, menu, planned.allowance.scaled(spend)))
+
+
+def tried_out(planned: PlannedFit, draws: int = 4) -> tuple[Rehearsed, ...]:
+    """What the plan does on the synthetic tables of its domain; empty where that would take long."""
+    problem, facts = planned.problem, planned.encoding.facts
+    if not (planned.allowance.is_private and can_rehearse(problem)):
+        return ()
+    perform = rehearsal(facts)
+    scenes = stages(problem, exact(problem, PricedQueries(facts, problem.neighbours, problem.records)), perform)
+    return tuple(rehearse(scene, planned.solver, planned.plan, perform, draws) for scene in scenes)
+
+
+def allowance(task: Task) -> Allowance:
+    """The budget, in the ledger's filter."""
+    return task.request.allowance(task.calibration)

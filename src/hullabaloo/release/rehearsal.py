@@ -1,0 +1,25 @@
+"""How plans are tried out: on tables that nobody has to protect."""
+
+from dataclasses import replace
+
+from hullabaloo.curator import Curator
+from hullabaloo.data import Rows
+from hullabaloo.data.source import RowFacts
+from hullabaloo.noise import TestKey
+from hullabaloo.planning.forecasts import Perform
+from hullabaloo.planning.synthetic import SyntheticTable
+from hullabaloo.solvers import Plan, Problem, Solution, Solver
+
+_REHEARSAL = TestKey(b"rehearsals draw from a fixed key")
+
+
+def rehearsal(facts: RowFacts) -> Perform:
+    """How plans are tried out: the real curator answers their queries on a synthetic table, with noise of a fixed key."""
+
+    def perform(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
+        quotes = tuple(quote.resized(problem.records) for quote in plan.quotes)  # type: ignore[attr-defined]
+        rows = Rows(table.X, table.Y, offset=table.offset)
+        curator = Curator(rows, quotes, key=_REHEARSAL.derive(draw))
+        return solver.run(problem, replace(plan, quotes=quotes), curator)
+
+    return perform

@@ -1,0 +1,187 @@
+"""The order of every release: validate → plan → charge → read → draw noise → post-process.
+
+Fits, private bounds and private evaluation say what they buy and what they make of the answers; nothing else of theirs reaches the records.
+What can fail before the charge depends on public arguments and on the table's declared schema; after the charge nothing fails because
+of a record's value, and a failure of the machine leaves the charge in place.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from hullabaloo.curator import Curator
+from hullabaloo.curator.query import Query
+from hullabaloo.data import Encoding, Rows
+from hullabaloo.errors import BudgetError, InvalidParameter
+from hullabaloo.ledger import Charge
+from hullabaloo.noise import Key
+from hullabaloo.privacy import Allowance, Budget, Calibration, Event, NotPrivateEvent, compose, epsilon_of
+from hullabaloo.queries import PricedQueries
+from hullabaloo.release import PrivacyStatement
+from hullabaloo.release.request import ReleaseRequest, machine_failures
+from hullabaloo.solvers import Plan
+
+T = TypeVar("T")
+Buy = Callable[[PricedQueries, Allowance], Sequence[Query]]
+"""What is to be bought, from public facts and what may be spent."""
+Read = Callable[[Curator], T]
+"""What is asked, and what is made of the answers: how often and what is asked follows from what was bought. It must not fail, whatever they are."""
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """Queries whose prices were found to be theirs and within the budget; made by `buy_plan` and `buy_queries`.
+
+    Attributes:
+        queries: what may be asked.
+        records: the public number of records.
+        budget: what is declared for them.
+        claimed: the budget that a paper claims for its noise, where it is that one.
+    """
+
+    queries: tuple[Query, ...]
+    records: int
+    budget: Budget
+    claimed: Budget | None = None
+
+    @property
+    def event(self) -> Event:
+        """The composition of all answers."""
+        return composed(self.queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Released(Generic[T]):
+    """What was made of the answers, and what it cost.
+
+    Attributes:
+        found: post-processing of the answers.
+        statement: what is guaranteed.
+        queries: what was bought.
+    """
+
+    found: T
+    statement: PrivacyStatement
+    queries: tuple[Query, ...]
+
+
+def run_release(
+    request: ReleaseRequest,
+    encoding: Encoding,
+    bought: Purchase,
+    read: Read[T],
+    table: Any,
+    target: Any = None,
+    weight: Any = None,
+    *,
+    detail: Mapping[str, Any] = _NOTHING,
+) -> Released[T]:
+    """Charge what was bought, then read the records, once; a failure of the machine leaves the charge in place.
+
+    Args:
+        request: budget, relation, ledger; the domain is that of the encoding.
+        encoding: `domain.encoding_for` of the table, from its declared schema alone.
+        bought: what may be asked.
+        read: asks, and makes something of the answers.
+        table, target, weight: as in an estimator's `fit`.
+        detail: public facts for the ledger's readers.
+    """
+    charge = request.charge(bought.event, bought.budget, dict(detail))
+    with machine_failures():
+        found = answered(encoding.encode(table, target, weight=weight), bought, read, request.key)
+    return Released(found, stated(request, bought, charge), bought.queries)
+
+
+def run_question(
+    request: ReleaseRequest,
+    encoding: Encoding,
+    buy: Buy,
+    read: Read[T],
+    table: Any,
+    target: Any = None,
+    weight: Any = None,
+    *,
+    detail: Mapping[str, Any] = _NOTHING,
+) -> Released[T]:
+    """Buy and ask once, a question that is no fit; what can fail fails before the charge."""
+    source = encoding.domain.open(table)
+    bought = buy_queries(request, encoding, buy, source.n_rows if request.count_is_public else None)
+    return run_release(request, encoding, bought, read, source, target, weight, detail=detail)
+
+
+def answered(rows: Rows, bought: Purchase, read: Read[T], key: Key | None) -> T:
+    """What `read` makes of answers about encoded rows. What they cost has been charged, or is part of what was."""
+    return read(Curator(rows, bought.queries, key=key))
+
+
+def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> PrivacyStatement:
+    """What is guaranteed of answers to what was bought."""
+    noise = tuple(query.to_dict() for query in bought.queries)
+    return request.statement(
+        bought.event, charge, records=bought.records, noise=noise, budget=bought.budget, claimed=bought.claimed
+    )
+
+
+def composed(queries: Sequence[Any]) -> Event:
+    """What all answers cost together."""
+    events = [query.event for query in queries]
+    if any(isinstance(event, NotPrivateEvent) for event in events):
+        return NotPrivateEvent()
+    return compose(*(compose(event, count=query.count) for event, query in zip(events, queries, strict=True)))
+
+
+def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None) -> Purchase:
+    """What `buy` takes, checked: queries of this menu, within the budget. Reads and charges nothing."""
+    request.check()
+    records = request.records(rows)
+    menu = PricedQueries(encoding.facts, request.neighbours, records)
+    queries = tuple(buy(menu, request.allowance()))
+    if not queries or not all(menu.owns(query) for query in queries):
+        raise InvalidParameter(
+            "A question was planned with a query that was not made by the menu it was given, so its price cannot be relied on. "
+            "Nothing was charged or read. Make every query by menu.price(...)."
+        )
+    if request.budget.is_private and not request.budget.admits(composed(queries)):
+        raise BudgetError(
+            f"The plan of {request.what} costs more than the budget {request.budget.describe()} allows. Nothing was charged or read. "
+            "This is a fault of the planner; please report it."
+        )
+    return Purchase(queries, records, request.budget)
+
+
+def buy_plan(request: ReleaseRequest, menu: PricedQueries, plan: Plan, calibration: Calibration) -> Purchase:
+    """What a solver's plan takes, checked: the solver may be the user's own. Reads and charges nothing.
+
+    The noise that a paper prints may be less than its claim needs: then the budget that the plan really costs is declared.
+    """
+    if not (type(plan) is Plan and type(plan.quotes) is tuple and all(menu.owns(quote) for quote in plan.quotes)):
+        raise InvalidParameter(
+            f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "
+            "on. Nothing was charged or read. Return a Plan whose quotes come from menu.price(...)."
+        )
+    claimed = request.budget if calibration is Calibration.PAPER and request.budget.is_private else None
+    queries: Any = plan.quotes  # the menu made them
+    budget, event = request.budget, composed(queries)
+    if budget.is_private and not budget.admits(event):
+        if claimed is None:
+            raise BudgetError(
+                f"The plan of solver {plan.solver!r} costs more than the budget {budget.describe()} allows. Nothing "
+                "was charged or read. This is a fault of the planner; please report it."
+            )
+        budget = _real_budget(claimed, plan.solver, event)
+    return Purchase(queries, menu.records, budget, claimed)
+
+
+def _real_budget(claimed: Budget, solver: str, event: Event) -> Budget:
+    delta = claimed.delta if claimed.kind == "dp" else 1e-6
+    epsilon = epsilon_of(event, delta) * (1.0 + 1e-9)
+    real = Budget(epsilon, delta) if math.isfinite(epsilon) else None
+    if real is None or not real.admits(event):
+        raise BudgetError(
+            f"The noise that the paper of solver {solver!r} prints for {claimed.describe()} has no known guarantee at "
+            f"delta = {delta:g}. Nothing was charged or read. Use calibration='exact'."
+        )
+    return real
