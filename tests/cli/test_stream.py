@@ -195,7 +195,7 @@ def test_any_estimator_fitted_again_now_and_then(run: Run, files: Path) -> None:
         'classes = { ward = ["surgery", "medicine"] }\n[features]\nage = [0, 95]\nstay = [0, 30]\n'
     )
     words = ("--domain", "classes.toml", *SMALL, "--horizon", 1000, "--every", "100,300", *MODELS, "--state", "s.state")
-    periodic = (*words, *RECORDED, "--method", "periodic", "--estimator", "logistic", "--solver", "gradient")
+    periodic = (*words, *RECORDED, "--method", "periodic", "--estimator", "logistic")
     lines = (files / "events.csv").read_text().splitlines(keepends=True)
     (files / "events.csv").write_text("".join(lines[:151]))
     assert run("stream", "events.csv", *periodic).code == 0
