@@ -28,7 +28,7 @@ from hullabaloo.curation.scoring import score_quote
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.losses import Squared
-from hullabaloo.model_selection.scoring import Yardstick
+from hullabaloo.model_selection.scoring import SearchMetric
 from hullabaloo.privacy import Event, Neighbours, gdp_mu
 from hullabaloo.queries import PricedQueries
 
@@ -131,9 +131,9 @@ def periodic(neighbours: str, solver: str) -> Subject:
 
 def score(neighbours: str) -> Subject:
     encoding = declared(target=(-1, 1)).encoding(None, None, fit_intercept=False)
-    about: dict[str, Any] = {"mu": gdp_mu(1.0, 1e-5), "neighbours": Neighbours.parse(neighbours), "records": 2}
-    chosen = Yardstick.of(encoding, Squared()).chosen
-    return replace(worst(score_quote(encoding, chosen.reading, chosen.tallies, **about)), budget=BUDGET)
+    question = SearchMetric.of(encoding, Squared()).chosen.question
+    quote = score_quote(encoding, Neighbours.parse(neighbours), 2, mu=gdp_mu(1.0, 1e-5), **question)
+    return replace(worst(quote), budget=BUDGET)
 
 
 def quantiles(neighbours: str) -> Subject:
