@@ -30,7 +30,7 @@ from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import fit
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import (
     AdaptiveGradientSolver,
     ObjectivePerturbationSolver,
@@ -191,7 +191,7 @@ def measure(name: str, solvers: tuple[str, ...], draws: int) -> list[dict[str, A
             }
             for asked in solvers:
                 if asked == "auto":
-                    solver, plan = choose(problem, menu, allowance, asked, fit.rehearsal(facts))
+                    solver, plan = choose(problem, menu, allowance, asked, rehearsal(facts))
                     line["auto takes"] = plan.solver
                     if plan.solver in solvers:  # measured below
                         continue

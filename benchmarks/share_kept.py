@@ -26,7 +26,7 @@ from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import fit
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Problem
 
 EPSILONS = (0.1, 1.0, 3.0)
@@ -219,7 +219,7 @@ def _shares(kept: list[Split], epsilon: float, neighbours: Neighbours, name: str
         if number == 0:  # the splits are of one size, so the plan is the same
             menu = PricedQueries(facts, neighbours, one.n)
             allowance = Allowance(Budget(epsilon, 1.0 / one.n**2))
-            solver, plan = choose(problem, menu, allowance, name, fit.rehearsal(facts))
+            solver, plan = choose(problem, menu, allowance, name, rehearsal(facts))
             chosen = plan.solver
         for draw in range(draws):
             theta = solver.run(problem, plan, Curator(one.rows, plan.quotes)).theta[:, 0]  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import fit
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Plan, Problem, Solver
 
 EPSILONS = (0.5, 1.0, 3.0)
@@ -301,7 +301,7 @@ def _planned(table: Structured, epsilon: float, asked: str, constraint: Any = No
     shape = {"constraint": constraint, "penalty": NoPenalty() if penalty is None else penalty}
     problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours, **shape)
     allowance = Allowance(Budget(epsilon, 1.0 / n**2))
-    solver, plan = choose(problem, PricedQueries(facts, neighbours, n), allowance, asked, fit.rehearsal(facts))
+    solver, plan = choose(problem, PricedQueries(facts, neighbours, n), allowance, asked, rehearsal(facts))
     return problem, solver, plan
 
 

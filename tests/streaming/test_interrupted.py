@@ -26,7 +26,7 @@ class Interrupt:
     """Raises at the n-th line or return that is traced."""
 
     def __init__(self, file: str, number: int) -> None:
-        self.file, self.left = os.path.join("streaming", file), number
+        self.file, self.left = os.sep + file, number
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
         if not frame.f_code.co_filename.endswith(self.file):

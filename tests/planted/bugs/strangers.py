@@ -53,6 +53,22 @@ STRANGERS = (
         caught_by=(f"{_SOLVER}::test_facts_that_say_they_are_equal_are_not_believed",),
     ),
     Bug(
+        "a price that a solver wrote",
+        "What a query has worked out of itself is taken from its record, where a solver can write a price of its choice.",
+        "queries",
+        old="        query.forget()\n",
+        new="",
+        caught_by=(f"{_SOLVER}::test_what_a_solver_writes_beside_a_query_is_not_believed[gradient]",),
+    ),
+    Bug(
+        "the plan's own records",
+        "The curator keeps the queries that the solver holds too, which can change how often each may be asked, and its noise.",
+        "curator.curator",
+        old="tuple(query.afresh() for query in queries)",
+        new="tuple(queries)",
+        caught_by=(f"{_SOLVER}::test_what_a_solver_writes_beside_a_query_is_not_believed[moments]",),
+    ),
+    Bug(
         "a prox beside records",
         "Coordinates are updated inside the curator under whatever form a solver hands over.",
         "curator.descent",
