@@ -153,6 +153,7 @@ def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKe
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.few(2)
 def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(CASES[name], monkeypatch, 1000)
     assert not found.caught, found
@@ -161,6 +162,7 @@ def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("name", ["moments, replaced", "gradient, removed"])
+@pytest.mark.few(1)
 def test_fresh_noise_has_the_same_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not audit(CASES[name], monkeypatch, 400, key=None).caught
 
@@ -195,13 +197,13 @@ def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [
-        ("moments, replaced", less_noise, 2400),
-        ("gradient, removed", less_noise, 2400),
+        pytest.param("moments, replaced", less_noise, 2400, marks=pytest.mark.slow),
+        pytest.param("gradient, removed", less_noise, 2400, marks=pytest.mark.slow),
         ("moments, replaced", half_the_sensitivity, 1000),
         ("gradient, replaced", half_the_sensitivity, 600),
         ("gradient, replaced", no_clip, 600),
         ("gradient, replaced", noise_reused, 300),
-        ("moments, person removed", whole_units, 1000),
+        pytest.param("moments, person removed", whole_units, 1000, marks=pytest.mark.slow),
     ],
 )
 def test_planted_bugs_are_caught(

@@ -364,6 +364,7 @@ def audit(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Verdict:
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
+@pytest.mark.few(6)
 def test_gaussian_answers_teach_no_more_than_is_stated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(GAUSSIAN[name], monkeypatch, GAUSSIAN[name].runs)
     assert not found.caught, found
@@ -483,6 +484,7 @@ def audit_law(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Law:
 
 
 @pytest.mark.parametrize("name", PERTURBED)
+@pytest.mark.few(1)
 def test_a_perturbed_minimiser_has_the_law_that_its_event_allows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit_law(PERTURBED[name], monkeypatch, 400)
     assert not found.caught, found
@@ -586,6 +588,7 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         ("dual Frank–Wolfe, removed", last_term),
     ],
 )
+@pytest.mark.few(6)
 def test_bugs_in_gaussian_answers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     found = audit(GAUSSIAN[name], monkeypatch, GAUSSIAN[name].runs)
@@ -599,6 +602,7 @@ def test_a_temperature_that_is_too_low_is_caught(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", PERTURBED)
 @pytest.mark.parametrize("bug", [quieter(perturbed_minimizer), halved(Family, "lipschitz")])
+@pytest.mark.few(1)
 def test_bugs_in_perturbed_minimisers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     assert audit_law(PERTURBED[name], monkeypatch, 400).caught

@@ -145,6 +145,7 @@ def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKe
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.few(2)
 def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(CASES[name], monkeypatch, 500)
     assert not found.caught, found
@@ -182,6 +183,7 @@ def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
         ("tree, absent", noise_reused, 300),
     ],
 )
+@pytest.mark.few(2)
 def test_planted_bugs_are_caught(
     name: str, bug: Callable[[pytest.MonkeyPatch], None], runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

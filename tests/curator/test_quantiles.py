@@ -189,6 +189,7 @@ def test_the_law_of_the_choices(relation, shares):
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
+@pytest.mark.few(1)
 def test_an_audit_finds_no_more_than_is_stated(relation):
     """The best test between two neighbours, by its exact law: bounded range is ε₀, and what frequencies prove is below it.
 

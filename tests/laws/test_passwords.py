@@ -44,6 +44,7 @@ ADDRESSES = (
 
 @pytest.mark.parametrize("address", ADDRESSES)
 @pytest.mark.parametrize("sentence", ["{}", "'{}'", "There is no file {}.", "(see {}), or mail to a@b.", "['{}', 'x']"])
+@pytest.mark.few(25)
 def test_an_address_is_shown_without_its_password(address: str, sentence: str) -> None:
     assert any(HUSH in secret for secret in passwords_in(address))
     shown = without_passwords(sentence.format(address))

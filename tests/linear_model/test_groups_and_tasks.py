@@ -143,13 +143,13 @@ def test_without_noise_several_targets_are_optimal_on_the_nuclear_ball() -> None
 
 def test_several_targets_under_noise(tmp_path: Path) -> None:
     frame, new = table(20_000), table(100, seed=1)
-    model = hb.MultiTaskRegression(budget=BUDGET, domain=TWO, solver="moments", test_key=KEY).fit(frame)
+    model = hb.MultiTaskRegression(budget=BUDGET, domain=TWO, solver="mirror_descent", test_key=KEY).fit(frame)
     assert model.score(frame, frame[["cost", "visits"]]) > 0.1
     model.save(tmp_path / "model.json")
     assert hb.load(tmp_path / "model.json").predict(new).tobytes() == model.predict(new).tobytes()
     assert model.to_sklearn().predict(new) == pytest.approx(model.predict(new))
     assert {row.target for row in model.summary().rows} == {"cost", "visits"}
-    single = hb.MultiTaskRegression(budget=BUDGET, domain=DOMAIN, solver="moments", test_key=KEY).fit(frame)
+    single = hb.MultiTaskRegression(budget=BUDGET, domain=DOMAIN, solver="mirror_descent", test_key=KEY).fit(frame)
     assert single.coef_.shape == (4,)
 
 

@@ -30,21 +30,5 @@ from hullabaloo.structure.feature_grid import FeatureGrid as FeatureGrid
 from hullabaloo.structure.feature_tree import FeatureTree as FeatureTree
 from hullabaloo.structure.structure import shape_of as shape_of
 
-ESTIMATORS = (
-    "ElasticNet",
-    "GroupLasso",
-    "HuberRegressor",
-    "Lasso",
-    "LinearRegression",
-    "LinearSVC",
-    "LogisticRegression",
-    "MultiTaskRegression",
-    "PoissonRegressor",
-    "QuantileRegressor",
-    "Ridge",
-    "StructuredSparseClassifier",
-    "StructuredSparseRegression",
-)
-
-
-KINDS.update({globals()[name].key_label: globals()[name] for name in ESTIMATORS})
+KINDS.update({one.key_label: one for one in list(globals().values()) if "key_label" in getattr(one, "__dict__", ())})
+ESTIMATORS = tuple(sorted(kind.__name__ for kind in KINDS.values()))

@@ -29,6 +29,7 @@ def test_every_strategy_has_samples():
 
 
 @every_sample
+@pytest.mark.few(25)
 def test_the_factors_multiply_to_the_workload(strategy):
     B, C = factors(strategy, strategy.steps)
     assert np.allclose(B @ C, workload(strategy, strategy.steps), rtol=0, atol=1e-13)
@@ -36,6 +37,7 @@ def test_the_factors_multiply_to_the_workload(strategy):
 
 
 @every_sample
+@pytest.mark.few(25)
 def test_columns_have_the_stated_norm(strategy):
     _, C = factors(strategy, strategy.steps)
     norms = np.linalg.norm(C, axis=0)
@@ -48,6 +50,7 @@ def test_columns_have_the_stated_norm(strategy):
 
 
 @every_sample
+@pytest.mark.few(25)
 def test_rows_have_the_stated_errors(strategy):
     B, _ = factors(strategy, strategy.steps)
     stated = strategy.errors()
@@ -58,6 +61,7 @@ def test_rows_have_the_stated_errors(strategy):
 
 
 @every_sample
+@pytest.mark.few(25)
 def test_encoded_coordinates_stay_within_reach(strategy):
     _, C = factors(strategy, strategy.steps)
     assert np.abs(C).sum(axis=1).max() <= strategy.reach
@@ -67,6 +71,7 @@ def test_encoded_coordinates_stay_within_reach(strategy):
 
 
 @every_sample
+@pytest.mark.few(25)
 def test_a_step_encodes_nothing_of_the_future_and_decodes_nothing_of_it(strategy):
     n = strategy.steps
     encoder, done = strategy.encoder(n), 0
@@ -79,6 +84,7 @@ def test_a_step_encodes_nothing_of_the_future_and_decodes_nothing_of_it(strategy
 
 
 @pytest.mark.parametrize("strategy", SAMPLES + LONG, ids=label)
+@pytest.mark.few(15)
 def test_a_strategy_is_a_public_value(strategy):
     assert pickle.loads(pickle.dumps(strategy)) == strategy
     assert hash(pickle.loads(pickle.dumps(strategy))) == hash(strategy)
