@@ -20,15 +20,15 @@ import hullabaloo as hb
 from benchmarks import small
 from hullabaloo.audit.canary import surroundings
 from hullabaloo.audit.evidence import Evidence
+from hullabaloo.audit.neighbouring_tables import hardest, staged
 from hullabaloo.audit.probes import probe, worst
-from hullabaloo.audit.scene import hardest, staged
 from hullabaloo.audit.stream_subject import of_stream
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.scoring import score_quote
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.losses import Squared
-from hullabaloo.model_selection.scoring import Yardstick
+from hullabaloo.model_selection.scoring import SearchMetric
 from hullabaloo.privacy import Event, Neighbours, gdp_mu
 from hullabaloo.queries import PricedQueries
 
@@ -83,10 +83,10 @@ def model(solver: str, neighbours: str, tries: int = PILOT) -> Subject:
     estimator = hb.LinearRegression(
         budget=BUDGET, domain=declared(target=(-1, 1)), neighbours=neighbours, fit_intercept=False, **options
     )
-    scene = hardest(estimator, 1, estimator.solver)
+    subject = hardest(estimator, 1, estimator.solver)
     if solver != "frank_wolfe" or not tries:
-        return scene
-    tried = [staged(estimator, one, solver) for one in (scene.canary, *surroundings(scene.canary, 1))]
+        return subject
+    tried = [staged(estimator, one, solver) for one in (subject.canary, *surroundings(subject.canary, 1))]
     return max(tried, key=pilot)
 
 
@@ -131,9 +131,9 @@ def periodic(neighbours: str, solver: str) -> Subject:
 
 def score(neighbours: str) -> Subject:
     encoding = declared(target=(-1, 1)).encoding(None, None, fit_intercept=False)
-    about: dict[str, Any] = {"mu": gdp_mu(1.0, 1e-5), "neighbours": Neighbours.parse(neighbours), "records": 2}
-    chosen = Yardstick.of(encoding, Squared()).chosen
-    return replace(worst(score_quote(encoding, chosen.reading, chosen.tallies, **about)), budget=BUDGET)
+    question = SearchMetric.of(encoding, Squared()).chosen.question
+    quote = score_quote(encoding, Neighbours.parse(neighbours), 2, mu=gdp_mu(1.0, 1e-5), **question)
+    return replace(worst(quote), budget=BUDGET)
 
 
 def quantiles(neighbours: str) -> Subject:

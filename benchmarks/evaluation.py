@@ -22,7 +22,7 @@ from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.catalogue import choose
-from hullabaloo.model_selection.metrics import Heard
+from hullabaloo.model_selection.metrics import ScoreAnswer
 from hullabaloo.model_selection.scoring import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
@@ -103,11 +103,13 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
     rows = encoding.encode(test)
     rng = np.random.default_rng(7)
 
-    def heard(part: Rows, relation: Neighbours, mu: float, n: int, key: TestKey | None) -> Heard:
+    def heard(part: Rows, relation: Neighbours, mu: float, n: int, key: TestKey | None) -> ScoreAnswer:
         quote = PricedQueries(encoding.facts, relation, n).price(
             "score", reading=chosen.reading, tallies=chosen.tallies, mu=mu
         )
-        return Heard.split(Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote))
+        return ScoreAnswer.split(
+            Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote)
+        )
 
     n = len(test)
     every = heard(rows, Neighbours.REPLACE_ONE, math.inf, n, None)

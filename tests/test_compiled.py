@@ -206,7 +206,7 @@ def kernels_at(node: Node) -> Any:
 
 @pytest.mark.parametrize("option", ["error_model", "fastmath", "inline", "boundscheck"])
 def test_options_of_a_helper_change_the_digest(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    helper = kernels_at(("hullabaloo.curator.kernels", "clipped"))
+    helper = kernels_at(("hullabaloo.losses.kernels", "clipped"))
     caller = kernels_at(("hullabaloo.erm.smooth_kernels", "slopes"))
     before = digest(caller)
     monkeypatch.setitem(helper.targetoptions, option, "another")
@@ -222,7 +222,7 @@ def test_whatever_a_closure_holds_changes_the_digest() -> None:
         return kernel
 
     helpers = (
-        kernels_at(("hullabaloo.curator.kernels", "clipped")),
+        kernels_at(("hullabaloo.losses.kernels", "clipped")),
         kernels_at(("hullabaloo.erm.smooth_kernels", "slopes")),
     )
     held = (1, 2, 1.0, (1, 2), *helpers)
@@ -232,7 +232,7 @@ def test_whatever_a_closure_holds_changes_the_digest() -> None:
 
 def test_what_no_digest_is_known_of_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    from hullabaloo.curator import kernels as whole
+    from hullabaloo.losses import kernels as whole
 
     @njit(cache=True)
     def through_a_module(x: float) -> Any:

@@ -39,7 +39,7 @@ def test_targets_asked_in_turn_get_their_own_minimisers(loss: Loss, mu: float) -
     for step in range(4):
         found = [view.answer("minimizer", step * SLOPE) for view in views]
         for one, alone in zip(found, apart, strict=True):
-            assert np.abs(one - alone.minimizer(step * SLOPE)).max() <= near
+            assert np.abs(one - alone.answer("minimizer", step * SLOPE)).max() <= near
         assert np.abs(found[0] - found[1]).max() > 0.3 > 100.0 * near
 
 
@@ -50,4 +50,4 @@ def test_views_of_other_columns_get_their_own_minimisers() -> None:
         for columns in ([0, 1], [1, 2]):
             found = together.of_columns(columns).answer("minimizer", step * SLOPE[:2])
             alone = Curator(Rows(np.ascontiguousarray(rows().X[:, columns]), rows().Y[:, [0]]), [asked])
-            assert found == pytest.approx(alone.minimizer(step * SLOPE[:2]), abs=1e-9)
+            assert found == pytest.approx(alone.answer("minimizer", step * SLOPE[:2]), abs=1e-9)

@@ -55,7 +55,8 @@ class PricedQueries:
                 f"The query {name!r} was asked for with {sorted(about)}, but there are {', '.join(sorted(QUERIES))}; it takes "
                 f"{', '.join(own) or 'nothing'} and count. Name one of them, with what it is made of."
             )
-        return kind(self.facts, self.neighbours, self.records, count, **about)
+        held = {key: tuple(value) if type(value) is list else value for key, value in about.items()}
+        return kind(self.facts, self.neighbours, self.records, count, **held)
 
     def owns(self, query: object) -> bool:
         """Whether the query is one of these or of a view's: its own class, bounds, relation and number of records.

@@ -10,7 +10,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit import AuditReport
-from hullabaloo.audit.canary import CROWD, EXPECTED, Record, made, pairs, surroundings
+from hullabaloo.audit.canary import BACKGROUND, EXPECTED, Record, made, pairs, surroundings
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.runs import Asked
 from hullabaloo.curator import MomentsQuery
@@ -197,7 +197,7 @@ def test_a_crowd_drives_slopes_to_their_bound() -> None:
     assert found.mu is not None
     assert found.mu_realised > 0.93 * found.mu
     assert not found.faults
-    assert f"beside {CROWD} of" in found.canary
+    assert f"beside {BACKGROUND} of" in found.canary
     assert found.records == EXPECTED
 
 

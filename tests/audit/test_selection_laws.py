@@ -17,9 +17,9 @@ from scipy.special import chdtrc, chdtri
 import hullabaloo as hb
 from hullabaloo.audit import AuditReport
 from hullabaloo.audit.canary import pairs
-from hullabaloo.audit.heard import Heard, exponential, flipped
+from hullabaloo.audit.neighbouring_tables import staged
+from hullabaloo.audit.privacy_loss import PrivacyLoss, exponential, flipped
 from hullabaloo.audit.probes import probe
-from hullabaloo.audit.scene import staged
 from hullabaloo.curator import Curator
 from hullabaloo.curator import second_moments as room
 from hullabaloo.data import Rows
@@ -188,8 +188,8 @@ def test_planted_faults_are_caught(name: str, bug: Bug, monkeypatch: pytest.Monk
 def laplace_draws() -> np.ndarray:
     """Noise of the columns' constants, as numbers that are standard normal if its scale is what is stated."""
     estimator = hb.LinearRegression(domain=DOMAIN, fit_intercept=False, **CHOOSING["laplace"])
-    scene = staged(estimator, next(pairs(DOMAIN, Neighbours.REPLACE_ONE, 1)), estimator.solver)
-    logs = [scene.log(run % 2, KEY.derive(run)) for run in range(400)]
+    subject = staged(estimator, next(pairs(DOMAIN, Neighbours.REPLACE_ONE, 1)), estimator.solver)
+    logs = [subject.log(run % 2, KEY.derive(run)) for run in range(400)]
     return np.concatenate([one.draws for log in logs for one in log if one.name == "second_moments_laplace"])
 
 
@@ -207,7 +207,7 @@ ONE = RowFacts(("x",), False, 1.0, 1.0, 1.0, ("y",))
 SPREAD = np.linspace(-0.9, 0.9, 8)[:, None]
 
 
-def bounds_of_a_column(relation: Neighbours) -> list[Heard]:
+def bounds_of_a_column(relation: Neighbours) -> list[PrivacyLoss]:
     """What many choices of bounds tell of which of two tables they were made for."""
     menu = PricedQueries(ONE, relation, 9)
     query = menu.price(
@@ -224,9 +224,9 @@ def bounds_of_a_column(relation: Neighbours) -> list[Heard]:
     return [asked.log(0, KEY.derive(i))[0] for i in range(150)]
 
 
-def unlike(found: list[Heard]) -> float:
+def unlike(found: list[PrivacyLoss]) -> float:
     """How far the chosen pairs are from as likely ones as the exact law chooses, in standard errors."""
-    return abs(sum(one.luck[0] for one in found)) / math.sqrt(sum(one.luck[1] for one in found))
+    return abs(sum(one.choice_score[0] for one in found)) / math.sqrt(sum(one.choice_score[1] for one in found))
 
 
 @pytest.mark.parametrize("relation", list(Neighbours), ids=str)

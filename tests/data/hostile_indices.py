@@ -120,7 +120,10 @@ def main() -> None:
             declared.features(table)
     found, called = [], []
     for module in pkgutil.walk_packages(hullabaloo.__path__, "hullabaloo."):
-        if module.name.split(".")[1] in {"data", "curator", "streaming"} and "for_river" not in module.name:
+        if (
+            module.name.split(".")[1] in {"data", "curator", "selection", "erm", "curation"}
+            and "for_river" not in module.name
+        ):
             for made in vars(import_module(module.name)).values():
                 if isinstance(made, CPUDispatcher) and made.py_func.__module__ == module.name:
                     taken = made.py_func.__code__.co_varnames[: made.py_func.__code__.co_argcount]

@@ -128,7 +128,6 @@ READERS = {
     "ArrayTable": "numpy: objects",
     "ArrowTable": "arrow: a struct",
     "ChosenColumns": "pandas: other names",  # of private_bounds, under declared names
-    "ColumnTable": "a list of texts",
     "CsvTable": ".csv: no names",
     "FrameTable": "polars: a struct",
     "ListTable": "lists",

@@ -29,8 +29,8 @@ from hullabaloo.errors import BudgetExhausted, DomainError, InvalidParameter, No
 from hullabaloo.model_selection import Evaluation, Measured, price_evaluation
 from hullabaloo.model_selection.catalogue import choose
 from hullabaloo.model_selection.fraction import quotient
-from hullabaloo.model_selection.metrics import Heard
-from hullabaloo.model_selection.scoring import Yardstick, reading_of
+from hullabaloo.model_selection.metrics import ScoreAnswer
+from hullabaloo.model_selection.scoring import SearchMetric, reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -234,11 +234,13 @@ def coverage(
     rows = encoding.encode(X, y)
     z = 1.959963984540054
 
-    def heard(part: Rows, relation: Neighbours, mu: float, records: int, key: TestKey | None) -> Heard:
+    def heard(part: Rows, relation: Neighbours, mu: float, records: int, key: TestKey | None) -> ScoreAnswer:
         quote = PricedQueries(encoding.facts, relation, records).price(
             "score", reading=chosen.reading, tallies=chosen.tallies, mu=mu
         )
-        return Heard.split(Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote))
+        return ScoreAnswer.split(
+            Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote)
+        )
 
     every = heard(rows, Neighbours.REPLACE_ONE, math.inf, y.size, None)
     truth = {metric.name: metric.measure(every, z).value for metric in chosen.metrics}
@@ -482,30 +484,16 @@ def test_a_score_for_a_search_is_the_metric_with_larger_better() -> None:
     encoding, loss, theta = model.encoding_, model._loss(model.encoding_), model.release_.theta
     rows = encoding.encode(X, y)
     for metric, sign in (("squared_error", -1.0), ("r2", 1.0), (None, -1.0)):
-        stick = Yardstick.of(encoding, loss, metric)
-        free = score_quote(
-            encoding,
-            stick.chosen.reading,
-            stick.chosen.tallies,
-            mu=math.inf,
-            neighbours=Neighbours.REPLACE_ONE,
-            records=2000,
-        )
+        stick = SearchMetric.of(encoding, loss, metric)
+        free = score_quote(encoding, Neighbours.REPLACE_ONE, 2000, mu=math.inf, **stick.chosen.question)
         plain = without_noise(model, X, y, [metric or "squared_error"])
         assert score_of(stick.oriented, free, theta, rows) == pytest.approx(sign * next(iter(plain.values())))
-        quote = score_quote(
-            encoding,
-            stick.chosen.reading,
-            stick.chosen.tallies,
-            mu=0.5,
-            neighbours=Neighbours.REPLACE_ONE,
-            records=2000,
-        )
+        quote = score_quote(encoding, Neighbours.REPLACE_ONE, 2000, mu=0.5, **stick.chosen.question)
         noisy = score_of(stick.oriented, quote, theta, rows, KEY)
         error = stick.error(score_noise(quote))
         assert 0.0 < abs(noisy - sign * next(iter(plain.values()))) < 10.0 * error
     with pytest.raises(InvalidParameter, match="calibration is a table"):
-        Yardstick.of(encoding, loss, "calibration")
+        SearchMetric.of(encoding, loss, "calibration")
 
 
 @pytest.mark.parametrize("n", [1, 20, 60])

@@ -114,8 +114,8 @@ def question(patch: Patch) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._curator, name)
 
-        def gradient(self, theta: Any) -> Any:  # the last digit knows the records
-            return self._curator.answer("gradient", theta + 1e-16 * secret(self._curator._Curator__rows))
+        def answer(self, name: str, theta: Any) -> Any:  # the last digit knows the records
+            return self._curator.answer(name, theta + 1e-16 * secret(self._curator._Curator__rows))
 
     patch.setattr(
         GradientSolver, "run", lambda self, problem, plan, curator: real(self, problem, plan, Looking(curator))

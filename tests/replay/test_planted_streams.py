@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hullabaloo.curation.intake import Intake
+from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.curation.moments_process import MomentsProcess
 from hullabaloo.durable import sealed
 from hullabaloo.durable.journal import Journal
@@ -59,16 +59,16 @@ def twice(patch: Patch) -> None:
 
 def confirmed_again(patch: Patch) -> None:
     """The ledger is told again what it knows: no row changes."""
-    real = Intake._save
+    real = StreamBuffer._save
 
-    def save(self: Intake) -> None:
+    def save(self: StreamBuffer) -> None:
         real(self)
         if high(self._process):
             journal = self._journal
             journal._confirmed = None
             journal._confirm()
 
-    patch.setattr(Intake, "_save", save)
+    patch.setattr(StreamBuffer, "_save", save)
 
 
 def late(patch: Patch) -> None:
@@ -81,14 +81,14 @@ def late(patch: Patch) -> None:
         )
 
     seen = [False]
-    real_save = Intake._save
+    real_save = StreamBuffer._save
 
-    def save(self: Intake) -> None:
+    def save(self: StreamBuffer) -> None:
         seen[-1] = high(self._process)
         real_save(self)
 
     patch.setattr(Ledger, "advance", advance)
-    patch.setattr(Intake, "_save", save)
+    patch.setattr(StreamBuffer, "_save", save)
 
 
 FAULTS: dict[str, tuple[Callable[[Patch], None], str]] = {

@@ -183,20 +183,19 @@ class Scripted:
     def __init__(self, seed: int, squares: float = 1.0) -> None:
         self.rng, self.squares, self.asked = np.random.default_rng(seed), squares, []
 
-    def __getattr__(self, name: str) -> Any:
-        def ask(*given: Any, **named: Any) -> Any:
-            if name == "descend":
-                self.asked.append((name, tuple(named["order"])))
-                assert np.all(named["clips"] > 0.0)
-                assert np.all(named["steps"] > 0.0)
-                theta = 3.0 * self.rng.normal(size=given[0].size)
-                return Descent(theta, theta, self.rng.normal(size=len(named["order"])))
-            self.asked.append((name,))
-            if name == "centred":
-                return self
-            return self.squares * self.rng.normal(size=5)
+    def centred(self, centre: Any) -> "Scripted":
+        self.asked.append(("centred",))
+        return self
 
-        return ask
+    def answer(self, name: str, *given: Any, **named: Any) -> Any:
+        if name == "partial":
+            self.asked.append((name, tuple(named["order"])))
+            assert np.all(named["clips"] > 0.0)
+            assert np.all(named["steps"] > 0.0)
+            theta = 3.0 * self.rng.normal(size=given[0].size)
+            return Descent(theta, theta, self.rng.normal(size=len(named["order"])))
+        self.asked.append((name,))
+        return self.squares * self.rng.normal(size=5)
 
 
 @pytest.mark.parametrize("order", ["uniform", "cyclic"])
@@ -215,8 +214,8 @@ def test_what_is_asked_depends_on_the_plan_alone(order: str, constants: str) -> 
         transcripts.append(curator.asked)
     assert transcripts[0] == transcripts[1] == transcripts[2]
     counts = {quote.name: quote.count for quote in plan.quotes}
-    assert counts["partial"] == sum(len(one[1]) for one in transcripts[0] if one[0] == "descend")
-    assert [one[0] for one in transcripts[0] if one[0] not in ("descend", "centred")] == [
+    assert counts["partial"] == sum(len(one[1]) for one in transcripts[0] if one[0] == "partial")
+    assert [one[0] for one in transcripts[0] if one[0] not in ("partial", "centred")] == [
         quote.name for quote in plan.quotes if quote.name != "partial"
     ]
 

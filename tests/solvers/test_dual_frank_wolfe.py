@@ -69,7 +69,8 @@ class Told:
     def __init__(self, answers: list[np.ndarray]) -> None:
         self.answers, self.asked = answers, []
 
-    def minimizer(self, linear: np.ndarray) -> np.ndarray:
+    def answer(self, name: str, linear: np.ndarray) -> np.ndarray:
+        assert name == "minimizer"
         self.asked.append(linear.copy())
         return self.answers[len(self.asked) - 1]
 

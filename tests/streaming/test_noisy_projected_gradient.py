@@ -56,7 +56,7 @@ def test_proposition_b1(constraint: Any, sigma: float) -> None:
 
         exact = solve_moments(noisy(X, y, 0.0, seed), posed).theta[:, 0]
         found = method.noisy_projected_gradient(moments, posed).theta[:, 0]
-        plan = method.course(moments, posed)
+        plan = method.step_constants(moments, posed)
         assert posed.feasible is not None
         assert posed.feasible.contains(found, 1e-9)
         assert risk(found) - risk(exact) <= plan.excess
@@ -71,7 +71,7 @@ def test_proposition_b1(constraint: Any, sigma: float) -> None:
 def test_the_steps_follow_corollary_b2() -> None:
     posed = problem(hb.L2Ball(0.5), 2_000)
     X, y = rows(2_000, 0)
-    loud, quiet = (method.course(noisy(X, y, sigma, 0), posed) for sigma in (200.0, 0.0))
+    loud, quiet = (method.step_constants(noisy(X, y, sigma, 0), posed) for sigma in (200.0, 0.0))
     assert loud.steps == math.ceil((1 + loud.lipschitz / loud.error) ** 2)
     assert loud.excess <= 2 * loud.error * loud.diameter * (1 + 1e-12)
     assert quiet.steps == method.MOST_STEPS

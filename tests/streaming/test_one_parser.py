@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.data import open_table
-from hullabaloo.data.readers.csvformat import BLANK, CsvFormat
+from hullabaloo.data.readers.csvfile import BLANK, CsvFormat
 from hullabaloo.data.sources import CsvSource, JsonLinesSource
 from hullabaloo.data.sources.json_lines import DEEPEST, DIGITS, records
 

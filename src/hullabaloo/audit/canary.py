@@ -20,7 +20,7 @@ from hullabaloo.data.targets import ClassTarget
 from hullabaloo.privacy import Neighbours
 
 Cells = npt.NDArray[np.object_]
-CROWD, EXPECTED = 1000, 16
+BACKGROUND, EXPECTED = 1000, 16
 """Records beside a canary that may be absent, and the nominal number of them: as many as a sum holds, which drive the model far from it in a
 few steps."""
 
@@ -58,7 +58,7 @@ class Canary:
         own = f"{self.first.words} " + (f"replaced by {self.second.words}" if self.second else "present or absent")
         copies = "" if self.domain.unit is None else f", {self._copies} records of one {self.domain.unit}"
         others = f", beside {len(self.around)} of {self.around[0].words}" if self.around else ""
-        others += f", where {self.domain.records} records are expected" if len(self.around) >= CROWD else ""
+        others += f", where {self.domain.records} records are expected" if len(self.around) >= BACKGROUND else ""
         return own + copies + others
 
     @property
@@ -112,14 +112,14 @@ def pairs(domain: Domain, neighbours: Neighbours, width: int) -> Iterator[Canary
 
 
 def surroundings(canary: Canary, width: int) -> Iterator[Canary]:
-    """The canary among others: like it, its opposite, or in the middle of the ranges; last, a crowd that is against it."""
+    """The canary among others: like it, its opposite, or in the middle of the ranges; last, a background that is against it."""
     opposite = canary.second or _opposite(canary, width)
     middle = Record(_middle(canary.domain, width), canary.first.targets, "the middle")
     for other in (canary.first, opposite, middle):
         for count in (1, 8, 64):
             yield canary.around_by([other] * count)
     if canary.second is None:
-        yield canary.around_by([opposite] * CROWD, EXPECTED * canary.domain.records_per_unit)
+        yield canary.around_by([opposite] * BACKGROUND, EXPECTED * canary.domain.records_per_unit)
 
 
 def _opposite(canary: Canary, width: int) -> Record:

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 
 ALARM = 1e-9
 """Probability that one check fails by chance: 1e-8 in all, with those of the attack."""
@@ -50,10 +50,10 @@ class Noise:
         self._counts: Counter[str] = Counter()
         self._places: dict[int, tuple[Array, int]] = {}
         self._runs, self._same = 0, True
-        self._luck, self._variance = 0.0, 0.0
+        self._choice_score, self._variance = 0.0, 0.0
         self._asked: list[str] | None = None
 
-    def add(self, log: Sequence[Heard]) -> None:
+    def add(self, log: Sequence[PrivacyLoss]) -> None:
         """Take one run."""
         asked = [answer.name for answer in log]
         self._asked = asked if self._asked is None else self._asked
@@ -73,8 +73,8 @@ class Noise:
                 self._count("size along the canary", float(answer.shift @ answer.draws) ** 2 / square, 1)
             if answer.draws.size:
                 alike.setdefault((answer.name, answer.draws.size), []).append(answer.draws)
-            self._luck += answer.luck[0]
-            self._variance += answer.luck[1]
+            self._choice_score += answer.choice_score[0]
+            self._variance += answer.choice_score[1]
         for found in alike.values():
             if len(found) > 1:
                 together = np.sum(found, axis=0)
@@ -90,7 +90,7 @@ class Noise:
         self._asked = later._asked if self._asked is None else self._asked
         self._same &= later._same and later._asked in (None, self._asked)
         self._runs += later._runs
-        self._luck += later._luck
+        self._choice_score += later._choice_score
         self._variance += later._variance
 
     def _count(self, name: str, square: float, number: int) -> None:
@@ -105,7 +105,7 @@ class Noise:
             sizes, squares = zip(*repeated, strict=True)
             found.append(_chi_square("sum over the runs", sum(squares), sum(sizes)))
         if self._variance > 0.0:
-            found.append(_choices(self._luck, self._variance, self._runs))
+            found.append(_choices(self._choice_score, self._variance, self._runs))
         if not self._same:
             words = "runs asked different questions, whose kinds and number must depend on public facts alone"
             found.append(Check("questions", math.nan, self._runs, False, words))
@@ -124,7 +124,7 @@ def _chi_square(name: str, square: float, count: int) -> Check:
     return Check(name, mean, count, fine, words)
 
 
-def _choices(luck: float, variance: float, runs: int) -> Check:
+def _choices(choice_score: float, variance: float, runs: int) -> Check:
     """Whether choices fall on as likely candidates as the law that the quote states has it.
 
     By Freedman (1975, Theorem 1.6) a martingale of steps within ±1 and of variance at most v exceeds t with probability at most
@@ -132,6 +132,6 @@ def _choices(luck: float, variance: float, runs: int) -> Check:
     """
     bound, level = 2.0 ** math.ceil(math.log2(max(variance, 1.0))), math.log(128.0 / ALARM)
     most = level / 3.0 + math.sqrt(level**2 / 9.0 + 2.0 * bound * level)
-    value = luck / math.sqrt(variance)
-    words = f"how likely the chosen candidates were, less what is stated, adds up to {luck:+.4g} (within ±{most:.4g} may be)"
-    return Check("law of choices", value, runs, abs(luck) <= most, words)
+    value = choice_score / math.sqrt(variance)
+    words = f"how likely the chosen candidates were, less what is stated, adds up to {choice_score:+.4g} (within ±{most:.4g} may be)"
+    return Check("law of choices", value, runs, abs(choice_score) <= most, words)

@@ -34,7 +34,7 @@ def audit(
     """Audit an estimator: fit it again and again to one of two worst-case neighbouring tables, and guess which.
 
     The tables are made from the domain's declarations: no record of anybody is read, and nothing is charged. The verdict rests on
-    (1) the exact distance between the two tables' answers, against the noise that is stated, which needs no luck; (2) the laws of
+    (1) the exact distance between the two tables' answers, against the noise that is stated, which needs no choice_score; (2) the laws of
     the noise over all runs; (3) lower bounds of μ and ε from the attacker's errors (`bounds.py`).
 
     Args:

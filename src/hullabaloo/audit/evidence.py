@@ -8,7 +8,7 @@ import numpy as np
 
 from hullabaloo.audit.bounds import Errors, best_threshold, direction, epsilon_at
 from hullabaloo.audit.checks import ALARM, Check, Noise
-from hullabaloo.audit.heard import Array
+from hullabaloo.audit.privacy_loss import Array
 from hullabaloo.audit.subject import Subject
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Event, GaussianEvent, epsilon_of

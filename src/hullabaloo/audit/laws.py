@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.audit.heard import Heard
+from hullabaloo.audit.privacy_loss import PrivacyLoss
 from hullabaloo.data import Rows
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.geometry import NoPenalty
@@ -49,9 +49,9 @@ class PerturbedLaw:
         loss = query.loss
         return cls((first, second), loss.derivative, loss.second_derivative, query.clip, query.ridge, query.sigma)
 
-    def heard(self, name: str, theta: float, truth: int) -> Heard:
+    def privacy_loss(self, name: str, theta: float, truth: int) -> PrivacyLoss:
         """The minimiser as an answer: how far apart the laws are has no simple measure, the noise that was drawn is normal."""
-        return Heard(name, self.log_ratio(theta), 0.0, 0.0, 0.0, np.array([self.drawn(theta, truth)]))
+        return PrivacyLoss(name, self.log_ratio(theta), 0.0, 0.0, 0.0, np.array([self.drawn(theta, truth)]))
 
     def drawn(self, theta: float, which: int) -> float:
         """b in units of its standard deviation, if `which` was the table."""

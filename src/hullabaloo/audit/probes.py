@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.streams import longest_rows
 from hullabaloo.audit.subject import Subject
-from hullabaloo.audit.transcript import Stage
+from hullabaloo.audit.transcript import TracedTables
 from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Rows
@@ -37,10 +37,10 @@ def probe(query: Any, ask: Ask, tables: tuple[Rows, Rows], budget: Budget | None
     """One query, asked by that call of a curator of two encoded tables that differ in one record or unit; ε is quoted at the budget's δ."""
     kept: dict[Any, Any] = {}
 
-    def log(truth: int, key: TestKey | None) -> Sequence[Heard]:
-        listener = Stage((query,), tables, kept).listener(truth, key)
-        ask(listener)
-        return listener.log
+    def log(truth: int, key: TestKey | None) -> Sequence[PrivacyLoss]:
+        traced = TracedTables((query,), tables, kept).traced(truth, key)
+        ask(traced)
+        return traced.log
 
     def released(truth: int, key: TestKey | None) -> Array:
         return np.ravel(np.asarray(ask(Curator(tables[truth], [query], key=key)), dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Streams that are fitted again and again, in the audit: every fit is listened to, with the models before it known to everybody."""
+"""Streams that are fitted again and again, in the audit: every fit keeps a transcript, with the models before it known to everybody."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.audit.heard import Heard
+from hullabaloo.audit.privacy_loss import PrivacyLoss
 from hullabaloo.audit.streams import longest_rows
-from hullabaloo.audit.transcript import Listener, Stage
+from hullabaloo.audit.transcript import TracedTables, TracingCurator
 from hullabaloo.curation.prefixes import PrefixProcess, Refits, corrects
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
@@ -29,7 +29,7 @@ KEY = TestKey(b"trials of a stream's canary tell")
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class RefitStage:
+class TracedRefits:
     """Fits on growing prefixes of two streams that differ in the first record, which is in all of them.
 
     Attributes:
@@ -43,7 +43,7 @@ class RefitStage:
     tables: tuple[Rows, Rows]
 
     @classmethod
-    def of(cls, task: Task, refits: Refits) -> "RefitStage":
+    def of(cls, task: Task, refits: Refits) -> "TracedRefits":
         """The pair that realises most in a few runs."""
         fit, count = refits.fits[-1], refits.schedule.position(refits.schedule.steps)
         tried = [cls(task, refits, tables) for tables in _tables(fit.encoding.facts, count, fit.problem.neighbours)]
@@ -54,9 +54,9 @@ class RefitStage:
         """What all fits cost together."""
         return compose(*(fit.plan.event for fit in self.refits.fits))
 
-    def log(self, truth: int, key: TestKey | None) -> list[Heard]:
+    def log(self, truth: int, key: TestKey | None) -> list[PrivacyLoss]:
         """What one stream of number `truth` tells, to its end, fitted by the code that fits streams."""
-        log: list[Heard] = []
+        log: list[PrivacyLoss] = []
         self._run(truth, key, log)
         return log
 
@@ -64,13 +64,13 @@ class RefitStage:
         """The last model of stream number `truth`."""
         return self._run(truth, key, [])
 
-    def _run(self, truth: int, key: TestKey | None, log: list[Heard]) -> Release | None:
+    def _run(self, truth: int, key: TestKey | None, log: list[PrivacyLoss]) -> Release | None:
         running: list[PrefixProcess] = []
         fits = tuple(
             replace(
                 fit,
                 task=replace(fit.task, key=None if key is None else key.derive(step)),
-                solver=Listening(self, fit, step, truth, log, running),  # type: ignore[arg-type]
+                solver=Traced(self, fit, step, truth, log, running),  # type: ignore[arg-type]
             )
             for step, fit in enumerate(self.refits.fits)
         )
@@ -99,24 +99,24 @@ class RefitStage:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Listening:
+class Traced:
     """The solver of one fit, whose questions are written down."""
 
-    stage: RefitStage
+    about: TracedRefits
     fit: PlannedFit
     step: int
     truth: int
-    log: list[Heard]
+    log: list[PrivacyLoss]
     running: list[PrefixProcess]
 
     def run(self, problem: Problem, plan: Plan, curator: Any) -> Solution:
         """What the solver finds."""
         before = self.running[0].released()
         theta = before.theta if before is not None and corrects(self.fit) else None
-        first, second = (self.stage.prefix(which, self.step, theta) for which in (0, 1))
-        stage = Stage(plan.quotes, (first, second))
-        listener = Listener(stage, self.truth, curator, stage.tables, Counter(), self.log)
-        return self.fit.solver.run(problem, plan, listener)
+        first, second = (self.about.prefix(which, self.step, theta) for which in (0, 1))
+        about = TracedTables(plan.quotes, (first, second))
+        traced = TracingCurator(about, self.truth, curator, about.tables, Counter(), self.log)
+        return self.fit.solver.run(problem, plan, traced)
 
 
 def _tables(facts: RowFacts, count: int, neighbours: Neighbours) -> Iterator[tuple[Rows, Rows]]:

@@ -75,7 +75,7 @@ class AuditReport:
     def blind(self) -> bool:
         """Whether a black box was run so rarely that an attack without an error would not contradict the claim, and this one saw little of it."""
         if self.method != "released":
-            return False  # the distance of all answers was compared, which needs no luck
+            return False  # the distance of all answers was compared, which needs no choice_score
         best = Errors(0, 0, self.errors.first, self.errors.second)
         told = best.epsilon(self.delta, ALARM) > self.epsilon or (self.mu is not None and best.mu(ALARM) > self.mu)
         seen = self.epsilon_lower >= WEAK * self.epsilon or (self.mu is not None and self.mu_lower >= WEAK * self.mu)

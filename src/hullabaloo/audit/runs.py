@@ -7,7 +7,7 @@ from typing import Any, final
 
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Tally
-from hullabaloo.audit.scene import hardest, solver_of, staged
+from hullabaloo.audit.neighbouring_tables import hardest, solver_of, staged
 from hullabaloo.audit.subject import Subject
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from hullabaloo.audit.heard import Array
-from hullabaloo.audit.refits import RefitStage
-from hullabaloo.audit.streams import SumsStage
+from hullabaloo.audit.privacy_loss import Array
+from hullabaloo.audit.refits import TracedRefits
+from hullabaloo.audit.streams import TracedSums
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.moments_process import MomentsProcess
 from hullabaloo.curation.prefixes import PrefixProcess
@@ -34,16 +34,16 @@ def of_stream(estimator: PrivateStream, width: int) -> Subject:
     assert budget is not None
     if isinstance(process, MomentsProcess):
         solver, records = process.query.strategy.name, process.task.records
-        stage: SumsStage | RefitStage = SumsStage.of(process, encoding.facts)
+        about: TracedSums | TracedRefits = TracedSums.of(process, encoding.facts)
         where = "the record that counts most in the encoding"
     else:
         assert isinstance(process, PrefixProcess)
         solver = process.refits.fits[-1].plan.solver
         records = process.schedule.position(process.schedule.steps)
-        stage, where = RefitStage.of(process.task, process.refits), "the first record"
+        about, where = TracedRefits.of(process.task, process.refits), "the first record"
 
     def released(truth: int, key: TestKey | None) -> Array:
-        release = stage.released(truth, key)
+        release = about.released(truth, key)
         return np.zeros(1) if release is None else np.ravel(release.theta)
 
     other = "an absent one" if neighbours is Neighbours.ADD_OR_REMOVE else "its opposite"
@@ -55,8 +55,8 @@ def of_stream(estimator: PrivateStream, width: int) -> Subject:
         records=records,
         words=f"{where} replaced by {other}, as long as the domain allows",
         claim=process.event,
-        parts=stage.parts,
+        parts=about.parts,
         budget=budget,
-        log=stage.log,
+        log=about.log,
         released=released,
     )

@@ -13,8 +13,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.audit import heard
-from hullabaloo.audit.heard import Heard
+from hullabaloo.audit import privacy_loss
+from hullabaloo.audit.privacy_loss import PrivacyLoss
 from hullabaloo.curation.moments_process import MomentsProcess
 from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
@@ -32,7 +32,7 @@ FOLLOWED = 256
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class SumsStage:
+class TracedSums:
     """A stream of running sums and its worst pair of neighbours: all that is computed once for any number of runs.
 
     Attributes:
@@ -46,7 +46,7 @@ class SumsStage:
     exact: tuple[Array, Array]
 
     @classmethod
-    def of(cls, process: MomentsProcess, facts: RowFacts) -> "SumsStage":
+    def of(cls, process: MomentsProcess, facts: RowFacts) -> "TracedSums":
         """The pair for records of these facts (before a sketch, where there is one)."""
         query, found = process.query, []
         for row in longest_rows(facts):
@@ -60,11 +60,11 @@ class SumsStage:
         """What is drawn costs."""
         return self.process.query.event
 
-    def log(self, truth: int, key: TestKey | None) -> list[Heard]:
+    def log(self, truth: int, key: TestKey | None) -> list[PrivacyLoss]:
         """What one stream of number `truth`, to its end, tells."""
         query = self.process.query
         answer = _encoded(self.process, query, self.tables[truth], key) / query.sigma
-        return [heard.gaussian(query.name, query.event.gdp_mu() or 0.0, answer, self.exact, truth, each=False)]
+        return [privacy_loss.gaussian(query.name, query.event.gdp_mu() or 0.0, answer, self.exact, truth, each=False)]
 
     def released(self, truth: int, key: TestKey | None) -> Release | None:
         """The last model of stream number `truth`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hullabaloo.audit.canary import Canary
-from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours
 
@@ -39,7 +39,7 @@ class Subject:
     claim: Event
     parts: Event
     budget: Budget
-    log: Callable[[int, TestKey | None], Sequence[Heard]]
+    log: Callable[[int, TestKey | None], Sequence[PrivacyLoss]]
     released: Callable[[int, TestKey | None], Array]
     opaque: bool = False
     quotes: Sequence[Any] = ()

@@ -15,9 +15,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.audit import heard
-from hullabaloo.audit.heard import Array, Heard
+from hullabaloo.audit import privacy_loss
 from hullabaloo.audit.laws import PerturbedLaw
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.curator import Curator
 from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.curator.moments import MomentsQuery, isometric
@@ -61,7 +61,7 @@ COORDINATES: Mapping[str, Callable[..., Any]] = {
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Stage:
+class TracedTables:
     """Queries and two encoded neighbouring tables: all that is computed once for any number of runs.
 
     Attributes:
@@ -74,9 +74,11 @@ class Stage:
     tables: tuple[Rows, Rows]
     kept: dict[Any, Any] = field(default_factory=dict)
 
-    def listener(self, truth: int, key: TestKey | None) -> "Listener":
-        """A curator of table number `truth` that is listened to."""
-        return Listener(self, truth, Curator(self.tables[truth], self.quotes, key=key), self.tables, Counter(), [])
+    def traced(self, truth: int, key: TestKey | None) -> "TracingCurator":
+        """A curator of table number `truth` that keeps a transcript."""
+        return TracingCurator(
+            self, truth, Curator(self.tables[truth], self.quotes, key=key), self.tables, Counter(), []
+        )
 
     def once(self, what: str, query: Query, work: Callable[[], Any]) -> Any:
         """What is worked out about a query, once."""
@@ -86,44 +88,44 @@ class Stage:
 
 
 @final
-class Listener:
+class TracingCurator:
     """A curator as a solver sees it, which writes down what was answered."""
 
     def __init__(
         self,
-        stage: Stage,
+        about: TracedTables,
         truth: int,
         curator: Curator,
         tables: tuple[Rows, Rows],
         asked: Counter[Any],
-        log: list[Heard],
+        log: list[PrivacyLoss],
     ) -> None:
-        self._stage, self._truth, self._curator, self._tables = stage, truth, curator, tables
+        self._about, self._truth, self._curator, self._tables = about, truth, curator, tables
         self._asked, self.log = asked, log
-        self._work: dict[Any, Any] = {} if tables is not stage.tables else stage.kept
+        self._work: dict[Any, Any] = {} if tables is not about.tables else about.kept
 
-    def of_target(self, target: int) -> "Listener":
+    def of_target(self, target: int) -> "TracingCurator":
         """See `Curator`, as for every view."""
         return self._seen(self._curator.of_target(target), lambda rows: of_target(rows, target))
 
-    def of_columns(self, columns: npt.ArrayLike) -> "Listener":
+    def of_columns(self, columns: npt.ArrayLike) -> "TracingCurator":
         """A selection of columns."""
-        intercept, found = any(quote.facts.intercept for quote in self._stage.quotes), np.array(columns, dtype=np.int64)
+        intercept, found = any(quote.facts.intercept for quote in self._about.quotes), np.array(columns, dtype=np.int64)
         return self._seen(self._curator.of_columns(columns), lambda rows: chosen_columns(rows, found, intercept))
 
-    def turned(self, matrix: npt.ArrayLike) -> "Listener":
+    def turned(self, matrix: npt.ArrayLike) -> "TracingCurator":
         """Rows through a matrix."""
         found = np.array(matrix, dtype=np.float64, order="C")
         return self._seen(self._curator.turned(matrix), lambda rows: turned_rows(rows, found))
 
-    def centred(self, centre: npt.ArrayLike) -> "Listener":
+    def centred(self, centre: npt.ArrayLike) -> "TracingCurator":
         """Rows from a centre."""
         found = np.array(centre, dtype=np.float64)
         return self._seen(self._curator.centred(centre), lambda rows: centred_rows(rows, found))
 
-    def _seen(self, part: Curator, view: Callable[[Rows], Rows]) -> "Listener":
+    def _seen(self, part: Curator, view: Callable[[Rows], Rows]) -> "TracingCurator":
         first, second = map(view, self._tables)
-        return Listener(self._stage, self._truth, part, (first, second), self._asked, self.log)
+        return TracingCurator(self._about, self._truth, part, (first, second), self._asked, self.log)
 
     def answer(self, name: str, /, *given: Any, **named: Any) -> Any:
         """What the curator answers, which is written down."""
@@ -144,13 +146,13 @@ class Listener:
             self.log.append(self._heard(query, found, question))
         return found
 
-    def _heard(self, query: Any, answer: Any, question: tuple[Any, ...]) -> Heard:
+    def _heard(self, query: Any, answer: Any, question: tuple[Any, ...]) -> PrivacyLoss:
         """A sum or a minimiser with noise, in units of its noise."""
         plain = isinstance(query, LaplaceSecondMomentsQuery)
         size = query.scale if plain else query.sigma
-        everywhere = self._tables is self._stage.tables and not any(map(np.any, question))
+        everywhere = self._tables is self._about.tables and not any(map(np.any, question))
         if everywhere:
-            exact: tuple[Array, Array] = self._stage.once("exact", query, lambda: self._exact(query, *question))
+            exact: tuple[Array, Array] = self._about.once("exact", query, lambda: self._exact(query, *question))
         else:
             exact = self._exact(query, *question)
         white: Callable[..., Any] = COORDINATES.get(query.name, lambda q, a, *_: a * q.records)
@@ -159,8 +161,8 @@ class Listener:
             (exact[0] / size, exact[1] / size),
         )
         if plain:
-            return heard.laplace(query.name, query.event.pure_epsilon(), told, pair, self._truth)
-        return heard.gaussian(query.name, query.event.gdp_mu() or 0.0, told, pair, self._truth, each=False)
+            return privacy_loss.laplace(query.name, query.event.pure_epsilon(), told, pair, self._truth)
+        return privacy_loss.gaussian(query.name, query.event.gdp_mu() or 0.0, told, pair, self._truth, each=False)
 
     def _exact(self, query: Any, *question: Any) -> tuple[Array, Array]:
         """What noise is added to over both tables."""
@@ -175,9 +177,9 @@ class Listener:
                 found.append(np.ravel(query.exact(rows, *question)))
         return found[0], found[1]
 
-    def _descended(self, query: PartialQuery, found: Descent, updates: Any) -> Heard:
+    def _descended(self, query: PartialQuery, found: Descent, updates: Any) -> PrivacyLoss:
         """One number an update, in units of the coordinate's clip, asked at the point to which the updates before it have led."""
-        almost = self._stage.once("quiet", query, lambda: quiet(query))
+        almost = self._about.once("quiet", query, lambda: quiet(query))
         point, exact, order = updates.theta.copy(), np.empty((2, updates.order.size)), updates.order
         for k, j in enumerate(order.tolist()):
             one = replace(updates, theta=point, order=order[k : k + 1])
@@ -189,13 +191,13 @@ class Listener:
         unit = query.records / updates.clips[order] / query.sigma
         allowed = (query.event.gdp_mu() or 0.0) + FAR * almost.sigma / query.sigma
         pair = (exact[0] * unit, exact[1] * unit)
-        return heard.gaussian("partial", allowed, found.partials * unit, pair, self._truth, each=True)
+        return privacy_loss.gaussian("partial", allowed, found.partials * unit, pair, self._truth, each=True)
 
-    def _chosen(self, found: int, query: Choice, theta: Array, excluded: Any, within: Any) -> Heard:
+    def _chosen(self, found: int, query: Choice, theta: Array, excluded: Any, within: Any) -> PrivacyLoss:
         first, second = (query.exact_scores(rows, theta, within) for rows in self._tables)
-        return heard.chosen(query, found, (first, second), excluded, self._truth)
+        return privacy_loss.chosen(query, found, (first, second), excluded, self._truth)
 
-    def _bounded(self, query: QuantilesQuery, found: list[tuple[float, float]]) -> list[Heard]:
+    def _bounded(self, query: QuantilesQuery, found: list[tuple[float, float]]) -> list[PrivacyLoss]:
         """A pair of candidates for each column."""
         told = []
         for column, pair in enumerate(found):
@@ -203,19 +205,19 @@ class Listener:
             low, high = (int(np.searchsorted(points, end)) for end in pair)
             scores = [np.clip(query.exact_scores(rows, column), -query.bound, query.bound) for rows in self._tables]
             number = number_of(query.shares, points.size, low, high)
-            told.append(heard.chosen(query, number, (scores[0], scores[1]), None, self._truth))
+            told.append(privacy_loss.chosen(query, number, (scores[0], scores[1]), None, self._truth))
         return told
 
-    def _perturbed(self, query: PerturbedMinimizerQuery, found: Array) -> Heard:
+    def _perturbed(self, query: PerturbedMinimizerQuery, found: Array) -> PrivacyLoss:
         """Of one coefficient the law is known; what others tell is left to black-box audits."""
         law = PerturbedLaw.of(query, self._tables)
-        unknown = Heard(query.name, math.nan, math.nan, math.nan, math.nan)
-        return law.heard(query.name, float(found[0]), self._truth) if law else unknown
+        unknown = PrivacyLoss(query.name, math.nan, math.nan, math.nan, math.nan)
+        return law.privacy_loss(query.name, float(found[0]), self._truth) if law else unknown
 
     def _query(self, name: str) -> Any:
         """The query that paid: those of one name and width are used up one after the other, as the curator does."""
         width = int(self._tables[0].X.shape[1])
-        alike = [quote for quote in self._stage.quotes if quote.name == name and quote.facts.width == width]
+        alike = [quote for quote in self._about.quotes if quote.name == name and quote.facts.width == width]
         before = self._asked[name, width]
         for quote in alike:
             if before < quote.count:

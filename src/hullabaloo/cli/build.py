@@ -60,6 +60,11 @@ def ledger(asked: LedgerOptions) -> "Ledger | None":
     return Ledger(url)
 
 
+def terms(spent: BudgetOptions, kept: LedgerOptions) -> dict[str, Any]:
+    """Budget, ledger and dataset, as estimators, streams and questions take them."""
+    return {"budget": budget(spent), "ledger": ledger(kept), "dataset": kept.dataset}
+
+
 def estimator(asked: ModelOptions, domain: "Domain", **common: Any) -> "PrivateLinearModel":
     """The unfitted model that the options describe; `common` are parameters of every estimator: budget, ledger, dataset."""
     from hullabaloo import linear_model

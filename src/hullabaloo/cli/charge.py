@@ -1,7 +1,7 @@
 """What commands do with what was charged: keep the release whatever happens, and say what it guarantees and what is left."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from rich.text import Text
 from hullabaloo.cli.boundary import NotSaved
 
 if TYPE_CHECKING:
-    from hullabaloo.ledger import Ledger
     from hullabaloo.release import PrivacyStatement
 
 ORDER = "Charging, reading, drawing noise"
@@ -37,9 +36,9 @@ def guarantee(statement: "PrivacyStatement", of: str = "this release guarantees"
     return Panel(text, title=f"What {of}", title_align="left", border_style=colour)
 
 
-def left(ledger: "Ledger | None", dataset: str | None) -> tuple[dict[str, Any] | None, list[str]]:
-    """What remains of a dataset's budget, for scripts and as a sentence; nothing where nothing was charged."""
-    if ledger is None or dataset is None:
+def left(terms: Mapping[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
+    """What remains of a dataset's budget, for scripts and as a sentence; nothing where nothing was charged. See `build.terms`."""
+    if terms["ledger"] is None:
         return None, []
-    found = ledger.remaining(dataset)
-    return found.to_dict(), [f"Left for dataset {dataset!r}: {found.sentence}"]
+    found = terms["ledger"].remaining(terms["dataset"])
+    return found.to_dict(), [f"Left for dataset {terms['dataset']!r}: {found.sentence}"]

@@ -48,7 +48,7 @@ def estimate(
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidParameter(f"A domain is written as .toml, and {out.name!r} is not. Rename it.")
     declared, ends = build.read_domain(outer), _ends(quantiles)
-    spent = build.budget(budget)
+    terms = build.terms(budget, ledger)
     path = str(build.existing(source, "table"))
     output = Output("domain estimate", json_)
     from hullabaloo.bounds import private_bounds
@@ -59,14 +59,12 @@ def estimate(
             path,
             build.target(declared, target),
             outer=declared,
-            budget=spent,
             columns=column,
             coverage=coverage,
             quantiles=ends,
             neighbours=neighbours,
             grid=grid,
-            ledger=build.ledger(ledger),
-            dataset=ledger.dataset,
+            **terms,
         )
     text = found.to_toml()
     if entry is not None:

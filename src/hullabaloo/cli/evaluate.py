@@ -49,7 +49,7 @@ def evaluate(
     build.output(out, overwrite, lost="a release that was paid for")
     fitted = build.model(build.existing(model, "saved model"))
     asked = build.target(fitted.encoding_.domain, target)
-    spent, kept = build.budget(budget), build.ledger(ledger)
+    terms = build.terms(budget, ledger)
     path = str(build.existing(source, "table"))
     from hullabaloo.model_selection import evaluate as measure
 
@@ -59,20 +59,18 @@ def evaluate(
             fitted,
             path,
             asked,
-            budget=spent,
             metrics=[name.replace("-", "_") for name in metric] if metric else None,
             records=records,
             neighbours=neighbours,
-            ledger=kept,
-            dataset=ledger.dataset,
             confidence=confidence,
             largest_error=largest_error,
             probability_floor=probability_floor,
             bins=bins,
+            **terms,
         )
     if out is not None:
         charge.save(out, found.save, "The evaluation was made", "evaluating")
-    remaining, sentence = charge.left(kept, ledger.dataset)
+    remaining, sentence = charge.left(terms)
     output.result(
         {
             "evaluation": found.to_dict(),

@@ -41,14 +41,14 @@ def fit(
     build.output(out, overwrite, lost="a release that was paid for")
     build.level(confidence)
     declared = build.read_domain(domain)
-    spent, kept = build.budget(budget), build.ledger(ledger)
-    made = build.estimator(model, declared, budget=spent, ledger=kept, dataset=ledger.dataset)
+    terms = build.terms(budget, ledger)
+    made = build.estimator(model, declared, **terms)
     path = str(build.existing(source, "table"))
     output = Output("fit", json_)
     with output.working(charge.ORDER):
         made.fit(path, build.target(declared, target))
     charge.save(out, made.save, "The release was made", "fitting")
-    remaining, sentence = charge.left(kept, ledger.dataset)
+    remaining, sentence = charge.left(terms)
     output.result(
         {**result(made, confidence), "model": str(out), "remaining": remaining},
         coefficients(made, confidence),

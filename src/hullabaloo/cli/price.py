@@ -39,8 +39,8 @@ def price(
         raise InvalidParameter(
             f"The domain {domain} declares a row norm and no features, so it fits tables of any width. Pass --columns P."
         )
-    spent, kept = build.budget(budget), build.ledger(ledger)
-    made = build.estimator(model, declared, budget=spent, ledger=kept, dataset=ledger.dataset)
+    terms = build.terms(budget, ledger)
+    made = build.estimator(model, declared, **terms)
     found = made.price(n=records, n_features=columns)
     lines = [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]
     Output("price", json_).result(

@@ -64,21 +64,19 @@ def search(
     build.places(state, key_file)
     build.level(confidence)
     declared = build.read_domain(domain)
-    spent, kept = build.budget(budget), build.ledger(ledger)
+    terms = build.terms(budget, ledger)
     from hullabaloo.model_selection import PrivateSearchCV
 
     made = PrivateSearchCV(
         build.estimator(model, declared),
         candidates(grid, declared),
-        budget=spent,
         expected_candidates="auto" if expected_runs is None else expected_runs,
         shape=shape,
         metric=None if metric is None else metric.replace("-", "_"),
         holdout=holdout,
-        ledger=kept,
-        dataset=ledger.dataset,
         state=state,
         key_file=key_file,
+        **terms,
     )
     output = Output("search", json_)
     if price:
@@ -89,7 +87,7 @@ def search(
     with output.working(charge.ORDER):
         made.fit(path, build.target(declared, target))
     charge.save(out, made.save, "The search was made", "searching")
-    remaining, sentence = charge.left(kept, ledger.dataset)
+    remaining, sentence = charge.left(terms)
     best = made.best_estimator_
     score = {"metric": made.metric_, "value": made.best_score_, "privacy_error": made.best_score_error_}
     output.result(

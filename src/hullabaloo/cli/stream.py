@@ -82,16 +82,8 @@ def stream(
             "Neither --horizon nor --every was given, so when to release models is not known. Pass --horizon N, the most records that the "
             "stream may take (noise is then least), or --every K alone where no end is in sight."
         )
-    made = stream_build.stream(
-        asked,
-        domain=declared,
-        neighbours=neighbours,
-        budget=build.budget(budget),
-        ledger=build.ledger(ledger),
-        dataset=ledger.dataset,
-        state=files.state,
-        key_file=files.key_file,
-    )
+    terms, kept = build.terms(budget, ledger), {"state": files.state, "key_file": files.key_file}
+    made = stream_build.stream(asked, kept, domain=declared, neighbours=neighbours, **terms)
     output = Output("stream", json_)
     if price:
         stream_price.say(output, made, columns)
@@ -123,16 +115,11 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: F
             new_key_file(stream.key_file)
         stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
         schedule, before = stream._schedule, stream.position_
-
-        def show(model: Any, path: Path | None) -> None:
-            written = (
-                stream_loop.as_json(model, path) if output.as_json else stream_loop.line(model, path, schedule.horizon)
-            )
-            print(written, flush=True)
+        say = stream_loop.as_json if output.as_json else stream_loop.line
 
         if not output.as_json:
             print(_opening(schedule, before, stream.budget), flush=True)
-        stream_loop.feed(stream, source, target, models, files, stop, show)
+        stream_loop.feed(stream, source, target, models, files, stop, say)
         _end(output, stream, schedule, before, stopped=stop.is_set(), state=state)
 
 

@@ -1,6 +1,7 @@
 """From the texts of `hullabaloo stream` to a source of records and a private stream."""
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -135,8 +136,10 @@ def every(text: str) -> int | tuple[int, ...] | str:
     return int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))
 
 
-def stream(asked: StreamOptions, *, domain: "Domain", neighbours: Relation, **common: Any) -> Any:
-    """The unopened stream that the options describe; `common` are budget, ledger, dataset, state and key file."""
+def stream(
+    asked: StreamOptions, files: Mapping[str, Path | None], *, domain: "Domain", neighbours: Relation, **terms: Any
+) -> Any:
+    """The unopened stream that the options describe; `files` its state and key file, `terms` its budget, ledger and dataset."""
     from hullabaloo import streaming
 
     cls = getattr(streaming, CLASSES[asked.method])
@@ -153,10 +156,9 @@ def stream(asked: StreamOptions, *, domain: "Domain", neighbours: Relation, **co
     if asked.rule is not None:
         given["rule"] = asked.rule.replace("-", "_")
     given |= {"horizon": asked.horizon, "every": every(asked.every)}
-    files = {name: common.pop(name) for name in ("state", "key_file")}
     if asked.method == "periodic":
         shared = {name: getattr(asked, name) for name in SHARED}
         options = ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
-        return cls(build.estimator(options, domain, **common), **files, **given)
+        return cls(build.estimator(options, domain, **terms), **files, **given)
     settings = {PARAMETERS.get(name, name): build.setting(name, getattr(asked, name), domain) for name in SHARED}
-    return cls(domain=domain, neighbours=neighbours, **settings, **common, **files, **given)
+    return cls(domain=domain, neighbours=neighbours, **settings, **terms, **files, **given)

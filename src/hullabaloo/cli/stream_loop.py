@@ -26,7 +26,6 @@ UNPROVED = (
     "version saved them, or they came from a source of another kind. They are passed over as they stand, this once."
 )
 SHOWN = 4  # coefficients on a line
-Show = Callable[[Any, Path | None], None]
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -67,7 +66,7 @@ def feed(
     models: ModelFiles,
     files: "FileOptions",
     stop: Event,
-    show: Show,
+    say: Callable[[Any, Path | None, int | None], str],
 ) -> None:
     """Take the records of a source from the stream's position on, and write and show every model as it is released.
 
@@ -78,26 +77,21 @@ def feed(
     mark = stream._live().mark
     if mark is None and older is not None:
         mark = older_mark(older, start)
-    if (
-        start
-        and not source.can_wait
-        and ((mark is None and not files.continues) or (mark is not None and mark.unproved))
-    ):
+    unproved = not files.continues if mark is None else mark.unproved
+    if start and not source.can_wait and unproved:
         print(UNPROVED.format(start), file=sys.stderr, flush=True)
-    taken = False
+    taken, cut = False, next_release(stream._schedule)
     with stream:  # what was taken is saved, however this ends
         if released:
             models.write(stream.model_at())
-        for batch in source.batches(
-            start, mark, cut=next_release(stream._schedule), stop=stop, continues=files.continues
-        ):
+        for batch in source.batches(start, mark, cut=cut, stop=stop, continues=files.continues):
             stream._live().reading(batch.mark)
             stream.partial_fit(batch.table, target)
             taken = True
             if stream.released_at_ != released:
                 released = stream.released_at_
                 model = stream.model_at()
-                show(model, models.write(model))
+                print(say(model, models.write(model), stream._schedule.horizon), flush=True)
     if taken and older is not None:
         older.unlink()  # the state says it now
 
@@ -114,7 +108,7 @@ def line(model: Any, path: Path | None, horizon: int | None) -> str:
     )
 
 
-def as_json(model: Any, path: Path | None) -> str:
+def as_json(model: Any, path: Path | None, _: int | None) -> str:
     """A release for scripts, on a line of its own."""
     coefficients = dict(zip(model.feature_names_out_, np.asarray(model.coef_).T, strict=True))
     spent = model.statement.budget.to_dict()

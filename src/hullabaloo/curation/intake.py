@@ -38,7 +38,7 @@ _BROKEN = (
 
 
 @final
-class Intake:
+class StreamBuffer:
     """Takes records for a process, saves through a journal, and keeps the model of the last saved step."""
 
     def __init__(

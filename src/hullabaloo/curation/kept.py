@@ -150,18 +150,7 @@ def _paid(file: StateFile, found: State, plan: SearchPlan, *, fresh: bool) -> Ch
             dataset, found.stream
         )  # a ledger that does not know a search that has ended must not charge it again
     try:
-        made = ledger.open_stream(
-            dataset,
-            found.stream,
-            plan.event,
-            budget=terms.budget,
-            neighbours=terms.neighbours,
-            unit=terms.unit,
-            records_per_unit=terms.domain.records_per_unit,
-            what=terms.what,
-            detail=plan.detail,
-            test_key=terms.key is not None,
-        )
+        made = terms.open_stream(found.stream, plan.event, plan.detail)
     except LedgerUnreachable:
         raise  # the charge may have been made: the search keeps its name
     except HullabalooError:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hullabaloo.curation.answered import answer
 from hullabaloo.curation.scoring import score_of
-from hullabaloo.curation.searching import Contender, SearchPlan
+from hullabaloo.curation.searching import PlannedCandidate, SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.noise import TestKey
 
@@ -36,7 +36,7 @@ def load_all(plan: SearchPlan, tables: Mapping[Any, Rows]) -> None:
             score_of(one.read, one.quote, release.theta, rows, _PUBLIC)
 
 
-def _kind(one: Contender) -> tuple[Any, ...]:
+def _kind(one: PlannedCandidate) -> tuple[Any, ...]:
     """What decides which code runs."""
     problem = one.fit.problem
     asked = tuple(type(quote) for quote in one.fit.plan.quotes)

@@ -1,4 +1,4 @@
-"""The hinge of streams: from public arguments to a process that holds a stream's curator, its price and its releases.
+"""The process of a stream of sums: from public arguments to a process that holds a stream's curator, its price and its releases.
 
 Validate → plan here; the estimator charges the process's event through its journal; only then it hands over records.
 """

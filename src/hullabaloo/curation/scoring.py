@@ -1,8 +1,8 @@
 """Private scores of coefficients on records that are encoded already."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,6 @@ import numpy.typing as npt
 from hullabaloo.curator import Curator, Query, ScoreQuery
 from hullabaloo.curator.lottery import Lottery
 from hullabaloo.data import Encoding, Rows
-from hullabaloo.losses.readings import Reading
-from hullabaloo.losses.tallies import Tally
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
@@ -47,18 +45,9 @@ Read = Callable[[npt.NDArray[np.float64], Noise], float]
 """From a noisy answer to a score; larger is better."""
 
 
-def score_quote(
-    encoding: Encoding,
-    reading: Reading,
-    tallies: Sequence[Tally],
-    *,
-    mu: float,
-    neighbours: Neighbours,
-    records: int,
-) -> ScoreQuery:
-    """What one score costs: a query whose event is at most μ-GDP; `records` is public."""
-    prices = PricedQueries(encoding.facts, neighbours, records)
-    quote: ScoreQuery = prices.price("score", reading=reading, tallies=tuple(tallies), mu=mu)
+def score_quote(encoding: Encoding, neighbours: Neighbours, records: int, **question: Any) -> ScoreQuery:
+    """What one score costs: a query whose event is at most μ-GDP; `records` is public, the question a reading, its tallies and μ."""
+    quote: ScoreQuery = PricedQueries(encoding.facts, neighbours, records).price("score", **question)
     return quote
 
 

@@ -21,7 +21,7 @@ FORMAT = 3
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Contender:
+class PlannedCandidate:
     """One candidate, planned: its fit on the training part, and its score on the rest.
 
     Attributes:
@@ -77,7 +77,7 @@ class SearchPlan:
     """
 
     terms: ReleaseRequest
-    contenders: tuple[Contender, ...]
+    contenders: tuple[PlannedCandidate, ...]
     repeats: Repeats
     mu: float
     holdout: float
@@ -131,7 +131,7 @@ class SearchPlan:
         return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
 
 
-def priced(terms: ReleaseRequest, contenders: Sequence[Contender], repeats: Repeats, mu: float) -> Event:
+def priced(terms: ReleaseRequest, contenders: Sequence[PlannedCandidate], repeats: Repeats, mu: float) -> Event:
     """What the release costs.
 
     **Guarantee.** Claim: the event bounds the release of the best run. Proof: each contender's fit and score have a Gaussian-DP parameter of

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,3 +136,11 @@ class Table(ABC):
     @abstractmethod
     def cells(self, column: int) -> list[Any]:
         """The cells of one column as Python objects."""
+
+
+def by_columns(n_rows: int, columns: Sequence[int], read: Callable[[int], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """(n, k) float64, C-contiguous: what `read` gives of each column."""
+    out = np.empty((n_rows, len(columns)))
+    for j, column in enumerate(columns):
+        out[:, j] = read(column)
+    return out

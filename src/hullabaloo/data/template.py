@@ -1,8 +1,9 @@
-"""A TOML template of a domain, from column names and declared types only."""
+"""A TOML template of a domain, from column names and declared types only, and a domain as TOML text that `Domain.from_toml` reads back."""
 
 import json
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hullabaloo.data.declarations import PLACEHOLDER
 from hullabaloo.data.readers.opening import describe_table
@@ -62,3 +63,36 @@ def toml_string(text: str) -> str:
     """A TOML string in one line of printable characters, so that no text of a table can act on a terminal."""
     quoted = json.dumps(text.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+
+
+if TYPE_CHECKING:
+    from hullabaloo.data.domain import Domain
+
+
+def domain_text(domain: "Domain", comment: Sequence[str] = ()) -> str:
+    """The declaration, one line for each feature, after comment lines."""
+    declared = domain.to_dict()
+    features = declared.pop("features", {})
+    lines = [f"# {' '.join(line.split())}" for line in comment]
+    lines += [f"{key} = {_value(value)}" for key, value in declared.items()]
+    if features:
+        lines += ["", "[features]"]
+        lines += [f"{toml_key(name)} = {_value(_short(one))}" for name, one in features.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _short(declared: Mapping[str, Any]) -> Any:
+    """Bounds alone are a pair."""
+    return [declared["lo"], declared["hi"]] if set(declared) == {"lo", "hi"} else declared
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return toml_string(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(str(key))} = {_value(one)}" for key, one in value.items()) + " }"
+    return "[" + ", ".join(_value(one) for one in value) + "]"

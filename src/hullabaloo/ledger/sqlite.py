@@ -40,9 +40,7 @@ from hullabaloo.ledger.backend import Backend
 
 _one_at_a_time = threading.RLock()
 os.register_at_fork(
-    before=_one_at_a_time.acquire,
-    after_in_parent=_one_at_a_time.release,
-    after_in_child=_one_at_a_time.release,
+    before=_one_at_a_time.acquire, after_in_parent=_one_at_a_time.release, after_in_child=_one_at_a_time.release
 )
 
 

@@ -1,4 +1,4 @@
-"""What every private linear model shares: parameters, fitting through the hinge, refitting, saving."""
+"""What every private linear model shares: parameters, fitting, refitting, saving."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace

@@ -7,7 +7,7 @@ from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
 from hullabaloo.losses.tallies import Bins
 from hullabaloo.model_selection.fraction import Measured, quotient
-from hullabaloo.model_selection.metrics import Heard
+from hullabaloo.model_selection.metrics import ScoreAnswer
 
 
 @final
@@ -53,17 +53,17 @@ class Calibration:
 
     tally: Bins
 
-    def measure(self, heard: Heard, z: float) -> tuple[Bin, ...]:
+    def measure(self, answer: ScoreAnswer, z: float) -> tuple[Bin, ...]:
         """The rows, from low predictions to high ones."""
-        reading, m, sigma = self.tally.reading, self.tally.bins, heard.noise.sigma
+        reading, m, sigma = self.tally.reading, self.tally.bins, answer.noise.sigma
         numbers = not reading.reads.classes
         origin, span = (reading.origin[self.tally.target], reading.span[self.tally.target]) if numbers else (0.0, 1.0)
         rows = []
-        for b, (half, outcome, moved) in enumerate(heard.sums[self.tally].reshape(m, 3).tolist()):
+        for b, (half, outcome, moved) in enumerate(answer.sums[self.tally].reshape(m, 3).tolist()):
             number = 2.0 * half
             middle = (b + 0.5) / m
             within = min(max(moved / number, -0.5 / m), 0.5 / m) if number > 0.0 else 0.0
-            room = heard.noise.inflation * max(number, 0.0)
+            room = answer.noise.inflation * max(number, 0.0)
             noise, sampling = (sigma**2, 0.0, 4.0 * sigma**2), (0.25 * room, 0.0, -room)
             share = quotient(outcome, number, noise, sampling, z, -0.5, 0.5, 0.0).scaled(0.5, 1.0)
             rows.append(

@@ -11,12 +11,12 @@ from sklearn.base import clone
 
 from hullabaloo.curation.parts import sizes
 from hullabaloo.curation.scoring import score_noise, score_quote
-from hullabaloo.curation.searching import Contender
+from hullabaloo.curation.searching import PlannedCandidate
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import CalibrationError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.model_selection.scoring import Yardstick
+from hullabaloo.model_selection.scoring import SearchMetric
 from hullabaloo.privacy import Budget
 from hullabaloo.release.parameters import shown
 from hullabaloo.release.planned import prepare
@@ -151,7 +151,7 @@ def contend(
     metric: str | None,
     holdout: float,
     rows: int | None,
-) -> tuple[Contender, ...]:
+) -> tuple[PlannedCandidate, ...]:
     """Plan every candidate, so that each refusal comes before the charge; reads and draws nothing.
 
     Raises:
@@ -171,15 +171,14 @@ def contend(
             if not terms.count_is_public:
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
             fit = prepare(task, encoding, trained if terms.count_is_public else None)
-            stick = Yardstick.of(encoding, task.loss, metric)
-            about: dict[str, Any] = {"mu": fit.allowance.mu, "neighbours": terms.neighbours, "records": held}
-            quote = score_quote(encoding, stick.chosen.reading, stick.chosen.tallies, **about)
-            error = stick.error(score_noise(quote))
+            score = SearchMetric.of(encoding, task.loss, metric)
+            quote = score_quote(encoding, terms.neighbours, held, mu=fit.allowance.mu, **score.chosen.question)
+            error = score.error(score_noise(quote))
         except HullabalooError as fault:
             more = GAUSSIAN if isinstance(fault, CalibrationError) else ""
             raise type(fault)(f"Candidate {number} of {len(models)}, {dict(params)!r}: {fault}{more}") from fault
-        scored = (stick.oriented, stick.name, stick.higher_is_better, error)
-        found.append(Contender(params, fit, quote, *scored))
+        scored = (score.oriented, score.name, score.higher_is_better, error)
+        found.append(PlannedCandidate(params, fit, quote, *scored))
     if len({one.metric for one in found}) > 1:
         raise InvalidParameter(
             f"The candidates are measured by {sorted({one.metric for one in found})}, which cannot be compared. Name one metric for "

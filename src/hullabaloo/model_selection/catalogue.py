@@ -52,6 +52,11 @@ class Chosen:
         needed = [tally for metric in self.metrics for tally in metric.tallies]
         return tuple(dict.fromkeys([*needed, *(table.tally for table in self.calibration)]))
 
+    @property
+    def question(self) -> dict[str, Any]:
+        """What the one query about all of it is made of."""
+        return {"reading": self.reading, "tallies": self.tallies}
+
 
 def choose(
     reading: Reading,

@@ -99,11 +99,7 @@ class Evaluation(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-        return {
-            **FORMAT.head,
-            **arguments(self),
-            "values": {name: one.to_dict() for name, one in self.values.items()},
-        }
+        return {**FORMAT.head, **arguments(self)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Evaluation":

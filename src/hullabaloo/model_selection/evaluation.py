@@ -14,7 +14,7 @@ from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, LargestError, choose
 from hullabaloo.model_selection.evaluated import Evaluation
-from hullabaloo.model_selection.metrics import Heard
+from hullabaloo.model_selection.metrics import ScoreAnswer
 from hullabaloo.model_selection.released import Released, released
 from hullabaloo.model_selection.scoring import reading_of
 from hullabaloo.noise import TestKey
@@ -97,11 +97,11 @@ def evaluate(
         sample_weight,
         detail={"model": public.what, "metrics": _names(chosen)},
     )
-    heard = Heard.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
+    answer = ScoreAnswer.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
     return Evaluation(
         model=public.what,
-        values={metric.name: metric.measure(heard, z) for metric in chosen.metrics},
-        calibration=tuple(row for table in chosen.calibration for row in table.measure(heard, z)),
+        values={metric.name: metric.measure(answer, z) for metric in chosen.metrics},
+        calibration=tuple(row for table in chosen.calibration for row in table.measure(answer, z)),
         confidence=float(confidence),
         statement=asked.statement,
         notes=_notes(chosen, public),
@@ -146,9 +146,7 @@ def _chosen(
     """What is measured, and how it is bought."""
     reading = reading_of(public.encoding, public.loss)
     chosen = choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
-    return chosen, lambda menu, allowance: [
-        menu.price("score", reading=reading, tallies=chosen.tallies, mu=allowance.mu)
-    ]
+    return chosen, lambda menu, allowance: [menu.price("score", mu=allowance.mu, **chosen.question)]
 
 
 def _quantile(confidence: object) -> float:

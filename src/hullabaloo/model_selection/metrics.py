@@ -20,7 +20,7 @@ SLACK = 0.5
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Heard:
+class ScoreAnswer:
     """A noisy answer, by tally.
 
     Attributes:
@@ -34,7 +34,7 @@ class Heard:
     noise: Noise
 
     @classmethod
-    def split(cls, answer: npt.NDArray[np.float64], tallies: Sequence[Tally], noise: Noise) -> "Heard":
+    def split(cls, answer: npt.NDArray[np.float64], tallies: Sequence[Tally], noise: Noise) -> "ScoreAnswer":
         """Cut the answer of a query about these tallies into theirs."""
         ends = np.cumsum([tally.length for tally in tallies])
         sums = dict(zip(tallies, np.split(answer[: ends[-1]], ends[:-1]), strict=True))
@@ -70,8 +70,8 @@ class Metric(ABC):
         return 1.0
 
     @abstractmethod
-    def measure(self, heard: Heard, z: float) -> Measured:
-        """The number with its interval at z standard errors, whatever was heard."""
+    def measure(self, answer: ScoreAnswer, z: float) -> Measured:
+        """The number with its interval at z standard errors, whatever the answer is."""
 
     @abstractmethod
     def foreseen(self, noise: Noise) -> float:
@@ -106,9 +106,9 @@ class Mean(Metric):
         least, largest = self.score.bounds
         return largest - least
 
-    def measure(self, heard: Heard, z: float) -> Measured:
+    def measure(self, answer: ScoreAnswer, z: float) -> Measured:
         """In the user's units."""
-        sums, noise, number = heard.sums[self.tallies[0]], heard.noise, heard.number
+        sums, noise, number = answer.sums[self.tallies[0]], answer.noise, answer.number
         room = noise.inflation * max(number, 0.0)
         if self.score.two_valued:
             sampling = (room, 0.0, -room)
@@ -156,12 +156,12 @@ class RSquared(Metric):
         """The squared error's."""
         return self.error.reach
 
-    def measure(self, heard: Heard, z: float) -> Measured:
+    def measure(self, answer: ScoreAnswer, z: float) -> Measured:
         """Without a unit; −∞ to 1 where the spread of the target is not known to differ from 0."""
-        noise, number = heard.noise, heard.number
+        noise, number = answer.noise, answer.number
         if number <= 0.0:
             return Measured(0.0, -math.inf, 1.0, math.inf, math.inf)
-        error, outcome, mixed = (heard.sums[tally] for tally in self.tallies)
+        error, outcome, mixed = (answer.sums[tally] for tally in self.tallies)
         sigma, var = noise.sigma, noise.sigma**2
         ev, ev2 = 2.0 * float(error[0]) / number, 2.0 * float(error[1]) / number + 1.0
         m, ey2 = 2.0 * float(outcome[0]) / number, 2.0 * float(outcome[1]) / number + 1.0

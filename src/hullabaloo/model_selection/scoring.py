@@ -13,12 +13,12 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose
-from hullabaloo.model_selection.metrics import Heard, Mean, Metric
+from hullabaloo.model_selection.metrics import Mean, Metric, ScoreAnswer
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Yardstick:
+class SearchMetric:
     """The one metric by which candidates are compared, made from public facts.
 
     Attributes:
@@ -28,7 +28,7 @@ class Yardstick:
     chosen: Chosen
 
     @classmethod
-    def of(cls, encoding: Encoding, loss: AnyLoss, metric: str | None = None) -> "Yardstick":
+    def of(cls, encoding: Encoding, loss: AnyLoss, metric: str | None = None) -> "SearchMetric":
         """The metric of that name, None for what such a model is fitted to be good at.
 
         Raises:
@@ -63,8 +63,8 @@ class Yardstick:
 
         Not cut off at the metric's range, which noise may leave: cut-off numbers of several candidates would be equal.
         """
-        heard = Heard.split(answer, self.chosen.tallies, noise)
-        return float(np.mean([_plain(metric, heard) / self._unit(metric) for metric in self.chosen.metrics]))
+        found = ScoreAnswer.split(answer, self.chosen.tallies, noise)
+        return float(np.mean([_plain(metric, found) / self._unit(metric) for metric in self.chosen.metrics]))
 
     def oriented(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
         """The same with the sign by which larger is better."""
@@ -76,12 +76,12 @@ class Yardstick:
         return float(np.linalg.norm(errors)) / len(errors)
 
 
-def _plain(metric: Metric, heard: Heard) -> float:
+def _plain(metric: Metric, answer: ScoreAnswer) -> float:
     """A mean of scores as the noisy sums give it; other metrics as they are measured."""
-    if not isinstance(metric, Mean) or not heard.number > 0.0:
-        return metric.measure(heard, 1.0).value
+    if not isinstance(metric, Mean) or not answer.number > 0.0:
+        return metric.measure(answer, 1.0).value
     low, high = metric.score.bounds
-    centred = 2.0 * float(heard.sums[metric.tallies[0]][0]) / heard.number
+    centred = 2.0 * float(answer.sums[metric.tallies[0]][0]) / answer.number
     return 0.5 * (low + high) + 0.5 * (high - low) * centred
 
 

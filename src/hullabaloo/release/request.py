@@ -110,17 +110,22 @@ class ReleaseRequest:
         """
         if self.ledger is None or self.dataset is None:
             return None
-        return self.ledger.charge(
-            self.dataset,
-            event,
-            budget=budget,
-            neighbours=self.neighbours,
-            unit=self.unit,
-            records_per_unit=self.domain.records_per_unit,
-            what=self.what,
-            detail=detail,
-            test_key=self.key is not None,
-        )
+        return self.ledger.charge(self.dataset, event, budget=budget, detail=detail, **self._named())
+
+    def open_stream(self, name: str, event: Event, detail: Mapping[str, Any]) -> Charge:
+        """Charge a stream or a search by its name: once, however often it is asked again."""
+        assert self.ledger is not None
+        assert self.dataset is not None
+        return self.ledger.open_stream(self.dataset, name, event, budget=self.budget, detail=detail, **self._named())
+
+    def _named(self) -> dict[str, Any]:
+        return {
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "records_per_unit": self.domain.records_per_unit,
+            "what": self.what,
+            "test_key": self.key is not None,
+        }
 
     def statement(
         self,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
-from hullabaloo.curation.intake import Intake
+from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.curation.process import Process
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.targets import BoundedTarget
@@ -80,7 +80,7 @@ class PrivateStream(Estimator, ABC):
         n_features_in_, feature_names_in_: as in scikit-learn.
     """
 
-    _intake: Intake | None = field(default=None, init=False)
+    _intake: StreamBuffer | None = field(default=None, init=False)
     _copied: Any = field(default=None, init=False)
     _is_copy = False
 
@@ -308,7 +308,7 @@ class PrivateStream(Estimator, ABC):
         if named and encoding.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
 
-    def _live(self) -> Intake:
+    def _live(self) -> StreamBuffer:
         if self._intake is None:
             raise NotFittedError(_COPY if self._is_copy else self._not_yet())
         return self._intake

@@ -19,7 +19,7 @@ MOST_STEPS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class StepConstants:
     """The constants of a run, all public.
 
     The objective is `f(θ) = (1/2n) Σ (⟨x, θ⟩ − y)²` and its noisy gradient `g(θ) = Gθ − c`, G and c the released means.
@@ -47,7 +47,7 @@ class Course:
         return ((self.error + self.lipschitz) / math.sqrt(self.steps) + self.error) * self.diameter
 
 
-def course(moments: NoisyMoments, problem: Problem) -> Course:
+def step_constants(moments: NoisyMoments, problem: Problem) -> StepConstants:
     """The constants for released moments: from declared bounds, the set and the known noise alone.
 
     *Claim*: `‖(G − Ḡ)θ − (c − c̄)‖ ≤ α` for every θ in C at once, except with probability β = `FAILURE`. *Proof*: the noise of G is
@@ -65,7 +65,7 @@ def course(moments: NoisyMoments, problem: Problem) -> Course:
     error = radius * moments.gram_noise * (math.sqrt(2.0 * p) + t) + moments.cross_noise * (math.sqrt(p) + t)
     lipschitz = problem.max_weight * rows * (rows * radius + 1.0)
     wanted = (1.0 + lipschitz / error) ** 2 if error > 0.0 else math.inf
-    return Course(2.0 * radius, lipschitz, error, math.ceil(min(wanted, MOST_STEPS)))
+    return StepConstants(2.0 * radius, lipschitz, error, math.ceil(min(wanted, MOST_STEPS)))
 
 
 def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solution:
@@ -74,7 +74,7 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
     Post-processing: free of charge. r is that of Corollary B.2, `(1 + L/α)²`, `MOST_STEPS` at most. Source: Kasiviswanathan,
     Nissim and Jin (2017), Appendix B; the gradient is that of the mean, not of the sum, which changes no iterate.
     """
-    plan, feasible = course(moments, problem), problem.feasible
+    plan, feasible = step_constants(moments, problem), problem.feasible
     assert feasible is not None
     columns = [_descend(moments.gram, moments.cross[:, target], feasible, plan) for target in range(problem.targets)]
     settings = {"diameter": plan.diameter, "lipschitz": plan.lipschitz, "error": plan.error, "steps": plan.steps}
@@ -96,7 +96,7 @@ def check_bounded(constraint: ConvexSet | None) -> None:
         )
 
 
-def _descend(gram: Array, cross: Array, feasible: ConvexSet, plan: Course) -> Array:
+def _descend(gram: Array, cross: Array, feasible: ConvexSet, plan: StepConstants) -> Array:
     assert isinstance(feasible, Projectable)
     theta, size = feasible.start(cross.size), plan.size
     total = np.zeros_like(theta)

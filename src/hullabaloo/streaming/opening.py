@@ -3,15 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from hullabaloo.curation.intake import Intake
+from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.ledger import Charge, Ledger
+from hullabaloo.ledger import Ledger
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import whole
+from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.structure.structure_files import shape_to_dict
 
 EXISTS = (
@@ -20,7 +21,7 @@ EXISTS = (
 )
 
 
-def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> Intake:
+def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> StreamBuffer:
     """The live half of a stream, new or gone on with.
 
     Args:
@@ -37,21 +38,9 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> In
             "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
         )
     ledger: Ledger | None = stream._ledger()
-    test_key = stream._key()
-
-    def charge(name: str) -> Charge:
-        assert ledger is not None
-        return ledger.open_stream(
-            stream.dataset,
-            name,
-            process.event,
-            budget=stream.budget,
-            neighbours=Neighbours.parse(stream.neighbours),
-            what=label_of(stream),
-            detail={"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)},
-            test_key=test_key is not None,
-        )
-
+    about = (stream.budget, Neighbours.parse(stream.neighbours), ledger, stream.dataset, stream._key())
+    terms = ReleaseRequest(label_of(stream), encoding.domain, *about)
+    detail = {"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)}
     journal, snapshot = Journal.begin(
         state=stream.state,
         key_file=stream.key_file,
@@ -59,7 +48,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> In
         public=public_facts(stream, encoding),
         ledger=ledger,
         dataset=stream.dataset,
-        charge=charge,
+        charge=lambda name: terms.open_stream(name, process.event, detail),
     )
     address = None if ledger is None else ledger.address
     paid = journal.charge
@@ -76,7 +65,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> In
     try:
         if fresh and snapshot is not None:
             raise InvalidParameter(EXISTS.format(stream.state))
-        return Intake(encoding, process, journal, snapshot, model)
+        return StreamBuffer(encoding, process, journal, snapshot, model)
     except BaseException:
         journal.close()
         raise

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -19,9 +20,8 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_to_dict
-from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.privacy import Calibration
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import label_of
@@ -149,17 +149,7 @@ class PeriodicERM(PrivateStream):
         self.state = state
         self.key_file = key_file
 
-    # what every stream asks of itself is the estimator's
     mechanism, window, half_life = "none", None, None
-    budget: Budget | None = property(lambda self: self.estimator.budget)  # type: ignore[assignment]
-    domain = property(lambda self: self.estimator.domain)
-    constraint = property(lambda self: self.estimator.constraint)
-    penalty = property(lambda self: self.estimator.penalty)
-    fit_intercept: bool = property(lambda self: self.estimator.fit_intercept)  # type: ignore[assignment]
-    neighbours: str | Neighbours = property(lambda self: self.estimator.neighbours)  # type: ignore[assignment]
-    ledger = property(lambda self: self.estimator.ledger)
-    dataset: str | None = property(lambda self: self.estimator.dataset)  # type: ignore[assignment]
-    test_key: TestKey | bytes | None = property(lambda self: self.estimator.test_key)  # type: ignore[assignment]
 
     @_offers("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
@@ -253,3 +243,6 @@ class PeriodicERM(PrivateStream):
 
 _COMMON = set(PrivateLinearModel.__init__.__kwdefaults__ or ())
 """Parameters that every estimator has; what of them is public configuration is named by the stream itself."""
+
+for _name in _COMMON:
+    setattr(PeriodicERM, _name, property(attrgetter(f"estimator.{_name}")))  # what every stream has is the estimator's

@@ -39,7 +39,7 @@ HEAD = ("way", "keeps", "excess risk", "memory", "passes")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class StreamPlanRow:
     """One way to learn from the stream.
 
     Attributes:
@@ -95,7 +95,7 @@ class StreamPlan(Printed):
     why: str
     positions: tuple[int, ...]
     releases: int
-    ways: tuple[Way, ...]
+    ways: tuple[StreamPlanRow, ...]
 
     def __str__(self) -> str:
         lines = [HEAD, *[way.cells() for way in self.ways]]
@@ -108,7 +108,7 @@ class StreamPlan(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-        return {**arguments(self), "ways": [arguments(way) for way in self.ways]}
+        return arguments(self)
 
 
 def plan(
@@ -194,7 +194,7 @@ def plan(
     return StreamPlan(title, best.name, _why(best, able), tuple(looks), schedule.steps, tuple(ordered))
 
 
-def _why(best: Way, able: Sequence[Way]) -> str:
+def _why(best: StreamPlanRow, able: Sequence[StreamPlanRow]) -> str:
     if all(way.kept and max(way.kept) < NOTHING for way in able):
         return (
             "No way is expected to beat a constant at any of these releases: more records, a larger epsilon, fewer columns or tighter "
@@ -220,11 +220,11 @@ def _why(best: Way, able: Sequence[Way]) -> str:
     return f"{verb}; {against}."
 
 
-def _way(name: str, made: Callable[[], Way]) -> Way:
+def _way(name: str, made: Callable[[], StreamPlanRow]) -> StreamPlanRow:
     try:
         return made()
     except HullabalooError as refused:
-        return Way(name, False, reason=str(refused))
+        return StreamPlanRow(name, False, reason=str(refused))
 
 
 def _looks(schedule: Schedule) -> list[int]:
@@ -235,7 +235,7 @@ def _looks(schedule: Schedule) -> list[int]:
     return [schedule.position(step) for step in sorted(chosen)]
 
 
-def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
+def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> StreamPlanRow:
     """The moments solver at the noise of the running sum."""
     if not isinstance(task.loss, Squared):
         raise InvalidParameter(
@@ -266,7 +266,9 @@ def _state(query: Any) -> float:
     return float(sum(array.nbytes for part in parts for array in part.values()) * query.moments.length)
 
 
-def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]) -> Way:
+def _again(
+    task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]
+) -> StreamPlanRow:
     """The best batch solver at its share of the budget."""
     own = spacing(RULES[0], task, encoding, horizon) if every == "auto" else every
     schedule = Schedule.of(horizon, own)
@@ -291,7 +293,7 @@ def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
     return _tried(encoding, problem, menu, fit.allowance, fit.solver), weight.get(fit.plan.solver, 1.0)
 
 
-def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
+def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> StreamPlanRow:
     """Sums of sketched rows: the moments' formula in as many dimensions, what the sketch distorts left out."""
     from hullabaloo.streaming.sketched_regression import SketchedRegression
 
@@ -342,11 +344,13 @@ def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowanc
     return found[0]
 
 
-def _of(name: str, found: list[tuple[Forecast, float]], memory: float, passes: float, reason: str) -> Way:
+def _of(name: str, found: list[tuple[Forecast, float]], memory: float, passes: float, reason: str) -> StreamPlanRow:
     """A line from the forecasts at each look, and how many times better than rehearsed solvers can be expected to do there."""
     scores = [_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
-    return Way(name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason)
+    return StreamPlanRow(
+        name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason
+    )
 
 
 def _favoured(lost: float, weight: float) -> float:

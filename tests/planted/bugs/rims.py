@@ -336,7 +336,7 @@ _WORDS = (
     Bug(
         "a log of the first line",
         "The names in the first line of a CSV file are logged, and without a line of names that is a record.",
-        "data.readers.csvformat",
+        "data.readers.csvfile",
         old="        return tuple(name.strip() for name in self._parsed(text)[0])",
         new=(
             "        import logging\n\n"

@@ -16,7 +16,7 @@ READERS = (
     Bug(
         "entries sorted by row",
         "Entries are sorted by their rows first, by a sort that is not stable: in which order those of one cell are summed depends on others' entries.",
-        "data.readers.sparse_formats",
+        "data.readers.sparse",
         old="    by_rows(rows, columns, values, starts, kept, places)",
         new=(
             "    order = np.argsort(rows)  # neighbours in memory are faster\n"
@@ -103,7 +103,7 @@ READERS = (
     Bug(
         "cells read by Python's csv",
         "Records with quotes are read by the csv module, which raises for a cell beyond a limit that the whole process shares.",
-        "data.readers.csvformat",
+        "data.readers.csvfile",
         old="        match = _cell_of(self.separator)\n        cells: list[str] = []\n",
         new=(
             "        if not self.quoted_line_breaks:\n"
@@ -204,7 +204,7 @@ READERS = (
     Bug(
         "blocks beyond the last",
         "The number of a block is multiplied without a look at it, so that one far outside wraps around into the table.",
-        "data.readers.sparse_formats",
+        "data.readers.sparse",
         old="        left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside",
         new="        left = block * width",
         caught_by=(
@@ -214,7 +214,7 @@ READERS = (
     Bug(
         "pointers believed",
         "The pointers of a sparse table may end beyond its last entry, and what lies in memory there becomes a record.",
-        "data.readers.sparse_formats",
+        "data.readers.sparse",
         old='    if found[-1] > size:\n        raise _broken(name, "`indptr` points beyond the last entry")\n',
         new="",
         caught_by=(

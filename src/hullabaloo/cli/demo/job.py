@@ -40,12 +40,10 @@ def run(files: Files, output: Output) -> Outcome:
     table = survey.load()
     write_whole(files["domain.toml"], survey.domain())
     table.to_csv(files["affairs.csv"], index=False)
-    domain, budget, ledger = (
-        Domain.from_toml(files["domain.toml"]),
-        Budget(survey.EPSILON, survey.DELTA),
-        Ledger(files.url),
-    )
-    _open(ledger, budget, files)
+    domain, budget = Domain.from_toml(files["domain.toml"]), Budget(survey.EPSILON, survey.DELTA)
+    ledger = Ledger(files.url)
+    if not files["privacy.db"].exists() or survey.DATASET not in {one.name for one in ledger.datasets()}:
+        ledger.create(survey.DATASET, budget, neighbours="replace-one")
     asked = LinearRegression(domain=domain, budget=budget, ledger=ledger, dataset=survey.DATASET)
     price = asked.price(n=len(table)).expectation
     reused = files["model.json"].exists()
@@ -54,21 +52,13 @@ def run(files: Files, output: Output) -> Outcome:
         refusal = _second_fit(asked, files)
         report.card(model).to_html(files["card.html"])
         report.card(model).to_json(files["card.json"])
-    curve = (
-        Curve.load(files["curve.json"])
-        if reused and files["curve.json"].exists()
-        else _measure(model, domain, table, output)
-    )
-    curve.save(files["curve.json"])
+    kept = files["curve.json"]
+    curve = Curve.load(kept) if reused and kept.exists() else _measure(model, domain, table, output)
+    curve.save(kept)
     remaining = ledger.remaining(survey.DATASET)
     picture(curve).savefig(files["error-against-epsilon.png"], dpi=160)
     write_report(files["report.html"], model, curve, remaining.describe(), refusal)
     return Outcome(model, curve, price, remaining, refusal, reused)
-
-
-def _open(ledger: Ledger, budget: Budget, files: Files) -> None:
-    if not files["privacy.db"].exists() or survey.DATASET not in {one.name for one in ledger.datasets()}:
-        ledger.create(survey.DATASET, budget, neighbours="replace-one")
 
 
 def _fit(model: PrivateLinearModel, files: Files) -> PrivateLinearModel:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, by_columns
 from hullabaloo.errors import SchemaError
 
 
@@ -89,10 +89,7 @@ class ArrowTable(Table):
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
-        out = np.empty((self.n_rows, len(columns)))
-        for j, column in enumerate(columns):
-            out[:, j] = floats(self._source.column(column))
-        return out
+        return by_columns(self.n_rows, columns, lambda column: floats(self._source.column(column)))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""

@@ -1,16 +1,127 @@
-"""CSV files as tables. `csvformat.py` says what a record is and reads its cells; nothing is guessed."""
+r"""CSV: what a line is, what a record is, and what its cells are. Every reader of the format reads it by this one parser.
 
-from collections.abc import Iterator, Sequence
+- A **line** ends with a line feed, or with the file. A carriage return before that end belongs to it; any other is a character.
+  Bytes that are no UTF-8 become U+FFFD; a byte-order mark at its beginning is left out. The first line names the columns.
+- A **record** is one line, and a quote that it leaves open ends with it, so that no record reaches into another. Only where
+  `quoted_line_breaks` is declared does a quote that is left open go on in the next line: records are then as parsed, and one whose
+  writer closes no quote takes the lines after it with it. A blank line is a record only where there is one column.
+- A **cell** that begins with a quote is what stands before the next lone quote, where two quotes are one, and after that whatever
+  comes before the separator, as it is; every other cell is what stands before the separator, quotes and all. A record too short lacks
+  its last cells, surplus ones are ignored. Cells have no type; the domain's grammars read them.
+
+Every text has cells, and nothing but the text decides about them: Python's own `csv` module agrees wherever it does not raise, but
+it stops at a long cell, by a limit that the whole process shares, and at a carriage return.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.file_text import FileText
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.readers.csvformat import CsvFormat
 from hullabaloo.data.table import CELLS, Table, TableSchema
+from hullabaloo.errors import SchemaError
+
+_ENDS = (b"\n", b"\r\n", b"\r", b"")
+BLANK = frozenset(mark + end for mark in (b"", "\ufeff".encode()) for end in _ENDS)
+"""Every blank line."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """How one file is written.
+
+    Attributes:
+        separator: the one character between cells.
+        quoted_line_breaks: whether a quoted cell may go on in the next line.
+    """
+
+    separator: str = ","
+    quoted_line_breaks: bool = False
+
+    def goes_on(self, line: bytes, within: bool) -> bool:
+        """Whether the record goes on after this line; `within` says that the line before left a quote open."""
+        if not self.quoted_line_breaks or b'"' not in line:
+            return within
+        return self._parsed('"' * within + text_of(line))[1]
+
+    def records(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """The records of a whole file, that of the column names first, each with its line feeds."""
+        held: list[bytes] = []
+        within = False
+        for line in lines:
+            held.append(line)
+            within = self.goes_on(line, within)
+            if not within:
+                yield b"".join(held)
+                held = []
+        if held:
+            yield b"".join(held)
+
+    def names(self, record: bytes) -> tuple[str, ...]:
+        """The column names in the first record.
+
+        Raises:
+            SchemaError: it is blank, or lines seem to end with a carriage return alone.
+        """
+        text = text_of(record)
+        if not text:
+            raise SchemaError(
+                "The CSV file has no line of column names. Its first line has to name the columns, as the domain's "
+                "features are matched by name."
+            )
+        if "\r" in text:
+            raise SchemaError(
+                "The first line of the CSV file holds a carriage return that no line feed follows. Lines end with a line feed here, so the "
+                "whole file may be one line. Write it with line feeds; nothing was read or spent."
+            )
+        return tuple(name.strip() for name in self._parsed(text)[0])
+
+    def rows(self, records: Iterable[bytes], width: int) -> Iterator[list[str | None]]:
+        """The cells of each record, `width` of them; blank lines are left out where there are several columns."""
+        lacking: list[str | None] = [None] * width
+        for record in records:
+            if record not in BLANK or width == 1:
+                found: list[str | None] = [*self._parsed(text_of(record))[0]]
+                yield found if len(found) == width else [*found, *lacking][:width]
+
+    def _parsed(self, text: str) -> tuple[list[str], bool]:
+        """The cells of a record, and whether its last quote is open.
+
+        Where there is no quote, no cell begins with one, and what is between separators is a cell.
+        """
+        if '"' not in text:
+            return text.split(self.separator), False
+        match = _cell_of(self.separator)
+        cells: list[str] = []
+        place = 0
+        while True:
+            found = match(text, place)
+            assert found is not None  # every text begins with a cell, if an empty one
+            quoted, close, rest, plain = found.groups()
+            cells.append(plain if quoted is None else quoted.replace('""', '"') + (rest or ""))
+            place = found.end() + 1
+            if place > len(text):
+                return cells, quoted is not None and close is None
+
+
+def text_of(record: bytes) -> str:
+    """The text of a line or record, without its end and mark."""
+    return record.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+@lru_cache(maxsize=8)
+def _cell_of(separator: str) -> Callable[[str, int], re.Match[str] | None]:
+    """The match of one cell; possessive, so that its time is linear in the text whatever that holds."""
+    other = re.escape(separator)
+    return re.compile(rf'"((?:[^"]++|"")*+)(?:(")([^{other}]*+))?+|([^{other}]*+)').match
 
 
 class CsvTable(Table):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, by_columns
 from hullabaloo.errors import SchemaError
 
 _KINDS = {"f": NUMBER, "i": NUMBER, "u": NUMBER, "b": NUMBER, "O": CELLS, "U": CELLS, "S": CELLS, "T": CELLS}
@@ -54,11 +54,11 @@ class ArrayTable(Table):
         if not self._names and self._array.dtype.kind in "fiub":
             whole = list(columns) == list(range(self._array.shape[1]))
             return _floats(self._array if whole else self._array[:, list(columns)])
-        out = np.empty((self.n_rows, len(columns)))
-        for j, column in enumerate(columns):
-            values = self._column(column)
-            out[:, j] = _floats(values) if values.dtype.kind in "fiub" else numbers_of(self.cells(column))
-        return out
+        return by_columns(self.n_rows, columns, self._numbers)
+
+    def _numbers(self, column: int) -> NDArray[np.float64]:
+        values = self._column(column)
+        return _floats(values) if values.dtype.kind in "fiub" else numbers_of(self.cells(column))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
@@ -105,10 +105,7 @@ class ListTable(Table):
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
-        out = np.empty((self.n_rows, len(columns)))
-        for j, column in enumerate(columns):
-            out[:, j] = numbers_of(self.cells(column))
-        return out
+        return by_columns(self.n_rows, columns, lambda column: numbers_of(self.cells(column)))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
@@ -125,28 +122,3 @@ def cell_of(row: Any, column: int) -> Any:
         Exception
     ):  # reason: a row may be too short, and a hostile one raises anything; what cannot be read is missing
         return None
-
-
-class ColumnTable(Table):
-    """One column of numbers or cells: a target, a weight or a unit given as an array."""
-
-    def __init__(self, values: NDArray[Any]) -> None:
-        self._inner = ArrayTable(values[:, None])
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        return self._inner.schema
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return self._inner.n_rows
-
-    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See ``Table``."""
-        return self._inner.numbers(columns)
-
-    def cells(self, column: int) -> list[Any]:
-        """See ``Table``."""
-        return self._inner.cells(column)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, by_columns
 from hullabaloo.errors import SchemaError
 
 _DOUBLED = (
@@ -72,11 +72,10 @@ class FrameTable(Table):
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
-        kinds = self._schema.kinds
-        out = np.empty((self.n_rows, len(columns)))
-        for j, column in enumerate(columns):
-            out[:, j] = self._floats(column) if kinds[column] == NUMBER else numbers_of(self.cells(column))
-        return out
+        return by_columns(self.n_rows, columns, self._numbers)
+
+    def _numbers(self, column: int) -> NDArray[np.float64]:
+        return self._floats(column) if self._schema.kinds[column] == NUMBER else numbers_of(self.cells(column))
 
     def _floats(self, column: int) -> NDArray[np.float64]:
         name = self._names[column]

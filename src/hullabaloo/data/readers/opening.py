@@ -53,14 +53,14 @@ def open_table(table: Any, *, quoted_line_breaks: bool = False) -> Table:  # noq
 
 def open_column(values: Any, what: str, *, quoted_line_breaks: bool = False) -> Table:
     """Open a target, weight or unit given apart from the table: one value, or one row, for each record."""
-    from hullabaloo.data.readers.dense import ColumnTable
+    from hullabaloo.data.readers.dense import ArrayTable
 
     if type(values).__module__.startswith("scipy.sparse"):
         raise SchemaError(
             f"The {what} is a sparse matrix, which has no meaning here. Pass a dense array: {what}.toarray()."
         )
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.names is None:
-        return ColumnTable(values)
+        return ArrayTable(values[:, None])
     if isinstance(values, np.ndarray) and values.ndim not in {1, 2}:
         raise SchemaError(f"The {what} has {values.ndim} dimensions; it needs one value (or one row) for each record.")
     if type(values).__module__.startswith("pyarrow") and not hasattr(values, "schema"):

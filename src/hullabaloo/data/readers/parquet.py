@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.file_text import hidden
 from hullabaloo.data.readers.arrow import floats, kind_of, objects, type_name
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable, by_columns
 from hullabaloo.errors import SchemaError
 
 _MARKS = 4, 8  # bytes before the first page; bytes behind the footer
@@ -110,10 +110,7 @@ class ParquetPart(Table):
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
-        out = np.empty((self.n_rows, len(columns)))
-        for j, column in enumerate(columns):
-            out[:, j] = floats(self._column(column))
-        return out
+        return by_columns(self.n_rows, columns, lambda column: floats(self._column(column)))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""

@@ -12,16 +12,236 @@ are records: a row number, a column number, a value. They never raise.
   by itself alone, and no record becomes another by leaving it out.
 - Entries of one cell are summed, in the order in which the container stores those of this record.
 - An entry whose value sums to 0 is as good as none, so that how a container stores zeros cannot be seen.
+
+The formats are a closed list: what each stores is told as entries by row.
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.readers.sparse_formats import reader
+from hullabaloo.data.numbers import number_of
 from hullabaloo.data.table import NUMBER, REFUSED, Table, TableSchema
+from hullabaloo.errors import SchemaError
+
+Whole = NDArray[np.int64]
+Values = NDArray[np.float64]
+Shape = tuple[int, int]
+Entries = tuple[Values, NDArray[Any], Whole]
+"""Values, their column numbers, and where each row's begin (one more than rows); column numbers may be any."""
+Opened = tuple[np.dtype[Any], Callable[[], Entries]]
+"""The declared type, and what reads the entries: not before a charge, and never raising."""
+
+_ITEMS: type[Any] = type({}.items())
+_FORMATS = "csr, csc, coo, bsr, dia, lil or dok"
+
+
+def reader(matrix: Any) -> tuple[Shape, np.dtype[Any], Callable[[], Entries]]:
+    """The shape and type of a sparse matrix, and what reads its entries.
+
+    Raises:
+        SchemaError: the format is unknown, or the container is broken.
+    """
+    from scipy import sparse
+
+    openers = {"csr": _csr, "csc": _csc, "coo": _coo, "bsr": _bsr, "dia": _dia, "lil": _lil, "dok": _dok}
+    kinds = {getattr(sparse, f"{name}_{form}"): name for name in openers for form in ("array", "matrix")}
+    name = kinds.get(type(matrix))  # exactly: a class of somebody's own may mean anything by its parts
+    if name is None:
+        raise SchemaError(
+            f"A table of type {type(matrix).__name__} was passed, which is no sparse matrix whose parts are known. Pass one of "
+            f"scipy.sparse in the format {_FORMATS}."
+        )
+    shape = tuple(matrix.shape)
+    if len(shape) != 2:
+        raise SchemaError(f"Expected 2D array, got {len(shape)}D array instead. A table has records as rows.")
+    n, p = (_size(number, name) for number in shape)
+    return (n, p), *openers[name](matrix, n, p)
+
+
+def _broken(name: str, fault: str) -> SchemaError:
+    return SchemaError(
+        f"The sparse table is broken: in the format {name}, {fault}, so which entries belong to which record cannot be told. "
+        "Nothing was read or charged. Build it again with SciPy's own functions; its check_format() finds such faults."
+    )
+
+
+def _size(number: Any, name: str) -> int:
+    try:
+        found = operator.index(number)
+    except TypeError:
+        found = -1
+    if found < 0:
+        raise _broken(name, "a dimension is no whole number from 0 on")
+    return found
+
+
+def _array(value: Any, name: str, what: str, dimensions: int = 1, kinds: str = "") -> NDArray[Any]:
+    if not isinstance(value, np.ndarray) or value.ndim != dimensions or (kinds and value.dtype.kind not in kinds):
+        numbers = "whole numbers" if kinds == "iu" else "lists" if kinds == "O" else "values"
+        raise _broken(name, f"`{what}` is no array of {numbers} in {dimensions} dimension(s)")
+    return np.asarray(value)
+
+
+def _pointers(matrix: Any, name: str, lines: int, size: int) -> Whole:
+    """A copy of the pointers, so that what was checked is what is used."""
+    found = np.array(_array(matrix.indptr, name, "indptr", kinds="iu"), dtype=np.int64)
+    if found.size != lines + 1:
+        raise _broken(name, "`indptr` has not one pointer for each line and one more")
+    if found[0] != 0 or (np.diff(found) < 0).any():
+        raise _broken(name, "`indptr` does not rise from 0 on")
+    if found[-1] > size:
+        raise _broken(name, "`indptr` points beyond the last entry")
+    return found
+
+
+def _paired(name: str, first: int, *others: int) -> int:
+    if any(other != first for other in others):
+        raise _broken(name, "values and their places differ in number")
+    return first
+
+
+def _floats(values: NDArray[Any]) -> Values:
+    with np.errstate(all="ignore"):
+        return np.ascontiguousarray(values.ravel(), dtype=np.float64)
+
+
+def _wholes(places: NDArray[Any]) -> Whole:
+    """As 64-bit numbers; one beyond them is negative then, and outside as it was."""
+    return np.ascontiguousarray(places.ravel(), dtype=np.int64)
+
+
+def _declared(matrix: Any, name: str) -> np.dtype[Any]:
+    if not isinstance(matrix.dtype, np.dtype):
+        raise _broken(name, "`dtype` is no type of NumPy's")
+    return matrix.dtype
+
+
+def _by_rows(rows: Whole, columns: Whole, values: Values, n: int) -> Entries:
+    """Entries that are told by row and column, by row, in their order; those of no row are absent."""
+    from hullabaloo.data.readers.sparse_kernels import by_rows
+
+    starts = np.zeros(n + 1, dtype=np.int64)
+    kept, places = np.empty_like(values), np.empty_like(columns)
+    by_rows(rows, columns, values, starts, kept, places)
+    return kept, places, starts
+
+
+def _csr(matrix: Any, n: int, p: int) -> Opened:
+    data, indices = _array(matrix.data, "csr", "data"), _array(matrix.indices, "csr", "indices", kinds="iu")
+    starts = _pointers(matrix, "csr", n, _paired("csr", data.size, indices.size))
+    read = indices if indices.dtype in (np.int32, np.int64) else _wholes(indices)
+    return data.dtype, lambda: (_floats(data), np.ascontiguousarray(read), starts)
+
+
+def _csc(matrix: Any, n: int, p: int) -> Opened:
+    data, indices = _array(matrix.data, "csc", "data"), _array(matrix.indices, "csc", "indices", kinds="iu")
+    starts = _pointers(matrix, "csc", p, _paired("csc", data.size, indices.size))
+
+    def read() -> Entries:
+        columns, size = np.repeat(np.arange(p), np.diff(starts)), starts[-1]
+        return _by_rows(_wholes(indices[:size]), columns, _floats(data[:size]), n)
+
+    return data.dtype, read
+
+
+def _coo(matrix: Any, n: int, p: int) -> Opened:
+    data, coordinates = _array(matrix.data, "coo", "data"), matrix.coords
+    if not isinstance(coordinates, tuple) or len(coordinates) != 2:
+        raise _broken("coo", "`coords` is no pair of arrays")
+    rows, columns = (_array(part, "coo", "coords", kinds="iu") for part in coordinates)
+    _paired("coo", data.size, rows.size, columns.size)
+    return data.dtype, lambda: _by_rows(_wholes(rows), _wholes(columns), _floats(data), n)
+
+
+def _bsr(matrix: Any, n: int, p: int) -> Opened:
+    data = _array(matrix.data, "bsr", "data", dimensions=3)
+    indices = _array(matrix.indices, "bsr", "indices", kinds="iu")
+    count, height, width = data.shape
+    if not (height and width) or n % height or p % width:
+        raise _broken("bsr", "the table is not a whole number of blocks high and wide")
+    starts = _pointers(matrix, "bsr", n // height, _paired("bsr", count, indices.size))
+
+    def read() -> Entries:
+        size = starts[-1]
+        block, line = _wholes(indices[:size]), np.repeat(np.arange(n // height), np.diff(starts))
+        left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside
+        rows = (line * height)[:, None, None] + np.arange(height)[None, :, None]
+        columns = left[:, None, None] + np.arange(width)[None, None, :]
+        shape = (int(size), height, width)
+        return _by_rows(
+            _wholes(np.broadcast_to(rows, shape)), _wholes(np.broadcast_to(columns, shape)), _floats(data[:size]), n
+        )
+
+    return data.dtype, read
+
+
+def _dia(matrix: Any, n: int, p: int) -> Opened:
+    data = _array(matrix.data, "dia", "data", dimensions=2)
+    offsets = _array(matrix.offsets, "dia", "offsets", kinds="iu")
+    _paired("dia", data.shape[0], offsets.size)
+
+    def read() -> Entries:
+        columns = np.arange(data.shape[1])
+        rows = columns[None, :] - _wholes(offsets)[:, None]
+        return _by_rows(_wholes(rows), _wholes(np.broadcast_to(columns, data.shape)), _floats(data), n)
+
+    return data.dtype, read
+
+
+def _lil(matrix: Any, n: int, p: int) -> Opened:
+    places, values = (_array(part, "lil", "rows", kinds="O") for part in (matrix.rows, matrix.data))
+    _paired("lil", n, places.size, values.size)
+
+    def read() -> Entries:
+        lines = [_line(*line) for line in zip(places.tolist(), values.tolist(), strict=True)]
+        starts = np.cumsum([0, *map(len, lines)], dtype=np.int64)
+        rows = np.repeat(np.arange(n), np.diff(starts))
+        return _listed(((row, *one) for row, one in zip(rows.tolist(), chain.from_iterable(lines), strict=True)), n)
+
+    return _declared(matrix, "lil"), read
+
+
+def _line(places: Any, values: Any) -> list[tuple[Any, Any]]:
+    """The entries of a record; those that lack a place or a value are absent, and all of one that is no list."""
+    if not (type(places) is list and type(values) is list):
+        return []
+    return list(zip(places, values, strict=False))
+
+
+def _dok(matrix: Any, n: int, p: int) -> Opened:
+    entries: Any = matrix.items()
+    if type(entries) is not _ITEMS:
+        raise _broken("dok", "the entries are no mapping")
+
+    def read() -> Entries:
+        return _listed(((*_pair(key), value) for key, value in list(entries)), n)
+
+    return _declared(matrix, "dok"), read
+
+
+def _pair(key: Any) -> tuple[Any, Any]:
+    return key if type(key) is tuple and len(key) == 2 else (-1, -1)
+
+
+def _listed(entries: Iterable[tuple[Any, Any, Any]], n: int) -> Entries:
+    """Entries that are Python objects."""
+    found = [(_index(row), _index(column), number_of(value)) for row, column, value in entries]
+    rows, columns = (np.array([one[at] for one in found], dtype=np.int64) for at in (0, 1))
+    return _by_rows(rows, columns, np.array([one[2] for one in found], dtype=np.float64), n)
+
+
+def _index(place: Any) -> int:
+    """The number of a row or column; −1, which is none, for what is no whole number."""
+    try:
+        found = operator.index(place)
+        return found if 0 <= found < 1 << 62 else -1
+    except Exception:  # reason: a hostile object's own methods may raise anything
+        return -1
 
 
 class SparseTable(Table):

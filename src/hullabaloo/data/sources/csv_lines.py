@@ -1,6 +1,6 @@
 """Records of a CSV file, of one that grows, or of standard input.
 
-The records are those that `hullabaloo fit` finds in the same file, read by the same parser: `data/readers/csvformat.py` says what they are.
+The records are those that `hullabaloo fit` finds in the same file, read by the same parser: `data/readers/csvfile.py` says what they are.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 
 from hullabaloo.data.given import names_of
-from hullabaloo.data.readers.csvformat import BLANK, CsvFormat
+from hullabaloo.data.readers.csvfile import BLANK, CsvFormat
 from hullabaloo.data.records import RecordTable, cells_schema
 from hullabaloo.data.sources.base import PAUSE, Gap, Mark, Portion
 from hullabaloo.data.sources.lines import LineSource

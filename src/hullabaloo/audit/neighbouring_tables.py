@@ -8,10 +8,10 @@ import numpy as np
 
 from hullabaloo.audit import canary as canaries
 from hullabaloo.audit.canary import Canary
-from hullabaloo.audit.heard import Array, Heard
 from hullabaloo.audit.laws import PerturbedLaw
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.subject import Subject
-from hullabaloo.audit.transcript import Stage
+from hullabaloo.audit.transcript import TracedTables
 from hullabaloo.curation.answered import answer
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
@@ -40,16 +40,16 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
     task = replace(model._task(encoding), solver=solver)
     prepared = prepare(task, encoding, len(tables[0]["table"]) if task.request.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
-    stage, plan = Stage(prepared.plan.quotes, (first, second)), prepared.plan
+    about, plan = TracedTables(prepared.plan.quotes, (first, second)), prepared.plan
 
-    def log(truth: int, key: TestKey | None) -> Sequence[Heard]:
-        listener = stage.listener(truth, key)
-        prepared.solver.run(prepared.problem, plan, listener)
-        return listener.log
+    def log(truth: int, key: TestKey | None) -> Sequence[PrivacyLoss]:
+        traced = about.traced(truth, key)
+        prepared.solver.run(prepared.problem, plan, traced)
+        return traced.log
 
     def released(truth: int, key: TestKey | None) -> Array:
         keyed = replace(prepared, task=replace(task, key=key))
-        return np.ravel(answer(keyed, stage.tables[truth]).theta)
+        return np.ravel(answer(keyed, about.tables[truth]).theta)
 
     return Subject(
         name=type(model).__name__,
@@ -63,7 +63,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
         budget=prepared.budget,
         log=log,
         released=released,
-        opaque=any(PerturbedLaw.of(quote, stage.tables) is None for quote in _perturbed(plan.quotes)),
+        opaque=any(PerturbedLaw.of(quote, about.tables) is None for quote in _perturbed(plan.quotes)),
         quotes=plan.quotes,
         canary=canary,
     )
@@ -114,21 +114,21 @@ def _public(model: Any, width: int) -> tuple[Task, Encoding]:
     return model._task(encoding), encoding
 
 
-def _best(estimator: Any, tried: Iterable[Canary], solver: str | Solver, best: Subject | None = None) -> Subject:
+def _best(estimator: Any, family: Iterable[Canary], solver: str | Solver, best: Subject | None = None) -> Subject:
     most = strength(best) if best else -1.0
     refused: HullabalooError | None = None
-    for canary in tried:
+    for canary in family:
         rho = None if best is None or _perturbed(best.quotes) else best.claim.zcdp_rho()
         if rho is not None and most >= ENOUGH * rho:
             break
         try:
-            scene = staged(estimator, canary, solver)
-            found = strength(scene)
+            tried = staged(estimator, canary, solver)
+            found = strength(tried)
         except HullabalooError as error:  # too few records for this solver, say
             refused = error
             continue
         if found > 1.02 * most:  # a little more is not worth longer runs
-            best, most = scene, found
+            best, most = tried, found
     if best is None:
         assert refused is not None
         raise refused

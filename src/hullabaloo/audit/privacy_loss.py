@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Heard:
+class PrivacyLoss:
     """One answer, or a run of answers of one query.
 
     Attributes:
@@ -26,7 +26,7 @@ class Heard:
         rho: how far apart they are in all, as ρ of zero-concentrated privacy.
         draws: the noise, as numbers that are independent and standard normal if it is what the quote states.
         shift: the difference of the exact answers in the coordinates of `draws`; empty where the law is not Gaussian.
-        luck: of a choice, how likely a candidate was chosen, less its mean, within ±1; and the variance of that.
+        choice_score: of a choice, how likely a candidate was chosen, less its mean, within ±1; and the variance of that.
     """
 
     name: str
@@ -36,19 +36,21 @@ class Heard:
     rho: float
     draws: Array = field(default_factory=lambda: np.zeros(0))
     shift: Array = field(default_factory=lambda: np.zeros(0))
-    luck: tuple[float, float] = (0.0, 0.0)
+    choice_score: tuple[float, float] = (0.0, 0.0)
 
 
-def gaussian(name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int, each: bool) -> Heard:
+def gaussian(
+    name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int, each: bool
+) -> PrivacyLoss:
     """A Gaussian release in units of its noise; `each`: one release a coordinate."""
     shift = exact[1] - exact[0]
     square = float(shift @ shift)
     loss = float(shift @ (answer - 0.5 * (exact[0] + exact[1])))
     realised = float(np.max(np.abs(shift), initial=0.0)) if each else math.sqrt(square)
-    return Heard(name, loss, realised, allowed, 0.5 * square, answer - exact[truth], shift)
+    return PrivacyLoss(name, loss, realised, allowed, 0.5 * square, answer - exact[truth], shift)
 
 
-def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int) -> Heard:
+def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int) -> PrivacyLoss:
     """A Laplace release in units of its scale."""
     from scipy.special import ndtri
 
@@ -56,12 +58,12 @@ def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array]
     realised = float(np.sum(np.abs(exact[1] - exact[0])))
     noise = answer - exact[truth]
     draws = -np.sign(noise) * ndtri(0.5 * np.exp(-np.abs(noise)))
-    return Heard(name, float(np.sum(first - second)), realised, allowed, 0.5 * realised**2, draws)
+    return PrivacyLoss(name, float(np.sum(first - second)), realised, allowed, 0.5 * realised**2, draws)
 
 
 def chosen(
     query: Choice | QuantilesQuery, answer: int, scores: tuple[Array, Array], excluded: Any, truth: int
-) -> Heard:
+) -> PrivacyLoss:
     """A private choice: of range ε₀ by the exponential mechanism, of loss at most ε₀ by permute-and-flip."""
     kept = np.ones(scores[0].size, dtype=bool) if excluded is None else ~np.asarray(excluded)
     once = isinstance(query, Choice) and query.once
@@ -71,12 +73,17 @@ def chosen(
     losses = logs[1] - logs[0]
     realised = float(np.max(np.abs(losses)) if once else np.ptp(losses))
     rho = realised**2 / (2.0 if once else 8.0)
-    return Heard(
-        query.name, float(losses[place]), realised, query.event.pure_epsilon(), rho, luck=_luck(logs[truth], place)
+    return PrivacyLoss(
+        query.name,
+        float(losses[place]),
+        realised,
+        query.event.pure_epsilon(),
+        rho,
+        choice_score=_choice_score(logs[truth], place),
     )
 
 
-def _luck(logs: Array, place: int) -> tuple[float, float]:
+def _choice_score(logs: Array, place: int) -> tuple[float, float]:
     """How likely the choice was, on a logarithmic scale cut off at e^-3 of the likeliest: less its mean, within ±1; and its variance."""
     chances, likely = np.exp(logs), np.maximum(logs - logs.max(), -3.0)
     apart = likely - float(chances @ likely)
