@@ -9,7 +9,6 @@ from tests.test_architecture import FILES, SOURCE
 TESTS = Path(__file__).resolve().parent
 EXEMPT = {
     "hullabaloo.cli.__main__": "commands in processes of their own run it, as python -m hullabaloo.cli",
-    "hullabaloo.noise.continual.tuning": "made a table, in minutes; the laws of strategies check the table",
 }
 
 

@@ -103,6 +103,7 @@ def coarsest(coefficient: Array, size: float, scale: float) -> Array:
 
 
 @pytest.mark.parametrize("release", [stepped, minimised, saved_moments])
+@pytest.mark.few(1)
 def test_low_bits_of_a_release_tell_nothing(
     release: Callable[[], list[Array]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path) -> None:
     assert run("ledger", "log", URL, "clinic", "--json").json["charges"] == []
 
 
+@pytest.mark.slow
 def test_any_estimator_fitted_again_now_and_then(run: Run, files: Path) -> None:
     (files / "classes.toml").write_text(
         'classes = { ward = ["surgery", "medicine"] }\n[features]\nage = [0, 95]\nstay = [0, 30]\n'
@@ -498,6 +499,7 @@ JUNK_JSON = [
 
 @pytest.mark.parametrize(("name", "junk"), [("events.csv", JUNK), ("events.jsonl", JUNK_JSON)], ids=["csv", "jsonl"])
 @pytest.mark.parametrize("format_", [(), ("--json",)], ids=["people", "scripts"])
+@pytest.mark.few(2)
 def test_no_value_of_a_record_changes_anything_but_released_numbers(
     run: Run, files: Path, keyed: None, name: str, junk: list[str], format_: tuple[str, ...]
 ) -> None:
@@ -564,6 +566,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("new", [False, True], ids=["in place", "replaced"])
 @pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.few(4)
 def test_a_file_that_was_changed_before_the_place_is_refused_and_nothing_moves(
     run: Run, files: Path, change: str, new: bool
 ) -> None:

@@ -59,6 +59,7 @@ def squeezed(rows: Rows, loss: Any) -> Rows:
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
+@pytest.mark.few(6)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, feasible: Any, penalty: Any) -> None:
     for loss, clip in LOSSES:
         check_neighbours(relation, loss, clip, feasible, penalty)

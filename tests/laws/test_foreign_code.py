@@ -125,7 +125,7 @@ SEEN_BY: Mapping[type, str] = {
 ELSEWHERE: Mapping[str, str] = {
     "Answers": "what a solver is given, never given by a user",
     "Menu": "what a solver is given, never given by a user",
-    "Quote": "what a solver is given; another is refused (test_foreign_solver.py)",
+    "PricedQuery": "what a solver is given; another is refused (test_foreign_solver.py)",
     "Query": "refused in a plan (test_foreign_solver.py)",
     "NoisySum": "refused in a plan (test_foreign_solver.py)",
     "Loss": "refused by every query (test_foreign_solver.py)",
@@ -208,6 +208,7 @@ def fit_of(name: str, solver: Any, given: Given) -> Callable[[Heard, Any], Any]:
 
 
 @pytest.mark.parametrize(("shape", "solver"), QUICK)
+@pytest.mark.few(9)
 def test_a_shape_of_ones_own_is_shown_noisy_answers_only(shape: str, solver: str) -> None:
     ran = spies_are_shown_the_same(fit_of("LinearRegression", solver, SHAPES[shape]), two_tables())
     assert ran or solver not in RUNS.get(shape, ())

@@ -106,6 +106,7 @@ def test_scikit_learn_clones_the_reference_not_the_budget(sqlite_ledger: Ledger)
 
 
 @pytest.mark.timeout(30)
+@pytest.mark.few(1)
 def test_forks_in_the_middle_of_other_threads_charges(ledger: Ledger) -> None:
     """Every fork happens while a thread of the parent charges; the children charge too, and the counts agree."""
     ledger.create("clinic", Budget(10.0, 1e-6), neighbours="replace-one")

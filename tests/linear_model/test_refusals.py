@@ -278,6 +278,7 @@ def test_what_cannot_be_meant_is_refused_with_a_remedy(model: hb.LinearRegressio
         model.set_params(budget=hb.Budget(1.0, 1e-6)).price(n=1000)
 
 
+@pytest.mark.slow
 def test_a_price_looks_for_a_remedy_no_further_than_sums_can_be_held() -> None:
     features: dict[str, Any] = {**{f"x{j}": (-1, 1) for j in range(46)}, "years": (0.01, 1)}
     domain = hb.Domain(features=features, target=(0, 25), indicators=False)

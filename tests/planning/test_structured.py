@@ -99,6 +99,7 @@ def test_other_problems_have_none() -> None:
     assert "dual_frank_wolfe" not in str(plain)
 
 
+@pytest.mark.slow
 def test_a_callable_has_solvers_too() -> None:
     own = CustomSetFunction(lambda members: min(len(members), 2), 5)
     table_ = hb.plan(n=20_000, p=5, budget=BUDGET, set=SubmodularBall(own, 0.5))

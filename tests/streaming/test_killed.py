@@ -147,6 +147,7 @@ def test_exact_sums_are_those_of_the_table(nursery: Nursery, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ledger", [True, False], ids=["noise and ledger", "exact and sealed"])
+@pytest.mark.few(1)
 def test_kills_change_nothing(nursery: Nursery, tmp_path: Path, kills: int, ledger: bool) -> None:
     options = {"epsilon": 1.0 if ledger else math.inf, "every": 4000, "ledger": ledger, "sealed": not ledger}
     like = whole(nursery, new_task(tmp_path / "whole", **options))  # type: ignore[arg-type]

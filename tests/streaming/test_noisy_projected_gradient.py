@@ -44,6 +44,7 @@ def noisy(X: np.ndarray, y: np.ndarray, sigma: float, seed: int) -> NoisyMoments
 
 @pytest.mark.parametrize("sigma", [0.0, 5.0, 100.0])
 @pytest.mark.parametrize("constraint", SETS, ids=str)
+@pytest.mark.few(4)
 def test_proposition_b1(constraint: Any, sigma: float) -> None:
     """f(θ̄) − min f ≤ (α + L)‖C‖/√r + α‖C‖; the noise exceeds α in at most one of 100 draws, and the seeds are fixed."""
     posed = problem(constraint, 2_000)
