@@ -47,7 +47,7 @@ GROUPS = (
         "Records to rows",
         "An encoded row is a function of its record and of the declared domain, within the declared bounds; nothing is raised because of a value.",
         "data",
-        "declarations domain encode encoding file_text given kernels labels layout memo numbers offset schema source table targets transforms",
+        "declarations domain encode encoding file_text kernels labels layout memo numbers offset schema source table targets transforms",
     ),
     Group(
         1,
@@ -118,7 +118,7 @@ GROUPS = (
         "address backend chain deadline guards names postgres schema sqlite streams verify",
     ),
 )
-LIMITS = {"tier 1 without decoders": 5_600, "tier 1": 6_500}
+LIMITS = {"tier 1 without decoders": 5_650, "tier 1": 6_500}
 """What one person can read in two or three days."""
 
 
