@@ -28,11 +28,8 @@ _SPEC.loader.exec_module(base)
 
 HOME = str(Path(hb.__file__).parent) + "/"
 BOUNDARY = {
-    Encoding.encode.__code__,
-    *(
-        getattr(Curator, name).__wrapped__.__code__
-        for name in ("answer", "of_target", "of_columns", "turned", "centred")
-    ),
+    Encoding.encode.__qualname__,
+    *(getattr(Curator, name).__qualname__ for name in ("answer", "of_target", "of_columns", "turned", "centred")),
 }
 """Where records are read, encoded and answered from."""
 BUDGET, KEY = hb.Budget(1.0, 1e-6), bytes(range(32))
@@ -49,11 +46,11 @@ class Trace:
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         if event == "call":
-            self.inside += code in BOUNDARY
+            self.inside += code.co_qualname in BOUNDARY and code.co_filename.startswith(HOME)
             if self.inside and code.co_filename.startswith(HOME):
                 self.files.add(code.co_filename.removeprefix(HOME))
         elif event == "return":
-            self.inside -= code in BOUNDARY
+            self.inside -= code.co_qualname in BOUNDARY and code.co_filename.startswith(HOME)
 
 
 @contextmanager

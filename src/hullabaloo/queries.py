@@ -6,7 +6,7 @@ from typing import Any, Self
 from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.curator.gradient import GradientQuery
-from hullabaloo.curator.known import stranger
+from hullabaloo.curator.known import copied, plain, stranger
 from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.scales import ScalesQuery
@@ -17,7 +17,7 @@ from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.data.source import RowFacts
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.erm.output_perturbation import MinimizerQuery
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.privacy import Neighbours
 from hullabaloo.selection.quantiles import QuantilesQuery
 from hullabaloo.selection.select import SelectQuery
@@ -58,22 +58,37 @@ class PricedQueries:
         held = {key: tuple(value) if type(value) is list else value for key, value in about.items()}
         return kind(self.facts, self.neighbours, self.records, count, **held)
 
-    def owns(self, query: object) -> bool:
-        """Whether the query is one of these or of a view's: its own class, bounds, relation and number of records.
+    def own(self, query: object) -> Query | None:
+        """The query as it is made here: of its class, this table's bounds, plain numbers, and copies of the shapes and losses that it was made of.
 
-        What it says of itself is then worked out again, from its fields alone.
+        None where it is none of these, or of a view's. Whoever handed it over has no hold on what comes back: nothing that was written beside its
+        fields is in it, and its price is worked out from them alone.
         """
-        if not isinstance(query, Query) or QUERIES.get(type(query).name) is not type(query):
-            return False
-        about = query.made_of if query.facts is self.facts else [*query.made_of, query.facts]
-        if query.is_private and stranger(*about) is not None:  # a number that compares as somebody likes, too
-            return False
-        known, slopes = self.facts, query.facts.width - self.facts.intercept
-        fits = query.facts == known or (
-            0 <= slopes <= known.width - known.intercept and query.facts == known.of_columns(slopes)
-        )
-        query.forget()
-        return fits and query.neighbours is self.neighbours and query.records == self.records
+        kind: Any = next((one for one in QUERIES.values() if one is type(query)), None)
+        if kind is None:
+            return None
+        given = dict(vars(query))
+        facts, records = self._facts(given.get("facts")), given.get("records")
+        if facts is None or given.get("neighbours") is not self.neighbours or type(records) is not int:
+            return None
+        try:
+            held = {one.name: plain(given[one.name], one.type) for one in fields(kind)[3:]}
+            made: Query = kind(facts, self.neighbours, records, **held)
+            if made.is_private:  # of the library's own parts alone, as its class has seen to
+                made = kind(facts, self.neighbours, records, **{name: copied(one) for name, one in held.items()})
+        except (HullabalooError, KeyError, TypeError, ValueError, ArithmeticError):
+            return None
+        return made if records == self.records else None
+
+    def _facts(self, found: object) -> RowFacts | None:
+        """This table's bounds, or those of a view of its columns, where the query's are equal to them."""
+        if type(found) is not RowFacts or stranger(found) is not None:
+            return None
+        slopes = found.width - self.facts.intercept
+        if found == self.facts or not 0 <= slopes <= self.facts.width - self.facts.intercept:
+            return self.facts if found == self.facts else None
+        part = self.facts.of_columns(slopes)
+        return part if found == part else None
 
     def of_columns(self, count: int) -> Self:
         """What can be bought of the same records seen through any `count` columns, for `Curator.of_columns`."""

@@ -197,7 +197,7 @@ def test_the_menu_and_the_curator_agree_on_one_payment() -> None:
     about_two = facts(3)
     menu = PricedQueries(about_two, Neighbours.REPLACE_ONE, 50)
     quote = menu.price("score", reading=ASKED["two"][0], tallies=ASKED["two"][1], mu=0.7)
-    assert menu.owns(quote)
+    assert menu.own(quote) is not None
     spent = quote.event.gdp_mu()
     assert spent is not None
     assert 0.7 * (1.0 - 1e-3) <= spent <= 0.7 * (1.0 + 1e-15)

@@ -52,7 +52,7 @@ class TracedRefits:
     @property
     def parts(self) -> Event:
         """What all fits cost together."""
-        return compose(*(fit.plan.event for fit in self.refits.fits))
+        return compose(*(fit.bought.event for fit in self.refits.fits))
 
     def log(self, truth: int, key: TestKey | None) -> list[PrivacyLoss]:
         """What one stream of number `truth` tells, to its end, fitted by the code that fits streams."""

@@ -90,7 +90,7 @@ class PrefixProcess(Process):
             "constraint": None if problem.constraint is None else problem.constraint.to_dict(),
             "penalty": task.penalty.to_dict(),
             "schedule": self.schedule.to_dict(),
-            "fits": [fit.plan.event.to_dict() for fit in self.refits.fits],
+            "fits": [fit.bought.event.to_dict() for fit in self.refits.fits],
             "test_key": task.key is not None,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()

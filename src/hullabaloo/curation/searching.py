@@ -144,14 +144,14 @@ def priced(terms: ReleaseRequest, contenders: Sequence[PlannedCandidate], repeat
         return NotPrivateEvent()
     draws = 0
     for one in contenders:
-        for event in (one.fit.plan.event, one.quote.event):
+        for event in (one.fit.bought.event, one.quote.event):
             cost = event.gdp_mu()
             if cost is None or not cost <= mu:
                 raise BudgetError(
                     f"A run with {dict(one.params)!r} has the Gaussian-DP parameter {cost}, and {mu:.6g} is what one run may cost. A search "
                     "prices runs by that parameter; take a solver whose noise is Gaussian or a selection. Nothing was charged or read."
                 )
-        draws = max(draws, math.ceil((one.fit.plan.event.delta0 + one.quote.event.delta0) / TAIL_MASS))
+        draws = max(draws, math.ceil((one.fit.bought.event.delta0 + one.quote.event.delta0) / TAIL_MASS))
     event = TunedEvent(mu, repeats.expected, repeats.shape, draws)
     if not terms.allowance().takes(event):
         raise BudgetError(

@@ -1,9 +1,12 @@
 """The curator: the one object that holds rows. It answers what a plan has paid for, with noise, and nothing else."""
 
+import operator
 from collections import Counter
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.query import Query
@@ -30,10 +33,10 @@ class Curator:
     plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
 
-    __slots__ = ("__answered", "__kept", "__key", "__queries", "__rows", "__width")
+    __slots__ = ("__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
 
     def __init__(self, rows: Rows, queries: Sequence[Query], *, key: Key | None = None) -> None:
-        self.__begin(rows, tuple(query.afresh() for query in queries), key, Counter(), {})
+        self.__begin(rows, tuple(query.afresh() for query in queries), key, Counter(), {}, RLock())
 
     def __begin(
         self,
@@ -42,14 +45,15 @@ class Curator:
         key: Key | None,
         answered: Counter[tuple[str, int]],
         kept: dict[Any, Any],
+        lock: Any,
     ) -> None:
         self.__rows, self.__queries, self.__key = rows, queries, key
-        self.__answered, self.__kept, self.__width = answered, kept, rows.X.shape[1]
+        self.__answered, self.__kept, self.__lock, self.__width = answered, kept, lock, rows.X.shape[1]
 
     def __part(self, rows: Rows, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]) -> "Curator":
         """The same curator over other rows; answers come out of the same payment."""
         part = object.__new__(Curator)
-        part.__begin(rows, queries, key, self.__answered, kept)
+        part.__begin(rows, queries, key, self.__answered, kept, self.__lock)
         return part
 
     def __repr__(self) -> str:
@@ -67,18 +71,24 @@ class Curator:
         Raises:
             NotPaidFor: no such answer is left.
         """
-        query, left = self.__next(name)
-        question = query.question(*given, **named)
-        times = query.times(question)
-        if left < times:
-            rest = f"{left} are left, fewer than the {times} asked for" if left else "all have been given"
-            raise NotPaidFor(
-                f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
-                "an uncharged release; plan and charge for it first."
-            )
-        place = query.key_label, self.__width
-        self.__answered[place] += times
-        return query.answered(self.__rows, question, self.__derived(place, self.__answered[place]), self.__kept)
+        if type(name) is not str:
+            raise TypeError("a query is named by a plain text")
+        query, _ = self.__next(name)
+        question = query.question(*given, **named)  # may run anybody's code, which may ask, too
+        with self.__lock:
+            found, left = self.__next(name)
+            times = query.times(question)
+            if found is not query or left < times:
+                rest = f"{left} are left, fewer than the {times} asked for" if left else "all have been given"
+                raise NotPaidFor(
+                    f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
+                    "an uncharged release; plan and charge for it first."
+                )
+            place = query.key_label, self.__width
+            self.__answered[place] += times
+            key = self.__derived(place, self.__answered[place])
+        with np.errstate(all="ignore"):  # whatever the question has set
+            return query.answered(self.__rows, question, key, self.__kept)
 
     def __next(self, name: str) -> tuple[Query, int]:
         """The query by name and width of rows, and how many answers are left: one that was priced for other bounds is never answered.
@@ -114,7 +124,9 @@ class Curator:
     @sealed
     def of_target(self, target: int) -> "Curator":
         """The same curator, asked about one of the targets alone; its answers come out of the same payment."""
-        return self.__part(of_target(self.__rows, target), self.__queries, self.__key, self.__kept)
+        number = operator.index(target)
+        with np.errstate(all="ignore"):
+            return self.__part(of_target(self.__rows, number), self.__queries, self.__key, self.__kept)
 
     @sealed
     def of_columns(self, columns: npt.ArrayLike) -> "Curator":
@@ -134,7 +146,8 @@ class Curator:
                 f"menu.of_columns({found.size}) and charge for it first."
             )
         key = None if self.__key is None else self.__key.derive(f"columns/{found.size}")
-        return self.__part(chosen_columns(self.__rows, found, intercept), self.__queries, key, {})
+        with np.errstate(all="ignore"):
+            return self.__part(chosen_columns(self.__rows, found, intercept), self.__queries, key, {})
 
     @sealed
     def turned(self, matrix: npt.ArrayLike) -> "Curator":
@@ -155,7 +168,8 @@ class Curator:
                 "histogram of so many columns, and nothing else may be asked of such rows: their lengths are undeclared. "
                 "Plan 'step' or 'scales' queries of that width first."
             )
-        return self.__part(turned_rows(self.__rows, found), paid, self.__key, {})
+        with np.errstate(all="ignore"):
+            return self.__part(turned_rows(self.__rows, found), paid, self.__key, {})
 
     @sealed
     def centred(self, centre: npt.ArrayLike) -> "Curator":
@@ -175,4 +189,5 @@ class Curator:
                 "Rows seen from a centre were asked, but the plan paid for no partial derivative, and nothing else may be asked of "
                 "such rows: their lengths are undeclared. Plan a 'partial' query first."
             )
-        return self.__part(centred_rows(self.__rows, found), paid, self.__key, {})
+        with np.errstate(all="ignore"):
+            return self.__part(centred_rows(self.__rows, found), paid, self.__key, {})

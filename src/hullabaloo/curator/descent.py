@@ -119,6 +119,9 @@ class Updates:
                 "vectors of a SeparableForm, and no other code runs beside records. Ask for one update after the other, with each coordinate held where it is (lower = upper = θ), "
                 "and move it outside."
             )
+        form = self.form  # of arrays that nobody else has, from here on
+        made = SeparableForm(form.kinks, form.curvatures, form.lower, form.upper)
+        object.__setattr__(self, "form", made)
         for name in ("theta", "clips", "steps"):
             shape = getattr(self, name).shape
             if shape != (p,) or self.form.dimension != p:

@@ -4,6 +4,13 @@ A minimiser, a choice of a vertex and a score call methods of what they are made
 bounds of norms, of curvature, of a prox's error. Both are proved and tested for what is listed here, and for nothing else.
 """
 
+from copy import deepcopy
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
 from hullabaloo import geometry, losses
 from hullabaloo.errors import CapabilityError
 from hullabaloo.foreign import is_foreign, name_of, parts
@@ -30,6 +37,7 @@ LOSSES: tuple[type, ...] = (
 )  # fmt: skip
 
 _KNOWN = (*SHAPES, *STRUCTURES, *LOSSES)
+PLAIN = (type(None), bool, int, float, str)
 _OPEN = (geometry.ConvexSet, geometry.Penalty, geometry.SetFunction, PerRecordLoss)
 """What anybody may write a class of."""
 
@@ -40,6 +48,37 @@ def stranger(*values: object) -> str | None:
         if is_foreign(part) or (issubclass(type(part), _OPEN) and type(part) not in _KNOWN):
             return name_of(part)
     return None
+
+
+def plain(value: Any, declared: object = None) -> Any:
+    """A field of a query as Python's own value: a number by its declared type, exactly; NumPy's scalars as what they hold, also in tuples.
+
+    A number of another kind rounds, wraps around or compares as it likes, and so would the price that is worked out from it.
+
+    Raises:
+        TypeError: something else than a number where one is declared.
+    """
+    found = value.item() if isinstance(value, np.generic) else value
+    if type(found) in (tuple, list):
+        return tuple(plain(one) for one in found)
+    if declared is float and type(found) in (int, float):
+        return float(found)
+    if declared in (int, float, bool) and type(found) is not declared:
+        raise TypeError(f"a number of type {type(found).__name__}")
+    return found
+
+
+def copied(value: Any) -> Any:
+    """A shape, loss or tuple of them, made anew from its fields: arrays and all, so that nobody else can write to it."""
+    if type(value) is tuple:
+        return tuple(map(copied, value))
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, Enum) or type(value) in PLAIN:
+        return value
+    if not is_dataclass(value) or isinstance(value, type):
+        return deepcopy(value)
+    return replace(value, **{one.name: plain(copied(getattr(value, one.name))) for one in fields(value) if one.init})
 
 
 def refuse_strangers(what: str, remedy: str, *values: object) -> None:

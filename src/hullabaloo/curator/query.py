@@ -75,11 +75,6 @@ class Query(ABC):
         """All that it was made of but for the facts, which are the menu's, and as long as rows are wide."""
         return [getattr(self, one.name) for one in fields(self) if one.name != "facts"]
 
-    def forget(self) -> None:
-        """Keep the fields alone: not what was worked out from them, nor what somebody else's solver wrote beside them."""
-        for name in vars(self).keys() - {one.name for one in fields(self)}:
-            del vars(self)[name]
-
     def afresh(self) -> Self:
         """The same fields in a record of its own, which nobody else can write to."""
         made = object.__new__(type(self))

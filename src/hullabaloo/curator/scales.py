@@ -60,7 +60,13 @@ class ScalesQuery(NoisySum):
                 f"A histogram of {self.bins} bins was paid for, which needs {self.bins - 1} rising edges; "
                 f"{ends.size} were given."
             )
-        return None if theta is None else numbers(theta), view, ends
+        point = None if theta is None else numbers(theta)
+        if point is not None and point.shape != (self.facts.width,):
+            raise InvalidParameter(
+                f"Lengths of gradients were asked at coefficients of shape {point.shape}, but there are {self.facts.width} encoded columns. "
+                "Pass one number for each."
+            )
+        return point, view, ends
 
     def partial(self, rows: Rows, theta: Array | None, view: AffineView, edges: Array) -> State:
         """How many records lie below `edges[0]`, from there to `edges[1]`, …"""

@@ -29,4 +29,5 @@ def sealed(answer: Callable[P, T]) -> Callable[P, T]:
             fault = error.with_traceback(None)
         raise fault
 
+    del ask.__wrapped__  # which would answer without the seal
     return ask

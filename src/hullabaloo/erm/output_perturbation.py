@@ -162,6 +162,11 @@ class MinimizerQuery(Query):
     def question(self, linear: Any = None) -> tuple[Array]:
         """s, as a vector."""
         slope = np.zeros(self.family.coordinates) if linear is None else numbers(linear).ravel()
+        if slope.size != self.family.coordinates:
+            raise InvalidParameter(
+                f"A minimiser with a linear term of {slope.size} numbers was asked, but there are {self.family.coordinates} coefficients. "
+                "Pass one for each."
+            )
         if not euclidean(slope) <= self.linear_bound * (1.0 + 1e-12):
             raise InvalidParameter(
                 f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by "

@@ -87,7 +87,7 @@ class PlannedFit:
         return Release(
             theta=solution.theta,
             statement=statement,
-            plan=self.plan.to_dict(),
+            plan={**self.plan.to_dict(), "queries": list(self.bought.noise)},
             privacy_covariance=solution.privacy_covariance,
             sampling_covariance=solution.sampling_covariance,
             moments=solution.moments,
@@ -119,7 +119,8 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
         )
     context = plan_context(task, encoding, rows)
     solver, plan = _choose(context, task.solver)
-    bought = buy_plan(task.request, context.menu, plan, task.calibration)
+    prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records)
+    bought = buy_plan(task.request, prices, plan, task.calibration)
     return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought)
 
 
@@ -144,7 +145,7 @@ def plan_context(task: Task, encoding: Encoding, rows: int | None) -> PlanContex
     """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
     check(task, encoding)
     problem = problem_of(task, encoding, task.request.records(rows))
-    menu = PricedQueries(encoding.facts, task.neighbours, problem.records)
+    menu = PricedQueries(replace(encoding.facts), task.neighbours, problem.records)
     return PlanContext(problem, menu, allowance(task), rehearsal(encoding.facts))
 
 

@@ -33,24 +33,23 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Queries whose prices were found to be theirs and within the budget; made by `buy_plan` and `buy_queries`.
+    """Queries within the budget, made anew so that nobody else has a hold on them; by `buy_plan` and `buy_queries`.
 
     Attributes:
         queries: what may be asked.
+        event: the composition of all answers.
+        noise: what is said of each query.
         records: the public number of records.
         budget: what is declared for them.
         claimed: the budget that a paper claims for its noise, where it is that one.
     """
 
     queries: tuple[Query, ...]
+    event: Event
+    noise: tuple[Mapping[str, Any], ...]
     records: int
     budget: Budget
     claimed: Budget | None = None
-
-    @property
-    def event(self) -> Event:
-        """The composition of all answers."""
-        return composed(self.queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +118,12 @@ def answered(rows: Rows, bought: Purchase, read: Read[T], key: Key | None) -> T:
 
 def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> PrivacyStatement:
     """What is guaranteed of answers to what was bought."""
-    noise = tuple(query.to_dict() for query in bought.queries)
     return request.statement(
-        bought.event, charge, records=bought.records, noise=noise, budget=bought.budget, claimed=bought.claimed
+        bought.event, charge, records=bought.records, noise=bought.noise, budget=bought.budget, claimed=bought.claimed
     )
 
 
-def composed(queries: Sequence[Any]) -> Event:
+def composed(queries: Sequence[Query]) -> Event:
     """What all answers cost together."""
     events = [query.event for query in queries]
     if any(isinstance(event, NotPrivateEvent) for event in events):
@@ -138,18 +136,19 @@ def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int
     request.check()
     records = request.records(rows)
     menu = PricedQueries(encoding.facts, request.neighbours, records)
-    queries = tuple(buy(menu, request.allowance()))
-    if not queries or not all(menu.owns(query) for query in queries):
+    queries = _owned(menu, tuple(buy(menu, request.allowance())))
+    if not queries:
         raise InvalidParameter(
             "A question was planned with a query that was not made by the menu it was given, so its price cannot be relied on. "
             "Nothing was charged or read. Make every query by menu.price(...)."
         )
-    if request.budget.is_private and not request.budget.admits(composed(queries)):
+    event = composed(queries)
+    if request.budget.is_private and not request.budget.admits(event):
         raise BudgetError(
             f"The plan of {request.what} costs more than the budget {request.budget.describe()} allows. Nothing was charged or read. "
             "This is a fault of the planner; please report it."
         )
-    return Purchase(queries, records, request.budget)
+    return Purchase(queries, event, tuple(query.to_dict() for query in queries), records, request.budget)
 
 
 def buy_plan(request: ReleaseRequest, menu: PricedQueries, plan: Plan, calibration: Calibration) -> Purchase:
@@ -157,13 +156,13 @@ def buy_plan(request: ReleaseRequest, menu: PricedQueries, plan: Plan, calibrati
 
     The noise that a paper prints may be less than its claim needs: then the budget that the plan really costs is declared.
     """
-    if not (type(plan) is Plan and type(plan.quotes) is tuple and all(menu.owns(quote) for quote in plan.quotes)):
+    queries = _owned(menu, plan.quotes) if type(plan) is Plan and type(plan.solver) is str else None
+    if queries is None:
         raise InvalidParameter(
             f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "
             "on. Nothing was charged or read. Return a Plan whose quotes come from menu.price(...)."
         )
     claimed = request.budget if calibration is Calibration.PAPER and request.budget.is_private else None
-    queries: Any = plan.quotes  # the menu made them
     budget, event = request.budget, composed(queries)
     if budget.is_private and not budget.admits(event):
         if claimed is None:
@@ -172,7 +171,16 @@ def buy_plan(request: ReleaseRequest, menu: PricedQueries, plan: Plan, calibrati
                 "was charged or read. This is a fault of the planner; please report it."
             )
         budget = _real_budget(claimed, plan.solver, event)
-    return Purchase(queries, menu.records, budget, claimed)
+    return Purchase(queries, event, tuple(query.to_dict() for query in queries), menu.records, budget, claimed)
+
+
+def _owned(menu: PricedQueries, queries: object) -> tuple[Query, ...] | None:
+    """The menu's own records of these queries; None where one of them is not the menu's."""
+    if type(queries) is not tuple:
+        return None
+    found = [menu.own(query) for query in queries]
+    known = tuple(query for query in found if query is not None)
+    return known if len(known) == len(found) else None
 
 
 def _real_budget(claimed: Budget, solver: str, event: Event) -> Budget:

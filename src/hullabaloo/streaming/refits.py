@@ -57,7 +57,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
         _prepared(replace(task, solver=solver), encoding, position, budget, step)
         for step, (position, budget, solver) in enumerate(zip(positions, budgets, solvers, strict=True), start=1)
     )
-    event = compose(*(one.plan.event for one in fits))
+    event = compose(*(one.bought.event for one in fits))
     if not allowance(task).takes(event):
         raise BudgetError(
             f"The {len(fits)} fits up to the horizon cost more than the budget {task.budget.describe()} allows. Nothing was charged "

@@ -94,8 +94,8 @@ FITS = (
         "plans of one's own are believed",
         "A plan need not be made of the menu's quotes, so its events are what a solver claims that they are.",
         "release.run",
-        old="    if not (type(plan) is Plan and type(plan.quotes) is tuple and all(menu.owns(quote) for quote in plan.quotes)):",
-        new="    if type(plan) is not Plan:",
+        old="    queries = _owned(menu, plan.quotes) if type(plan) is Plan and type(plan.solver) is str else None",
+        new="    queries: Any = tuple(plan.quotes)",
         caught_by=("tests/test_attack_solvers.py::test_a_solver_of_ones_own_buys_from_the_menu_alone[records]",),
     ),
     Bug(

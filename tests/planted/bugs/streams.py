@@ -176,8 +176,8 @@ STREAMS = (
         "one fit of many is charged",
         "The price of fitting again and again is that of the dearest fit.",
         "streaming.refits",
-        old="    event = compose(*(one.plan.event for one in fits))\n",
-        new="    event = compose(fits[-1].plan.event)\n",
+        old="    event = compose(*(one.bought.event for one in fits))\n",
+        new="    event = compose(fits[-1].bought.event)\n",
         caught_by=(
             "tests/streaming/test_periodic_erm.py::test_all_fits_together_cost_the_budget_and_next_to_nothing_is_left[add-or-remove]",
         ),

@@ -1,0 +1,304 @@
+"""What a solver of a user's own hands over can run code when it is converted, change between two looks, or round as it likes: nothing of it pays or counts."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.curator import Curator
+from hullabaloo.data import Rows
+from hullabaloo.errors import HullabalooError, InvalidParameter, NotPaidFor
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import GaussianEvent
+from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver
+from tests.laws.test_foreign_solver import BUYS, DEAR, asks, bought, menu
+from tests.replay import cases
+
+KEY = TestKey(bytes(32))
+ASKED = {name: given for name, given in asks([]).items() if given and name not in DEAR}
+
+
+def curator(name: str, **about: Any) -> Curator:
+    rows = Rows(np.full((cases.N, 5), 0.1), np.ones((cases.N, 1)))
+    query = menu().price(name, **{**BUYS[name], **about})
+    assert menu().own(query) is not None
+    return Curator(rows, [query], key=KEY)
+
+
+class Again:
+    """A number or an array that does something whenever it is converted."""
+
+    def __init__(self, value: Any, act: Callable[[], object]) -> None:
+        self.value, self.act = value, act
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.act()
+        return np.array(self.value, dtype=dtype)
+
+    def __float__(self) -> float:
+        self.act()
+        return float(self.value)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.act()
+        return iter(self.value)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, place: int) -> Any:
+        return self.value[place]
+
+
+def plain(value: Any) -> Any:
+    """The same question without ears."""
+    if isinstance(value, np.ndarray):
+        return np.array(value, dtype=value.dtype if value.dtype.kind in "biu" else np.float64)
+    return (
+        tuple(map(plain, value))
+        if isinstance(value, tuple | list)
+        else float(value)
+        if isinstance(value, float)
+        else value
+    )
+
+
+PLACES = [(name, key) for name, given in ASKED.items() for key in given if key != "form"]
+
+
+@pytest.mark.parametrize(("name", "key"), PLACES)
+def test_a_question_that_asks_while_it_is_made_gets_no_more_answers(name: str, key: str) -> None:
+    """The number of answers that were left was looked at before the question was converted, and counted after: one was paid for, fifty-one were given."""
+    asked = curator(name)
+    given = {one: plain(value) for one, value in ASKED[name].items()}
+    paid, answers, depth = int(BUYS[name].get("count", 1)), [], [4]
+
+    def once_more() -> None:
+        if depth[0]:
+            depth[0] -= 1
+            with suppress(HullabalooError, TypeError):  # TypeError: this one is not taken as an object of that kind
+                answers.append(asked.answer(name, **{**given, key: Again(given[key], once_more)}))
+
+    once_more()
+    spent = len(answers) * (len(given["order"]) if name == "partial" else 1)
+    assert spent <= paid
+
+
+def test_threads_share_what_was_paid_for() -> None:
+    """Looked at and counted in two steps, one answer was given to several threads."""
+    for _ in range(20):
+        asked, barrier, found = curator("gradient", count=1), threading.Barrier(4), []
+
+        def ask(asked: Curator = asked, barrier: Any = barrier, found: Any = found) -> None:
+            point = Again(np.zeros(5), barrier.wait)
+            with suppress(NotPaidFor):
+                found.append(asked.answer("gradient", point))
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert len(found) == 1
+
+
+class Shifting:
+    """A number that is infinite while it is asked whether there is noise, and another afterwards."""
+
+    def __init__(self, value: float, looks: int) -> None:
+        self.value, self.looks = value, looks
+
+    def __float__(self) -> float:
+        self.looks -= 1
+        return float("inf") if self.looks >= 0 else self.value
+
+    def __gt__(self, other: object) -> bool:
+        return True
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __rtruediv__(self, other: float) -> float:
+        return other / self.value
+
+
+NUMBERS = [(name, key) for name, given in BUYS.items() for key, value in given.items() if type(value) in (int, float)]
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "shifting": lambda value: Shifting(value, 2),
+    "a subclass of float": type("Own", (float,), {}),
+    "a subclass of int": type("Own", (int,), {}),
+    "long double": np.longdouble,
+    "text": str,
+    "true": lambda value: True,
+}
+
+
+@pytest.mark.parametrize(("name", "key"), NUMBERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_query_is_bought_of_numbers_of_another_kind(kind: str, name: str, key: str) -> None:
+    """One that was infinite while it was checked, and finite when noise was drawn, gave exact sums."""
+    try:
+        query = menu().price(name, **{**BUYS[name], key: KINDS[kind](BUYS[name][key])})
+    except (HullabalooError, TypeError, ValueError, ArithmeticError):
+        return
+    assert menu().own(query) is None
+
+
+@pytest.mark.parametrize(("name", "key"), NUMBERS)
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64, np.float16, np.float32, np.float64])
+def test_numbers_of_numpy_are_priced_as_what_they_hold(kind: Any, name: str, key: str) -> None:
+    """16² is 0 in eight bits: the sensitivity of moments was 1 in place of 257, and counts wrapped around to 2^64 − 1."""
+    value = 16 if key in ("target_scale", "bins") else BUYS[name][key]
+    try:
+        given = kind(value)
+        query = menu().price(name, **{**BUYS[name], key: given})
+    except (HullabalooError, TypeError, ValueError, ArithmeticError):
+        return
+    found = menu().own(query)
+    if found is None:
+        return
+    held = getattr(found, key)
+    assert type(held) in (int, float)
+    honest = menu().own(menu().price(name, **{**BUYS[name], key: type(held)(given.item())}))
+    assert honest is not None
+    assert found.to_dict() == honest.to_dict()
+    assert found.event == honest.event
+
+
+@pytest.mark.parametrize("name", [name for name in BUYS if name not in DEAR])
+def test_what_is_bought_is_out_of_reach(name: str) -> None:
+    """A plan's queries stay the solver's: what it writes to them after they were bought moves neither price nor noise, and nor do its shapes' arrays."""
+    query = bought(menu(), name)
+    found = menu().own(query)
+    assert found is not None
+    before = (found.to_dict(), found.event)
+    for key, value in list(vars(query).items()):
+        if type(value) in (int, float):
+            vars(query)[key] = 1e9
+    vars(query).update(event=GaussianEvent(1e5, 1), sigma=1e-9, sensitivity=1e-9)
+    assert (found.to_dict(), found.event) == before
+    vertices = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [-1.0, -1.0, 0.0, 0.5]])
+    body = hb.Polytope(vertices)
+    made = menu().price("vertex", **{**BUYS["vertex"], "constraint": hb.geometry.with_intercept(body, -1.0, 1.0)})
+    kept = menu().own(made)
+    assert kept is not None
+    least = kept.to_dict()
+    body.vertices.setflags(write=True)
+    body.vertices[:] *= 1e4
+    assert menu().own(kept) is not None
+    assert kept.to_dict() == least
+
+
+@dataclass(eq=False)
+class Writer(Solver):
+    """Writes to its own queries while it runs, as a solver that wants less noise would."""
+
+    planned: ClassVar[list[Any]] = []
+    name: ClassVar[str] = "writer"
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
+        query = menu.price("gradient", loss=problem.loss, clip=1.0, mu=allowance.mu)
+        self.planned.append(query)
+        return Plan(self.name, (query,))
+
+    def run(self, problem: Problem, plan: Plan, curator: Any) -> Solution:
+        for query in self.planned:
+            vars(query).update(mu=1e4, event=GaussianEvent(1e5, 1), sigma=1e9)
+        return Solution(curator.answer("gradient", np.zeros(problem.dimension))[:, None])
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        return 1.0
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Any) -> Any:
+        return np.ones(problem.dimension)
+
+
+@dataclass(eq=False)
+class Honest(Writer):
+    """The same without writing."""
+
+    def run(self, problem: Problem, plan: Plan, curator: Any) -> Solution:
+        return Solution(curator.answer("gradient", np.zeros(problem.dimension))[:, None])
+
+
+def test_a_solver_that_writes_to_its_queries_gets_what_was_charged() -> None:
+    """The statement was made of the solver's own records after the run, and a stream's later fits were drawn by them."""
+    domain = hb.Domain(row_norm=1.0, target=(-1, 1))
+    rows = np.full((40, 3), 0.2)
+    found = [
+        hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, test_key=KEY).fit(
+            rows, rows[:, 0]
+        )
+        for solver in (Writer(), Honest())
+    ]
+    assert np.array_equal(found[0].release_.theta, found[1].release_.theta)
+    assert found[0].statement_.event == found[1].statement_.event
+    assert found[0].statement_.query_noise == found[1].statement_.query_noise
+    assert found[0].release_.plan["queries"] == found[1].release_.plan["queries"]
+
+
+def test_a_stream_draws_every_fit_by_what_was_charged() -> None:
+    """Its later fits were drawn by the solver's own records, as they were by then."""
+    domain, rows, found = hb.Domain(row_norm=1.0, target=(-1, 1)), np.full((40, 3), 0.2), []
+    for solver in (Writer(), Honest()):
+        model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, test_key=KEY)
+        stream = hb.streaming.PeriodicERM(model, horizon=40, every=20)
+        stream.partial_fit(rows, rows[:, 0])
+        found.append(stream.model_at().release_)
+    assert np.array_equal(found[0].theta, found[1].theta)
+    assert found[0].statement.event == found[1].statement.event
+
+
+def test_nobody_hears_what_numpy_finds_wrong_with_records() -> None:
+    """A question that set NumPy's handler while it was converted was told of each underflow of an exact score: whether |g| is below a threshold."""
+    told: list[str] = []
+    before, old = np.seterrcall(lambda kind, flag: told.append(kind)), np.geterr()
+    try:
+        for least in 1e-308 * np.logspace(-3.0, 3.0, 13):
+            point = Again(np.zeros(5), lambda: np.seterr(all="call"))
+            assert 0 <= curator("select", scales=(least, *(1.0,) * 4)).answer("select", point) < 5
+    finally:
+        np.seterrcall(before)
+        np.seterr(**old)
+    assert told == []
+
+
+@pytest.mark.parametrize("name", [name for name in ASKED if "theta" in ASKED[name]])
+@pytest.mark.parametrize("shape", [(0,), (1,), (4,), (6,), (5, 1, 1)])
+def test_coefficients_of_another_shape_are_refused_before_anything_is_spent(name: str, shape: tuple[int, ...]) -> None:
+    """Kernels read as many numbers as there are columns: of fewer, they read what lay in memory behind them."""
+    asked = curator(name)
+    given = {one: plain(value) for one, value in ASKED[name].items()}
+    with pytest.raises(InvalidParameter):
+        asked.answer(name, **{**given, "theta": np.zeros(shape)})
+    asked.answer(name, **given)
+
+
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_a_linear_term_of_another_size_is_refused_before_anything_is_spent(size: int) -> None:
+    asked = curator("minimizer")
+    with pytest.raises(InvalidParameter):
+        asked.answer("minimizer", np.zeros(size))
+    asked.answer("minimizer", np.zeros(5))
+
+
+def test_arrays_of_a_form_are_the_curators_own() -> None:
+    """The form's arrays were kept, and shortened by whoever held them: what lay behind them was released."""
+    asked, given = curator("partial"), {one: plain(value) for one, value in ASKED["partial"].items() if one != "form"}
+    form = hb.geometry.SeparableForm(np.zeros(5), np.zeros(5), -np.ones(5), np.ones(5))
+
+    def shorten() -> None:
+        form.upper.setflags(write=True)
+        form.upper.resize((1,), refcheck=False)
+
+    with pytest.raises((InvalidParameter, TypeError)):
+        asked.answer("partial", **{**given, "theta": Again(given["theta"], shorten)}, form=form)
+
+
+def test_nothing_answers_without_the_seal() -> None:
+    assert not hasattr(Curator.answer, "__wrapped__")
