@@ -61,8 +61,8 @@ def test_fits_files_and_commands(name: str, seed: int) -> None:
 def test_every_public_name_is_a_door_or_says_why_not() -> None:
     called = {re.sub(r"^\w+\.|: .*", "", name) for name in (*CHEAP, *DEAR)}
     doors = called | set(ESTIMATORS) | BESIDE.keys()
-    public = {name for module in (hb, report, streaming, model_selection) for name in public(module)}
-    assert public - doors == UNASKED.keys() & public
+    exported = {name for module in (hb, report, streaming, model_selection) for name in public(module)}
+    assert exported - doors == UNASKED.keys() & exported
     assert not set(BESIDE.values()) - DEAR.keys()
     assert not doors & UNASKED.keys()
 

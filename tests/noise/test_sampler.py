@@ -26,6 +26,14 @@ def density(request):
     return request.param
 
 
+def with_window(window, density, ratio, monkeypatch):
+    """A table of its own with another window: those that `build` keeps are shared with other tests, and remember theirs."""
+    monkeypatch.setattr(sampler, "WINDOW", window)
+    table = sampler.build.__wrapped__(density, ratio)
+    assert table.window >= window
+    return table
+
+
 def tail(density, x):
     """P(|W| > x)."""
     return mpmath.erfc(mpmath.mpf(x) / mpmath.sqrt(2)) if density.power == 2 else mpmath.exp(-mpmath.mpf(x))
@@ -117,8 +125,7 @@ def test_the_kernels_doubles_stay_within_the_window(density, ratio):
 @pytest.mark.parametrize("ratio", [1.37 * 2.0**40, 1.7 * 2.0**25])
 def test_the_kernel_is_the_plain_python_sampler(density, ratio, window, monkeypatch):
     """Same key, same integers, across chunks and through undecided draws: no word is read twice or out of turn."""
-    monkeypatch.setattr(sampler, "WINDOW", window)
-    table, count = sampler.build(density, ratio), 60_000 if window < 0.1 else 40_000
+    table, count = with_window(window, density, ratio, monkeypatch), 60_000 if window < 0.1 else 40_000
     out = np.empty(count, np.int64)
     stream = Keystream(KEY)
     half = count // 3
@@ -196,8 +203,7 @@ def test_law_at_4e8_draws(density):
 
 
 def test_law_when_every_wedge_is_settled_exactly(density, monkeypatch):
-    monkeypatch.setattr(sampler, "WINDOW", 2.0)
-    table, out = sampler.build(density, 1.37 * 2.0**40), np.empty(200_000, np.int64)
+    table, out = with_window(2.0, density, 1.37 * 2.0**40, monkeypatch), np.empty(200_000, np.int64)
     sampler.fill(out, table, Keystream(KEY))
     law = stats.norm if density.power == 2 else stats.laplace
     assert stats.kstest((out + 0.5) / table.ratio, law.cdf).pvalue > ALARM

@@ -164,27 +164,31 @@ def _run(request: dict[str, Any], folder: Path, report: Path, output: Path) -> N
         from tests.planted.plant import plant
 
         plant(Bug(**{**request["bug"], "caught_by": ()}), folder)
-    watch = _Watch()
+    watch = _Watch(report)
     plain = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=short", f"--basetemp={folder / 'tmp'}"]
     plain += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of Hypothesis, which is imported already
     code = pytest.main([*plain, *([] if request["whole"] else ["-x"]), *request["tests"]], plugins=[watch])
-    fault = watch.fault or ("" if code in (0, 1) else f"pytest ended with {int(code)}")
-    report.write_text(json.dumps({"failed": watch.failed, "passed": watch.passed, "fault": fault}))
+    watch.write(watch.fault or ("" if code in (0, 1) else f"pytest ended with {int(code)}"))
     sys.stdout.flush()
     os._exit(0)
 
 
 class _Watch:
-    """What pytest tells while it runs."""
+    """What pytest tells while it runs; a failure is written at once, as a bug that corrupts memory may kill what follows."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self.failed: dict[str, float] = {}
         self.passed, self.fault = 0, ""
 
+    def write(self, fault: str) -> None:
+        self.path.write_text(json.dumps({"failed": self.failed, "passed": self.passed, "fault": fault}))
+
     def pytest_runtest_logreport(self, report: Any) -> None:
+        self.passed += report.passed and report.when == "call"
         if report.failed:
             self.failed.setdefault(report.nodeid, report.duration)
-        self.passed += report.passed and report.when == "call"
+            self.write(self.fault)
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:

@@ -104,6 +104,20 @@ def test_a_package_can_be_planted_too_and_what_was_not_run_is_no_verdict(nursery
     assert not missing.clean
 
 
+def test_a_failure_counts_though_the_run_dies_after_it_and_a_death_without_one_is_no_verdict(nursery: Nursery) -> None:
+    """A bug that has memory corrupted was caught or not, as the heap had it: the verdict was written at the very end."""
+    dying = (
+        "import os\nimport _pytest.terminal\n_pytest.terminal.TerminalReporter.summary_stats = lambda _: os.abort()\n"
+    )
+    kept = "__all__ = list(_EXPORTS)"
+    dies = Bug("x", "x.", "streaming", kept, dying + kept, (USUAL,))
+    died = nursery.run(dies, dies.caught_by)
+    assert died.fault == "the run ended with -6"
+    assert not died.caught
+    found = nursery.run(replace(dies, new=f'{dying}raise RuntimeError("planted")\n'), dies.caught_by)
+    assert found.caught, found.output
+
+
 @pytest.mark.slow
 def test_kernels_that_others_compile_in_are_planted_and_kept_apart(nursery: Nursery) -> None:
     bug = Bug(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from hullabaloo.curator import kernels
-from hullabaloo.losses import ClippedLoss, KernelCode
+from hullabaloo.losses import ClippedLoss, KernelCode, kernels
 from tests.laws import loss_zoo, zoo
 
 LOSSES = [loss for loss in loss_zoo.scalar_losses() if not isinstance(loss, ClippedLoss)]
