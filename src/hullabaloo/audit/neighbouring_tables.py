@@ -40,7 +40,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
     task = replace(model._task(encoding), solver=solver)
     prepared = prepare(task, encoding, len(tables[0]["table"]) if task.request.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
-    about, plan = TracedTables(prepared.plan.quotes, (first, second)), prepared.plan
+    about, plan = TracedTables(prepared.bought.queries, (first, second)), prepared.plan
 
     def log(truth: int, key: TestKey | None) -> Sequence[PrivacyLoss]:
         traced = about.traced(truth, key)
@@ -59,12 +59,12 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
         records=prepared.problem.records,
         words=canary.words,
         claim=plan.event,
-        parts=compose(*(compose(quote.event, count=quote.count) for quote in plan.quotes)),
+        parts=compose(*(compose(quote.event, count=quote.count) for quote in about.quotes)),
         budget=prepared.budget,
         log=log,
         released=released,
-        opaque=any(PerturbedLaw.of(quote, about.tables) is None for quote in _perturbed(plan.quotes)),
-        quotes=plan.quotes,
+        opaque=any(PerturbedLaw.of(quote, about.tables) is None for quote in _perturbed(about.quotes)),
+        quotes=about.quotes,
         canary=canary,
     )
 

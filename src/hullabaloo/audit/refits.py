@@ -114,7 +114,7 @@ class Traced:
         before = self.running[0].released()
         theta = before.theta if before is not None and corrects(self.fit) else None
         first, second = (self.about.prefix(which, self.step, theta) for which in (0, 1))
-        about = TracedTables(plan.quotes, (first, second))
+        about = TracedTables(self.fit.bought.queries, (first, second))
         traced = TracingCurator(about, self.truth, curator, about.tables, Counter(), self.log)
         return self.fit.solver.run(problem, plan, traced)
 

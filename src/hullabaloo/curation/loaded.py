@@ -39,7 +39,7 @@ def load_all(plan: SearchPlan, tables: Mapping[Any, Rows]) -> None:
 def _kind(one: PlannedCandidate) -> tuple[Any, ...]:
     """What decides which code runs."""
     problem = one.fit.problem
-    asked = tuple(type(quote) for quote in one.fit.plan.quotes)
+    asked = tuple(type(quote) for quote in one.fit.bought.queries)
     shapes = tuple(map(_shape, (problem.constraint, problem.penalty)))
     return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes
 

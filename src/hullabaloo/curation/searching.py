@@ -55,8 +55,8 @@ class PlannedCandidate:
     @property
     def numbers(self) -> int:
         """At most so many numbers are in its release: each is a function of the longest answer or as long as θ."""
-        longest = max(getattr(quote, "length", 1) for quote in self.fit.plan.quotes)
-        asked = sum(quote.count for quote in self.fit.plan.quotes)
+        longest = max(getattr(quote, "length", 1) for quote in self.fit.bought.queries)
+        asked = sum(quote.count for quote in self.fit.bought.queries)
         targets = len(self.encoding.facts.targets)
         return 8 * targets * (longest + self.encoding.facts.width) + asked
 
@@ -87,7 +87,7 @@ class SearchPlan:
     @property
     def noise(self) -> tuple[Mapping[str, Any], ...]:
         """Queries of one run of the first candidate, for the plan's readers."""
-        return tuple(quote.to_dict() for quote in (*self.contenders[0].fit.plan.quotes, self.contenders[0].quote))
+        return tuple(quote.to_dict() for quote in (*self.contenders[0].fit.bought.queries, self.contenders[0].quote))
 
     @property
     def public(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class SearchPlan:
             "test_key": self.terms.key is not None,
             "candidates": names,
             "metric": self.contenders[0].metric,
-            "plans": [[quote.to_dict() for quote in (*one.fit.plan.quotes, one.quote)] for one in self.contenders],
+            "plans": [[quote.to_dict() for quote in (*one.fit.bought.queries, one.quote)] for one in self.contenders],
         }
 
     @property

@@ -148,10 +148,10 @@ def _reason(model: FittedModel) -> str:
     if not squared and not smooth:
         return f"Intervals of coefficients of the {loss.name} loss are not told: nothing that is released holds their sampling errors."
     if release.moments is None or release.moments.gram.shape[0] != model.encoding.facts.width:
-        cheap = "fit with solver='moments', or " if squared else ""
+        cheap = "with solver='moments', or " if squared else ""
         return (
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
-            f"without another charge; {cheap}with solver=hb.WithMoments({_inner(model)!r}), to have them."
+            f"without another charge; fit {cheap}with solver=hb.WithMoments({_inner(model)!r}), to have them."
         )
     if smooth and model.encoding.offset is not None:
         return "Intervals are not told where exposures are known: how they are spread over the records is not released."

@@ -126,7 +126,7 @@ class PrivateSearchCV(Estimator):
         finally:
             kept.close()
         number, score, one = best.number, best.score, plan.contenders[best.number]
-        noise = tuple(quote.to_dict() for quote in (*one.fit.plan.quotes, one.quote))
+        noise = tuple(quote.to_dict() for quote in (*one.fit.bought.queries, one.quote))
         statement = replace(begun, query_noise=noise)
         self.statement_: PrivacyStatement = statement
         self.best_index_, self.best_params_ = number, dict(one.params)

@@ -1,5 +1,6 @@
 """The demo's report: one self-contained page that a person would want to look at."""
 
+import math
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,8 @@ def strongest(rows: "list[Row]", labels: list[str]) -> str:
     """A sentence on the effects that the release can tell from zero."""
     clear = [(row, said) for row, said in zip(rows, labels, strict=True) if row.low * row.high > 0.0]
     clear.sort(key=lambda pair: -abs(pair[0].coefficient))
+    if all(math.isnan(row.low) for row in rows):
+        return "This release holds no intervals of single effects, so it does not tell which of them stand out from the noise."
     if not clear:
         return "No single effect stands out from the noise of sampling and privacy together."
     parts = [f"{said}: {signed(100 * row.coefficient, 0)} points" for row, said in clear[:3]]
