@@ -274,5 +274,5 @@ def test_fields_of_all_kinds_are_seen() -> None:
     from hullabaloo.data import Rows
 
     rows = Rows(np.zeros((1, 1)), np.zeros((1, 1)))
-    assert foreign(Curator(rows, [])) == "Counter"  # the standard library's
+    assert foreign(Curator(rows, [])) == "RLock"  # the standard library's
     assert foreign(BudgetOptions(*[own] * len(BudgetOptions._fields))) == "own"
