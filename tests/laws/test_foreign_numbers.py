@@ -1,5 +1,7 @@
 """What a solver of a user's own hands over can run code when it is converted, change between two looks, or round as it likes: nothing of it pays or counts."""
 
+import math
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -11,8 +13,13 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.curator import Curator
+from hullabaloo.curator.given import anything, numbers
+from hullabaloo.curator.query import Query
 from hullabaloo.data import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotPaidFor
+from hullabaloo.losses.readings import Reading, Reads
+from hullabaloo.losses.scores import PinballError, SquaredError
+from hullabaloo.losses.tallies import Moments
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import GaussianEvent
 from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver
@@ -302,3 +309,142 @@ def test_arrays_of_a_form_are_the_curators_own() -> None:
 
 def test_nothing_answers_without_the_seal() -> None:
     assert not hasattr(Curator.answer, "__wrapped__")
+
+
+SCORES: dict[str, Any] = {
+    "no reach": SquaredError(0, 2.0, 0.0),
+    "a reach below 0": SquaredError(0, 2.0, -1e-4),
+    "no quantile": PinballError(0, 2.0, float("nan")),
+    "a quantile beyond 1": PinballError(0, 2.0, 7.0),
+}
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (0.0, 0.0), (float("nan"), 1.0)])
+def test_scores_of_any_public_numbers_stay_within_their_sensitivity(kind: str, ends: tuple[float, float]) -> None:
+    """Of errors counted up to 0, a record without an error was 0/0: it moved the sum by thousands."""
+    reading = Reading(Reads.NUMBERS, low=(ends[0],), high=(ends[1],), names=("cost",), span=(2.0,), origin=(-1.0,))
+    query = menu().own(menu().price("score", reading=reading, tallies=(Moments(SCORES[kind]),), mu=math.inf))
+    assert query is not None
+    X, most = (
+        np.full((cases.N, 5), 0.1),
+        menu().price("score", reading=reading, tallies=(Moments(SCORES[kind]),), mu=1.0),
+    )
+    for value in (-1.0, 0.0, 0.5, 1.0):
+        Y = np.full((cases.N, 1), 0.5)
+        first = query.exact(Rows(X, Y), np.zeros((5, 1)))  # type: ignore[attr-defined]
+        Y[0] = value
+        second = query.exact(Rows(X, Y), np.zeros((5, 1)))  # type: ignore[attr-defined]
+        assert np.linalg.norm(first - second) <= 2.0 * most.sensitivity  # one record out, another in
+
+
+class Evil(Exception):
+    """An error with methods of its own, which look at the frames that it came through."""
+
+    seen: ClassVar[list[str]] = []
+
+    def look(self) -> None:
+        trace = self.__traceback__
+        while trace is not None:
+            Evil.seen.extend(name for name, value in trace.tb_frame.f_locals.items() if isinstance(value, Rows))
+            Evil.seen.extend("query" for value in trace.tb_frame.f_locals.values() if isinstance(value, Query))
+            trace = trace.tb_next
+
+    def with_traceback(self, tb: Any) -> Any:
+        self.look()
+        return super().with_traceback(tb)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.look()
+        super().__setattr__(name, value)
+
+
+class Word(str):
+    """A name of a module that looks at the error that is handled while it is read."""
+
+    def partition(self, sep: str) -> Any:
+        error = sys.exception()
+        if isinstance(error, Evil):
+            error.look()
+        return super().partition(sep)
+
+
+def test_no_method_of_an_error_runs_where_numbers_lie() -> None:
+    """Its `with_traceback` was called inside the curator, and found the query that noise was then drawn by."""
+
+    def fail() -> None:
+        raise Evil
+
+    Evil.seen.clear()
+    with pytest.raises(Evil) as caught:
+        curator("gradient").answer("gradient", Again(np.zeros(5), fail))
+    assert Evil.seen == []
+    assert caught.value.__context__ is None
+
+
+@dataclass(eq=False)
+class Failing(Honest):
+    """Ends in an error of its own."""
+
+    def run(self, problem: Problem, plan: Plan, curator: Any) -> Solution:
+        raise type("Evil", (Evil,), {"__module__": Word("mine")})
+
+
+def test_an_error_of_a_solver_finds_no_rows_on_its_way_out() -> None:
+    """The frame that handed the curator over held the table, and the error's class was asked for its module below it."""
+    Evil.seen.clear()
+    rows = np.full((40, 3), 0.2)
+    model = hb.LinearRegression(
+        budget=hb.Budget(1.0, 1e-6), domain=hb.Domain(row_norm=1.0, target=(-1, 1)), solver=Failing(), test_key=KEY
+    )
+    with pytest.raises(Evil) as caught:
+        model.fit(rows, rows[:, 0])
+    caught.value.look()
+    assert Evil.seen == []
+
+
+class Kept:
+    """An array that its owner can still write to after it was converted."""
+
+    def __init__(self, value: Any) -> None:
+        self.held = np.array(value, dtype=np.float64)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.held
+
+
+def test_arrays_are_copied_whatever_they_say() -> None:
+    """NumPy takes what `__array__` gives as a copy: edges that grew after they were checked told of an exact length."""
+    kept = Kept(np.zeros(5))
+    assert not np.shares_memory(numbers(kept), kept.held)  # type: ignore[arg-type]
+    assert not np.shares_memory(anything(kept), kept.held)  # type: ignore[arg-type]
+    asked, edges = curator("scales"), Kept([0.1, 0.2, 0.3])
+
+    def grow() -> None:
+        edges.held.resize(9, refcheck=False)
+        edges.held[:] = np.arange(9.0)
+
+    given = {one: plain(value) for one, value in ASKED["scales"].items()}
+    assert asked.answer("scales", **{**given, "edges": edges, "theta": Again(given["theta"], grow)}).shape == (4,)
+
+
+@dataclass(eq=False)
+class Editor(Honest):
+    """Edits what it is shown while it plans, as far as Python lets it."""
+
+    def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
+        mu = allowance.mu
+        object.__setattr__(allowance.budget, "pair", (100.0, 1e-6))
+        object.__setattr__(problem, "records", 10**9)
+        for name in ("norm_l1", "norm_l2", "norm_linf"):
+            object.__setattr__(menu.facts, name, 1e-6)  # type: ignore[attr-defined]
+        return Plan(self.name, (menu.price("gradient", loss=problem.loss, clip=1.0, mu=5.0 * mu),))
+
+
+def test_what_a_solver_is_shown_is_not_what_prices_rest_on() -> None:
+    rows = np.full((40, 3), 0.2)
+    model = hb.LinearRegression(
+        budget=hb.Budget(1.0, 1e-6), domain=hb.Domain(row_norm=1.0, target=(-1, 1)), solver=Editor(), test_key=KEY
+    )
+    with pytest.raises(HullabalooError):
+        model.fit(rows, rows[:, 0])

@@ -87,7 +87,7 @@ class Curator:
             place = query.key_label, self.__width
             self.__answered[place] += times
             key = self.__derived(place, self.__answered[place])
-        with np.errstate(all="ignore"):  # whatever the question has set
+        with self.__lock, np.errstate(all="ignore"):  # whatever the question has set
             return query.answered(self.__rows, question, key, self.__kept)
 
     def __next(self, name: str) -> tuple[Query, int]:

@@ -16,7 +16,7 @@ from hullabaloo.curator.descent_kernels import (
     sparse_descent,
     sparse_moves,
 )
-from hullabaloo.curator.given import numbers
+from hullabaloo.curator.given import anything, numbers
 from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -105,7 +105,7 @@ class Updates:
     def __post_init__(self) -> None:
         for name in ("theta", "clips", "steps"):
             object.__setattr__(self, name, numbers(getattr(self, name)))
-        object.__setattr__(self, "order", np.array(self.order))
+        object.__setattr__(self, "order", anything(self.order))
 
     def check(self, p: int) -> None:
         """Refuse what is not made for p columns.

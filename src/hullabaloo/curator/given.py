@@ -13,8 +13,15 @@ Array = npt.NDArray[np.float64]
 
 
 def numbers(value: npt.ArrayLike) -> Array:
-    """A plain array of doubles, copied."""
-    return np.array(value, dtype=np.float64, order="C")
+    """A plain array of doubles, copied: NumPy takes what `__array__` gives as a copy, whoever else holds it."""
+    found = np.array(value, dtype=np.float64, order="C")
+    return found if type(value) is np.ndarray else found.copy()
+
+
+def anything(value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A plain array of its own type, copied."""
+    found = np.array(value)
+    return found if type(value) is np.ndarray else found.copy()
 
 
 def number(value: Any) -> float:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hullabaloo.curator.exact import blockwise
+from hullabaloo.curator.given import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.score_kernels import dense_predictions, sparse_predictions
 from hullabaloo.data.source import Rows
@@ -92,7 +93,7 @@ class ScoreQuery(NoisySum):
 
     def question(self, theta: Any) -> tuple[Array]:
         """θ, (p, k)."""
-        found = np.ascontiguousarray(theta, dtype=np.float64)
+        found = numbers(theta)
         found = found[:, None] if found.ndim == 1 else found
         wanted = (self.facts.width, len(self.facts.targets))
         if found.shape != wanted:

@@ -5,10 +5,12 @@ What NumPy finds wrong with a number is nobody's business either: whether it rai
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+_HELD: tuple[Any, ...] = tuple(vars(BaseException)[name] for name in ("__cause__", "__context__", "__traceback__"))
+"""By the base class's own means: an error of somebody's own may have others, which would be run where exact numbers lie."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -25,8 +27,9 @@ def sealed(answer: Callable[P, T]) -> Callable[P, T]:
             with np.errstate(all="ignore"):
                 return answer(*given, **named)
         except BaseException as error:
-            error.__cause__ = error.__context__ = None
-            fault = error.with_traceback(None)
+            fault = error
+            for part in _HELD:
+                part.__set__(fault, None)
         raise fault
 
     del ask.__wrapped__  # which would answer without the seal

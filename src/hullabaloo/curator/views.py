@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.given import numbers
+from hullabaloo.curator.given import anything, numbers
 from hullabaloo.curator.query import Array
 from hullabaloo.curator.view_kernels import dense_turned, sparse_turned
 from hullabaloo.data.source import RowFacts, Rows
@@ -60,7 +60,7 @@ def public_columns(columns: npt.ArrayLike, slopes: int) -> npt.NDArray[np.int64]
     Raises:
         InvalidParameter: something else.
     """
-    found = np.asarray(columns)
+    found = anything(columns)
     whole = found.ndim == 1 and (found.size == 0 or np.issubdtype(found.dtype, np.integer))
     if not whole or np.unique(found).size != found.size or np.any((found < 0) | (found >= slopes)):
         raise InvalidParameter(
@@ -119,7 +119,7 @@ def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:
     Raises:
         InvalidParameter: another number of rows than encoded columns, or an entry that is not finite.
     """
-    found = np.ascontiguousarray(matrix, dtype=np.float64)
+    found = numbers(matrix)
     if found.ndim != 2 or found.shape[0] != columns or found.shape[1] < 1 or not np.all(np.isfinite(found)):
         raise InvalidParameter(
             f"Records were asked to be seen through a matrix of shape {found.shape}, but it needs one row of finite numbers "

@@ -49,6 +49,12 @@ class Grid:
     hi: float
     kind: GridKind = GridKind.AUTO
 
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.lo) and math.isfinite(self.hi) and self.lo < self.hi):
+            raise InvalidParameter(
+                f"An outer range goes from a number to a larger one, but ({self.lo!r}, {self.hi!r}) was given. Declare two finite bounds."
+            )
+
     @property
     def points(self) -> Array:
         """The candidates, rising, in the user's units; read-only."""

@@ -36,6 +36,11 @@ class Reads(StrEnum):
         return self in (Reads.APART, Reads.TOGETHER)
 
 
+def unit(numbers: Array) -> Array:
+    """The same within [0, 1]; what is no number is 0."""
+    return np.asarray(np.clip(np.where(np.isnan(numbers), 0.0, numbers), 0.0, 1.0), dtype=np.float64)
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
@@ -52,6 +57,10 @@ class Seen:
     truth: Array
     guess: Any
     actual: Any
+
+    def __post_init__(self) -> None:
+        for name in ("forecast", "truth"):
+            object.__setattr__(self, name, unit(getattr(self, name)))
 
 
 @final
@@ -94,7 +103,7 @@ class Reading:
             z = means
         low, high = np.asarray(self.low), np.asarray(self.high)
         nothing = np.zeros(0, dtype=np.intp)
-        forecast, truth = (np.clip((np.clip(values, low, high) - low) / (high - low), 0.0, 1.0) for values in (z, Y))
+        forecast, truth = ((values - low) / (high - low) for values in (z, Y))
         return Seen(forecast, truth, nothing, nothing)
 
     def _classes(self, z: Array, Y: Array) -> Seen:
@@ -114,4 +123,4 @@ class Reading:
             chances_apart(z, chances)
         else:
             chances_together(z, chances)
-        return Seen(np.clip(chances, 0.0, 1.0), truth, guess, actual)
+        return Seen(chances, truth, guess, actual)

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from hullabaloo.losses.base import Array
-from hullabaloo.losses.readings import Seen
+from hullabaloo.losses.readings import Seen, unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,11 @@ class Score(ABC):
     @abstractmethod
     def of(self, seen: Seen) -> Array:
         """(n,) numbers in [0, 1], each a function of its record alone, bit for bit; PRIVATE."""
+
+    @final
+    def within(self, seen: Seen) -> Array:
+        """`of`, held within [0, 1] whatever public numbers the score was made of: sensitivities rest on it; PRIVATE."""
+        return unit(self.of(seen))
 
     @property
     @abstractmethod

@@ -75,7 +75,7 @@ class Moments(Tally):
 
     def of(self, seen: Seen) -> Array:
         """(n, 2) or (n, 1)."""
-        v = 2.0 * self.score.of(seen) - 1.0
+        v = 2.0 * self.score.within(seen) - 1.0
         if self.score.two_valued:
             return 0.5 * v[:, None]
         return np.column_stack([0.5 * v, 0.5 * (np.square(v) - 1.0)])
@@ -101,7 +101,7 @@ class Mixed(Tally):
 
     def of(self, seen: Seen) -> Array:
         """(n, 4)."""
-        v, y = 2.0 * self.error.of(seen) - 1.0, 2.0 * self.outcome.of(seen) - 1.0
+        v, y = 2.0 * self.error.within(seen) - 1.0, 2.0 * self.outcome.within(seen) - 1.0
         square = np.square(y)
         return (0.5 * MIXED) * np.column_stack([v * y, v * square, y * square, np.square(square) - 0.5])
 

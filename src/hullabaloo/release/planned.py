@@ -118,8 +118,8 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
             f"calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
         )
     context = plan_context(task, encoding, rows)
-    solver, plan = _choose(context, task.solver)
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records)
+    solver, plan = _choose(context, task.solver)  # which is shown copies of what prices rest on
     bought = buy_plan(task.request, prices, plan, task.calibration)
     return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought)
 

@@ -1,7 +1,9 @@
 """The terms of one release, the same for a fit and for any other question: budget, relation, unit, ledger."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +100,7 @@ class ReleaseRequest:
     def allowance(self, calibration: Calibration = Calibration.EXACT) -> Allowance:
         """The budget, in the ledger's filter."""
         rule = None if self.ledger is None or self.dataset is None else self.ledger.dataset(self.dataset).filter
-        return Allowance(self.budget, rule, calibration)
+        return Allowance(copy(self.budget), rule, calibration)  # a solver is shown it
 
     def charge(self, event: Event, budget: Budget, detail: Mapping[str, Any]) -> Charge | None:
         """Charge the ledger, if there is one; when this returns the charge is durable.
@@ -168,6 +170,9 @@ def machine_failures() -> Iterator[None]:
     except OSError:
         raise OSError(TORN) from None
     except Exception as error:
-        if type(error).__module__.partition(".")[0] == "pyarrow":  # its readers' errors are of a kind of their own
+        arrow = sys.modules.get(
+            "pyarrow"
+        )  # whose readers' errors are of a kind of their own; no method of the error is asked
+        if arrow is not None and issubclass(type(error), arrow.ArrowException):
             raise OSError(TORN) from None
         raise

@@ -113,7 +113,9 @@ def run_question(
 
 def answered(rows: Rows, bought: Purchase, read: Read[T], key: Key | None) -> T:
     """What `read` makes of answers about encoded rows. What they cost has been charged, or is part of what was."""
-    return read(Curator(rows, bought.queries, key=key))
+    curator = Curator(rows, bought.queries, key=key)
+    del rows  # whoever fails below finds none in this frame
+    return read(curator)
 
 
 def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> PrivacyStatement:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.given import anything, number, numbers
 from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -113,7 +113,7 @@ def _mask(excluded: npt.ArrayLike | None, width: int) -> npt.NDArray[np.bool_] |
     """The mask as an array of booleans, checked before anything is spent."""
     if excluded is None:
         return None
-    mask = np.array(excluded)
+    mask = anything(excluded)
     if mask.shape != (width,) or mask.dtype != np.bool_ or mask.all():
         raise InvalidParameter(
             f"A selection among {width} columns was asked with a mask of shape {mask.shape} and type {mask.dtype} that "

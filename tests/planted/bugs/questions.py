@@ -7,8 +7,8 @@ QUESTIONS = (
         "score: contributions not clipped",
         "Predictions beyond the declared bounds of the target count as they are, so one record moves a score without limit.",
         "losses.readings",
-        old="(np.clip((np.clip(values, low, high) - low) / (high - low), 0.0, 1.0) for values in (z, Y))",
-        new="((values - low) / (high - low) for values in (z, Y))",
+        old="np.clip(np.where(np.isnan(numbers), 0.0, numbers), 0.0, 1.0)",
+        new="np.where(np.isnan(numbers), 0.0, numbers)",
         caught_by=(
             "tests/curator/test_score.py::test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity[counts-replace-one-{'offset': 2.0}]",
         ),

@@ -281,8 +281,8 @@ _CODE = (
         "arrays as they come",
         "A solver's arrays are taken as they are where they hold doubles: one of a class of its own sees the exact numbers that it is added to.",
         "curator.given",
-        old='    return np.array(value, dtype=np.float64, order="C")',
-        new='    return np.asanyarray(value, dtype=np.float64, order="C")',
+        old='    found = np.array(value, dtype=np.float64, order="C")',
+        new='    found = np.asanyarray(value, dtype=np.float64, order="C")\n    if found is not None:\n        return found',
         caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),
     ),
     Bug(
