@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -135,6 +136,33 @@ class Described(NamedTuple):
 
 
 UNTOLD = Described(None, None, "")  # under `python -OO`, which leaves docstrings out
+
+
+class FileOptions(NamedTuple):
+    """Where records come from, and where models and the state go.
+
+    Files options:
+        models PATTERN: A file for the model of each release, written once: 'models/{position}.json'.
+        out FILE: A file that holds the latest model.
+        state FILE: Where the stream is kept between runs: it goes on from there after an interruption or a crash. Private data.
+        key_file FILE: A key that the state is encrypted with.
+        new_key: Make the key file, for a new stream. Keep it apart from the state; without it the stream cannot go on.
+        follow: Wait for more at the end of the source.
+        continues: The source begins with the first record not taken yet (the next file, a live pipe); else it begins with the stream's first
+            record, and those already taken are passed over.
+        format_: How records are written; else told by the suffix.
+        key NAME: redis: the stream's key.
+    """
+
+    models: str | None = None
+    out: Path | None = None
+    state: Path | None = None
+    key_file: Path | None = None
+    new_key: bool = False
+    follow: bool = False
+    continues: bool = False
+    format_: Literal["csv", "jsonl", "parquet", "redis"] | None = None
+    key: str | None = None
 
 
 def flag(name: str) -> str:

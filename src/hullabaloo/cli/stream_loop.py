@@ -17,7 +17,7 @@ from hullabaloo.cli.output import plain
 from hullabaloo.cli.stream_files import ModelFiles, older_mark, older_place
 
 if TYPE_CHECKING:
-    from hullabaloo.cli.stream import FileOptions
+    from hullabaloo.cli.options import FileOptions
     from hullabaloo.data.sources import StreamSource
     from hullabaloo.privacy.schedule import Schedule
 
