@@ -82,12 +82,12 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
     ledger, domain, model, table = (
         shlex.quote(str(files[name])) for name in ("privacy.db", "domain.toml", "model.json", "affairs.csv")
     )
-    again = "" if outcome.model.release_.moments is None else "refit(constraint=hb.L1Ball(0.3))."
+    other = "" if outcome.model.release_.moments is None else "refit(constraint=hb.L1Ball(0.3))."
     then = [
         f"{us} ledger log sqlite:///{ledger} {survey.DATASET}",
         f"{us} domain describe {domain}",
         f"{us} predict {model} {table} | head",
-        f'{python} -c "import hullabaloo as hb; m = hb.load({saved!r}); print(m.{again}summary())"',
+        f'{python} -c "import hullabaloo as hb; m = hb.load({saved!r}); print(m.{other}summary())"',
     ]
     return [
         *([Panel(again, border_style="yellow")] if outcome.reused else []),
