@@ -172,7 +172,7 @@ def execute(page: Path) -> list[dict[str, Any]]:
             raise RuntimeError(
                 f"{page.name}, line {block.line}: {wanted} was expected, status {status} came:\n{output}"
             )
-        shown_output = output.replace(folder, "…")
+        shown_output = output.replace(folder, "…").replace(sys.prefix, "…")
         records.append(
             {
                 "line": block.line,
