@@ -23,17 +23,17 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
-from hullabaloo.privacy.answers import Descent
-from hullabaloo.queries import PricedQueries
-from hullabaloo.solvers import CoordinateDescentSolver, GradientSolver
-from hullabaloo.solvers.coordinate.coordinate_bounds import (
+from hullabaloo.planning.theory.coordinate_bounds import (
     convex_bound,
     poster_convex_bound,
     strongly_convex_bound,
     updates_that_halve,
     weighted_noise,
 )
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
+from hullabaloo.privacy.answers import Descent
+from hullabaloo.queries import PricedQueries
+from hullabaloo.solvers import CoordinateDescentSolver, GradientSolver
 from hullabaloo.solvers.coordinate.coordinate_measures import measured
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule
 from tests.solvers.tables import Array, Table, menu, problem, solve, table

@@ -79,7 +79,8 @@ class Curator:
             found, left = self.__next(name)
             times = query.times(question)
             if found is not query or left < times:
-                rest = f"{left} are left, fewer than the {times} asked for" if left else "all have been given"
+                some = left and found is query
+                rest = f"{left} are left, fewer than the {times} asked for" if some else "all have been given"
                 raise NotPaidFor(
                     f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
                     "an uncharged release; plan and charge for it first."

@@ -3,7 +3,7 @@
 DP-CD of Mangold, Bellet, Salmon and Tommasi (2022): T rounds, each from the average of the last one's iterates, of K updates
 `θ_j ← prox_{γ_j ψ_j}(θ_j − γ_j(∇_j f + η_j))` with `γ_j = s/M_j` (the poster's s is 1) and clips `C_j = C √(M_j/tr M)`. M_j bounds the
 curvature along coordinate j, and is declared or released. The rule of T, K, s and C is `coordinate_rule.py`, the bounds are
-`coordinate_bounds.py`.
+`planning/theory/coordinate_bounds.py`.
 """
 
 import math
