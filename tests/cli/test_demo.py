@@ -1,6 +1,7 @@
 """The demo: the whole job, once; a second run spends nothing; what it writes stands on its own."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,7 @@ def test_the_report_stands_on_its_own_and_warns(run: Run, tmp_path: Path) -> Non
     assert done.code == 0, done.err
     assert WARNING in " ".join(done.out.split())
     page = (tmp_path / "there" / "report.html").read_text()
+    assert not re.search(r"[>+−]nan\b", page)  # what a release does not tell has no place on its page
     assert page.count(WARNING) >= 2, "in the picture and in the text"
     assert json.loads((tmp_path / "there" / "curve.json").read_text())["warning"] == WARNING
     for outside in ('src="http', "src='http", "<script", "@import", "<link"):

@@ -10,7 +10,7 @@ KEPT = {
     "report.html": "the page to look at first",
     "card.html": "the privacy card, to show to a privacy officer",
     "card.json": "the same for programs",
-    "model.json": "the release: coefficients and noisy moments, no record",
+    "model.json": "the release: coefficients and the plan, no record",
     "domain.toml": "what was declared about the table, and why",
     "privacy.db": "the ledger: who spent what",
     "error-against-epsilon.png": "accuracy against epsilon, not private",

@@ -28,7 +28,7 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     ).from_string(resources("hullabaloo.cli.demo").joinpath("report.html.j2").read_text(encoding="utf-8"))
-    statement = model.statement_
+    statement, told = model.statement_, any(not math.isnan(row.low) for row in rows)
     text = template.render(
         signed=signed,
         note=summary.note,
@@ -39,9 +39,12 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
         typical=curve.mean(survey.EPSILON),
         draws=DRAWS,
         warning=WARNING,
+        told=told,
         strongest=strongest(rows, labels),
         effects=list(zip(labels, rows, strict=True)),
-        coefficient_picture=inline_svg(coefficient_plot(model), "effects", "Released effects with intervals"),
+        coefficient_picture=inline_svg(
+            coefficient_plot(model), "effects", "Released effects" + " with intervals" * told
+        ),
         curve_picture=inline_svg(picture(curve), "curve", f"R² against epsilon; {WARNING}"),
         guarantee=[f"{line[:1].upper()}{line[1:]}." for line in statement.lines()],
         remaining=remaining,
