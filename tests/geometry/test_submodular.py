@@ -27,8 +27,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.geometry.submodular import extremes
 from hullabaloo.geometry.submodular.extremes import polyhedron_width
-from hullabaloo.geometry.submodular.norm import project_polyhedron, prox
-from hullabaloo.geometry.submodular.singletons import closure, singletons
+from hullabaloo.geometry.submodular.norm import closure, project_polyhedron, prox, singletons
 from tests.geometry.submodular_oracles import apart, exact_projection, exact_prox, functions, subsets, table
 from tests.laws import zoo
 

@@ -27,8 +27,8 @@ from hullabaloo.geometry.submodular.norm import (
     greedy_vertex,
     omega,
     project_polyhedron,
+    singletons,
 )
-from hullabaloo.geometry.submodular.singletons import singletons
 
 N, P, RIDGE = 80, 7, 0.05
 FUNCTIONS = [

@@ -1,7 +1,7 @@
 """Validation shared by the sets and penalties: public numbers once, at construction; vectors at the door."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -38,6 +38,13 @@ def nonnegative_number(value: object, what: str) -> float:
     if number < 0.0:
         raise InvalidParameter(f"{what} must not be negative, but it is {number!r}; give 0 or a positive number.")
     return number
+
+
+def keep_number(record: object, name: str, check: Callable[[object, str], float]) -> None:
+    """Keep a field of a frozen record as the float that `check` makes of it."""
+    kind = type(record).__name__
+    what = f"The {name} of {'an' if kind[0] in 'AEIL' else 'a'} {kind}"
+    object.__setattr__(record, name, check(getattr(record, name), what))
 
 
 def whole_number(value: object, otherwise: str, least: int = 1) -> int:

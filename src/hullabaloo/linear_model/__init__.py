@@ -26,8 +26,8 @@ from hullabaloo.linear_model.structured_sparse_regression import (
     StructuredSparseRegression as StructuredSparseRegression,
 )
 from hullabaloo.release.price import Price as Price
-from hullabaloo.structure.feature_grid import FeatureGrid as FeatureGrid
-from hullabaloo.structure.feature_tree import FeatureTree as FeatureTree
+from hullabaloo.structure.features import FeatureGrid as FeatureGrid
+from hullabaloo.structure.features import FeatureTree as FeatureTree
 from hullabaloo.structure.structure import shape_of as shape_of
 
 KINDS.update({one.key_label: one for one in list(globals().values()) if "key_label" in getattr(one, "__dict__", ())})

@@ -32,7 +32,7 @@ from hullabaloo.release.parameters import check_types, declared, positive
 from hullabaloo.release.planned import Task, prepare
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
-from hullabaloo.structure.not_in_file import refuse_unknown
+from hullabaloo.structure.structure import refuse_unknown
 
 Array = npt.NDArray[np.float64]
 

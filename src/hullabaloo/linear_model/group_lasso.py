@@ -6,7 +6,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, GroupBall, GroupPenalty, NoPenalty, Penalty
 from hullabaloo.linear_model.least_squares import LeastSquares
 from hullabaloo.release.parameters import positive
-from hullabaloo.structure.groups import Groups, column_groups
+from hullabaloo.structure.structure import Groups, column_groups
 
 
 @final

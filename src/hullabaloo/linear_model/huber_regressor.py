@@ -5,7 +5,7 @@ from typing import ClassVar, final
 from hullabaloo.data import Encoding
 from hullabaloo.linear_model.regression import LinearPredictor
 from hullabaloo.losses import AnyLoss, Huber
-from hullabaloo.losses.checks import SHARPEST
+from hullabaloo.losses.base import SHARPEST
 from hullabaloo.release.parameters import positive
 
 

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC as PlainSVC
 from hullabaloo.data import Encoding
 from hullabaloo.linear_model.classification import PrivateClassifier
 from hullabaloo.losses import AnyLoss, SmoothedHinge
-from hullabaloo.losses.checks import SHARPEST
+from hullabaloo.losses.base import SHARPEST
 from hullabaloo.release.parameters import positive
 
 Array = npt.NDArray[np.float64]

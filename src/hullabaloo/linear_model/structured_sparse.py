@@ -10,7 +10,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.structure.structure import Structure, shape_of
-from hullabaloo.structure.structure_words import function_in_words, structure_in_words
+from hullabaloo.structure.structure_files import function_in_words, structure_in_words
 
 
 class StructuredSparse(PrivateLinearModel, ABC):

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.tallies import Bins
+from hullabaloo.losses.scores import Bins
 from hullabaloo.model_selection.fraction import Measured, quotient
 from hullabaloo.model_selection.metrics import ScoreAnswer
 

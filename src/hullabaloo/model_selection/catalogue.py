@@ -11,6 +11,7 @@ from hullabaloo.losses import AnyLoss, Pinball
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import (
     AbsoluteError,
+    Bins,
     Brier,
     Correct,
     LogLoss,
@@ -18,8 +19,8 @@ from hullabaloo.losses.scores import (
     PinballError,
     PoissonDeviance,
     SquaredError,
+    Tally,
 )
-from hullabaloo.losses.tallies import Bins, Tally
 from hullabaloo.model_selection.calibration import Calibration
 from hullabaloo.model_selection.metrics import Mean, Metric, RSquared
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.scores import AbsoluteError, Outcome, Score, SquaredError
-from hullabaloo.losses.tallies import MIXED, Mixed, Moments, Tally
+from hullabaloo.losses.scores import MIXED, AbsoluteError, Mixed, Moments, Outcome, Score, SquaredError, Tally
 from hullabaloo.model_selection.fraction import Measured, quotient
 
 SLACK = 0.5

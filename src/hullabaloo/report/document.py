@@ -22,7 +22,7 @@ from hullabaloo.report.methods import methods, sources
 from hullabaloo.report.released import WITHHELD, coefficients
 from hullabaloo.report.spending import spending
 from hullabaloo.streaming.model import StreamModel
-from hullabaloo.structure.structure_words import function_in_words
+from hullabaloo.structure.structure_files import function_in_words
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

@@ -12,7 +12,7 @@ from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
 from hullabaloo.streaming.price import price_of
 from hullabaloo.streaming.regressor import StreamRegressor
-from hullabaloo.structure.not_in_file import refuse_unknown
+from hullabaloo.structure.structure import refuse_unknown
 
 
 @final

@@ -15,7 +15,7 @@ from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.streaming.regressor import StreamRegressor
 from hullabaloo.streaming.sketch_size import MOST, paper_size, relative_width, resolved_size
 from hullabaloo.streaming.sketched_solve import solve_sketched
-from hullabaloo.structure.not_in_file import refuse_unknown
+from hullabaloo.structure.structure import refuse_unknown
 
 
 @final

@@ -2,9 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.codec import Written
 from hullabaloo.data import Encoding
+from hullabaloo.data.reference import blocks
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import (
     Cardinality,
@@ -18,14 +23,14 @@ from hullabaloo.geometry import (
     SubmodularBall,
     SubmodularPenalty,
 )
-from hullabaloo.geometry.submodular.singletons import singletons
+from hullabaloo.geometry.checks import Vector
+from hullabaloo.geometry.submodular.norm import singletons
+from hullabaloo.geometry.width import Width
 from hullabaloo.release.parameters import found, positive
-from hullabaloo.structure.feature_grid import FeatureGrid
-from hullabaloo.structure.feature_tree import FeatureTree
-from hullabaloo.structure.features import Features, Name
-from hullabaloo.structure.groups import Groups, overlapping_groups
-from hullabaloo.structure.not_in_file import NotInFile
+from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Name, columns_of_feature
 
+Group = Sequence[str | int]
+Groups = Mapping[str, Group] | Sequence[Group] | None
 Members = frozenset[Any]
 Structure = str | FeatureTree | FeatureGrid | SetFunction | Callable[[Members], float] | Groups
 """What `structure` may be; see `StructuredSparseRegression`."""
@@ -183,3 +188,138 @@ def _ordered(features: Features, what: str) -> int:
             "Nothing was read or charged. Leave the interactions out, or give groups or an hb.FeatureTree."
         )
     return features.declared
+
+
+# Groups of a user's features as groups of encoded columns.
+
+
+def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], ...]:
+    """A partition of the encoded columns (the intercept apart) that keeps the named features together.
+
+    Raises:
+        InvalidParameter: no lists of names and places, an unknown one, or a column in two groups.
+    """
+    made: list[tuple[int, ...]] = []
+    where: dict[int, str | int] = {}
+    for group in _lists(groups):
+        columns: list[int] = []
+        for feature in group:
+            places = _places(encoding, feature)
+            taken = [place for place in places if place in where]
+            if taken:
+                before = where[taken[0]]
+                names = f"twice by {feature!r}" if before == feature else f"by {before!r} and by {feature!r}"
+                raise InvalidParameter(
+                    f"The groups overlap: the column {encoding.feature_names_out[taken[0]]!r} is named {names}. Nothing was read or "
+                    "charged. A column belongs to one group here: name each feature once. Groups may overlap as the structure of "
+                    "hb.StructuredSparseRegression or hb.StructuredSparseClassifier, structure=[['age', 'sex'], ['sex', 'dose']]."
+                )
+            where.update(dict.fromkeys(places, feature))
+            columns += places
+        made.append(tuple(columns))
+    rest = [tuple(place for place in block if place not in where) for block in blocks(encoding)]
+    return (*made, *(block for block in rest if block))
+
+
+def overlapping_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], ...]:
+    """Groups of encoded columns that may overlap, and each feature that none of them names as a group of its own.
+
+    Raises:
+        InvalidParameter: no lists of names and places, or an unknown one.
+    """
+    made = [tuple(sorted({place for one in group for place in _places(encoding, one)})) for group in _lists(groups)]
+    named = {place for group in made for place in group}
+    rest = [tuple(place for place in block if place not in named) for block in blocks(encoding)]
+    return tuple(group for group in (*made, *rest) if group)
+
+
+def _lists(groups: Groups) -> Sequence[Group]:
+    named = list(groups.values()) if isinstance(groups, Mapping) else [] if groups is None else groups
+    if isinstance(named, str) or not isinstance(named, Sequence):
+        raise InvalidParameter(
+            f"The groups are lists of features, such as groups=[['age', 'sex'], ['dose']], but {groups!r} was given."
+        )
+    for group in named:
+        if isinstance(group, str | int) or not isinstance(group, Sequence) or not group:
+            hint = ""
+            if isinstance(group, str):
+                hint = " One group alone is a list in a list, [['age', 'sex']]."
+                if isinstance(groups, Mapping):
+                    hint = " A child and its parent are hb.FeatureTree({'child': 'parent'})."
+            raise InvalidParameter(
+                f"Each group is a list of at least one feature, such as ['age', 'sex'], but {group!r} was given among the groups.{hint}"
+            )
+    return named
+
+
+def _places(encoding: Encoding, feature: object) -> list[int]:
+    names = encoding.feature_names_in
+    if isinstance(feature, int) and not isinstance(feature, bool):
+        if 0 <= feature < encoding.n_features_in:
+            if encoding.layout is None:
+                return [feature]
+            assert names is not None
+            return columns_of_feature(encoding, names[feature])
+    elif isinstance(feature, str):
+        places = columns_of_feature(encoding, feature)
+        if places:
+            return places
+    every = names or encoding.feature_names_out
+    known = ", ".join(map(repr, every[:20])) + (" and others" if len(every) > 20 else "")
+    raise InvalidParameter(
+        f"A group names {feature!r}, which is no feature of the domain. Name features ({known}) or encoded columns, or give the "
+        f"place of a feature, 0 to {encoding.n_features_in - 1}."
+    )
+
+
+# What a file keeps of a set function that it cannot hold.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NotInFile(Written, SetFunction):
+    """What a saved model keeps of a function that only its program knows: name, number of columns, and `least`.
+
+    A model that was loaded predicts and is described as before; to fit it again it needs the function.
+    """
+
+    name: str
+    columns: int
+    least: float
+    kind = "not-in-file"
+
+    @property
+    def dimension(self) -> int | None:
+        """The number of encoded columns."""
+        return self.columns
+
+    def value(self, members: NDArray[np.bool_]) -> float:
+        """Unknown; raises `InvalidParameter`."""
+        self.refuse()
+
+    def gains(self, order: NDArray[np.int64]) -> Vector:
+        """Unknown; raises `InvalidParameter`."""
+        self.refuse()
+
+    def gaussian_width(self, p: int) -> Width:
+        """Unknown; raises `InvalidParameter`."""
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Say why nothing can be computed of it."""
+        raise InvalidParameter(
+            f"This model was saved, and its structure was the function {self.name!r} of a program, which a file cannot hold. What was "
+            "released is all there, but to fit again the function is needed: model.set_params(structure=...), or constraint=... or "
+            "penalty=... where it was given there. Nothing was read or charged."
+        )
+
+
+def refuse_unknown(*shapes: object) -> None:
+    """Refuse to fit with a set or penalty of a function that is not known any more.
+
+    Raises:
+        InvalidParameter: one is of a function that a file could not hold.
+    """
+    for shape in shapes:
+        if isinstance(shape, SubmodularBall | SubmodularPenalty) and isinstance(shape.function, NotInFile):
+            shape.function.refuse()

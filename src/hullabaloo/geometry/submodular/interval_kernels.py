@@ -4,6 +4,7 @@ import numpy as np
 
 from hullabaloo.compiled import njit
 from hullabaloo.geometry.submodular.cover_kernels import added
+from hullabaloo.geometry.submodular.laminar_kernels import laminar_prox
 
 
 @njit(cache=True, nogil=True)
@@ -78,71 +79,12 @@ def _highest_block(a, charge):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _sifted(heap, spot, value, size):  # type: ignore[no-untyped-def]
-    """Let the entry at `spot` sink to its place in a binary heap of `size` blocks, the largest value first."""
-    moved = heap[spot]
-    while True:
-        k = 2 * spot + 1
-        if k >= size:
-            break
-        if k + 1 < size and value[heap[k + 1]] > value[heap[k]]:
-            k += 1
-        if value[heap[k]] <= value[moved]:
-            break
-        heap[spot] = heap[k]
-        spot = k
-    heap[spot] = moved
-
-
-@njit(cache=True, nogil=True)
 def _chain(a, charge):  # type: ignore[no-untyped-def]
-    """The prox for the groups {0..i}, i = 0, …, p − 1, each charged the same: `laminar_prox` with one heap all along."""
+    """The prox for the groups {0..i}, i = 0, …, p − 1, each charged the same."""
     p = a.size
-    value, total, lost = a.copy(), a.copy(), np.zeros(p)
-    count = np.ones(p, np.int64)
-    heap = np.empty(p, np.int64)
-    size = 0
-    level = np.zeros(p)
-    for i in range(p):
-        if a[i] > 0.0:
-            k = size
-            size += 1
-            while k > 0 and value[heap[(k - 1) // 2]] < a[i]:
-                heap[k] = heap[(k - 1) // 2]
-                k = (k - 1) // 2
-            heap[k] = i
-        if size == 0:
-            continue
-        top = heap[0]  # the block that the largest ones join
-        hi, lo = added(total[top], lost[top], -charge)
-        columns = count[top]
-        t = (hi + lo) / columns
-        while True:
-            largest = 0  # of those next to the top
-            for k in range(1, min(size, 3)):
-                if value[heap[k]] > t and (largest == 0 or value[heap[k]] > value[heap[largest]]):
-                    largest = k
-            if largest == 0:
-                break
-            other = heap[largest]
-            hi, lo = added(hi, lo, total[other])
-            lo += lost[other]
-            columns += count[other]
-            t = (hi + lo) / columns
-            size -= 1
-            heap[largest] = heap[size]
-            if largest < size:
-                _sifted(heap, largest, value, size)
-        if t > 0.0:
-            value[top], total[top], lost[top], count[top] = t, hi, lo, columns
-            level[i] = t
-        else:  # nothing is left above 0
-            size = 0
-    least = np.inf
-    for i in range(p - 1, -1, -1):
-        least = min(least, level[i])
-        level[i] = min(a[i], least)
-    return level
+    up = np.arange(1, p + 1)
+    up[-1:] = -1
+    return laminar_prox(a, up, np.full(p, charge), np.arange(p + 1), np.arange(p))
 
 
 @njit(cache=True, nogil=True)

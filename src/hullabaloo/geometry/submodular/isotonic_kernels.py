@@ -12,79 +12,21 @@ _LIMIT = 200
 
 
 @njit(cache=True, nogil=True)
-def untangle(order: Wholes, keys: Floats) -> None:
-    """Put the indices of every run of equal keys[order] in rising order, in place: a sort made stable."""
-    first = 0
-    for k in range(1, order.size + 1):
-        if k == order.size or keys[order[k]] != keys[order[first]]:
-            if k - first > 1:
-                order[first:k].sort()
-            first = k
-
-
-@njit(cache=True, nogil=True)
-def falling_fit(t: Floats, gains: Floats, weight: float, floor: float = 0.0) -> Floats:
-    """The falling u ≥ floor nearest to t − weight·gains: exact isotonic regression, cut off below; O(p)."""
+def falling_fit(t: Floats, gains: Floats, weight: float) -> Floats:
+    """The falling u ≥ 0 nearest to t − weight·gains: exact isotonic regression, cut off below; O(p)."""
     high, low, length, count = _pooled(t, gains, weight)
-    u = np.empty(t.size)
+    u = np.zeros(t.size)
     k = 0
     for block in range(count):
         mean = high[block] + low[block]
         if length[block] > 1:
             mean /= length[block]
-        if mean <= floor:
+        if mean <= 0.0:
             break
         for _ in range(length[block]):
             u[k] = mean
             k += 1
-    u[k:] = floor
     return u
-
-
-@njit(cache=True, nogil=True)
-def sorted_fit(v: Floats, order: Wholes, gains: Floats, weight: float, sums: Floats) -> Floats:
-    """`falling_fit` to |v| along an order in which it falls, with the signs of v and in its places; `sums` is scratch.
-
-    Little memory, as new pages cost more than the arithmetic: a block's sum is at its first place of `sums`, the second
-    double at its second, its length at its first and last of `length`.
-    """
-    length = np.empty(v.size, dtype=np.int32)
-    for k in range(v.size):
-        x, e = abs(v[order[k]]) - weight * gains[k], 0.0
-        m = 1
-        while m <= k:
-            n = length[k - m]
-            s = sums[k - m - n + 1]
-            if (s > x) if n == m else (s * m > x * n):
-                break
-            if n > 1:
-                e += sums[k - m - n + 2]
-            x, e = _plus(x, e, s)
-            m += n
-        sums[k - m + 1] = x
-        if m > 1:
-            sums[k - m + 2] = e
-        length[k - m + 1] = length[k] = m
-    u = np.zeros(v.size)
-    k = 0
-    while k < v.size:
-        n = length[k]
-        mean = sums[k] if n == 1 else (sums[k] + sums[k + 1]) / n
-        if mean <= 0.0:
-            break
-        for i in range(k, k + n):
-            u[order[i]] = -mean if v[order[i]] < 0.0 else mean
-        k += n
-    return u
-
-
-@njit(cache=True, nogil=True)
-def signed_in_places(v: Floats, order: Wholes, values: Floats) -> Floats:
-    """values[k] at order[k], with the sign of v there, + for 0."""
-    out = np.empty(v.size)
-    for k in range(v.size):
-        out[order[k]] = -values[k] if v[order[k]] < 0.0 else values[k]
-    return out
 
 
 @njit(cache=True, nogil=True)

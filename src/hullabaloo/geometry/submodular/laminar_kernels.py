@@ -93,7 +93,7 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
                 j = column[k]
                 if a[j] > bound:
                     root = j
-                elif a[j] > 0.0:
+                elif a[j] > 0.0 and up[i] >= 0:  # nobody looks below the largest of a tree
                     below = _melded(below, j, block, link)
         else:
             for k in range(first, last):
@@ -124,21 +124,6 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
             level[i] = min(level[i], level[up[i]])
         for k in range(start[i], start[i + 1]):
             out[column[k]] = min(a[column[k]], level[i])
-    return out
-
-
-@njit(cache=True, nogil=True)
-def disjoint_prox(a, charge, start, column):  # type: ignore[no-untyped-def]
-    """`laminar_prox` of nodes none of which is inside another: each lowers its largest values to one level."""
-    out = a.copy()
-    scratch = np.empty(a.size)
-    for i in range(charge.size):
-        first, last = start[i], start[i + 1]
-        for k in range(first, last):
-            scratch[k - first] = a[column[k]]
-        level = max(water_level(scratch, last - first, charge[i])[0], 0.0)
-        for k in range(first, last):
-            out[column[k]] = min(out[column[k]], level)
     return out
 
 

@@ -12,10 +12,50 @@ from numpy.typing import NDArray
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cardinality import HasCardinalityForm
-from hullabaloo.geometry.submodular.singletons import singletons
+from hullabaloo.geometry.submodular.group_cover import GroupCover
+from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
 _GAP = 2.0**-42
 _NEGLIGIBLE = 1e-12
+
+
+def singletons(function: SetFunction, p: int) -> Vector:
+    """F({j}) for every column; (p,). In one pass for the families of this library, else p evaluations."""
+    p = dimension_number(p, function.dimension)
+    if isinstance(function, HasCardinalityForm):
+        return np.full(p, function.steps(p)[0])
+    if isinstance(function, Intervals):
+        return np.full(p, float(p))
+    if isinstance(function, GroupCover):
+        lengths = np.diff(function.lists.start)
+        return np.bincount(function.lists.entry, np.repeat(function.charges, lengths), p).astype(np.float64)
+    if isinstance(function, TreeCover):
+        alone = function.charges.copy()
+        for j in function.rank[::-1].tolist():  # parents first
+            if function.parents[j] >= 0:
+                alone[j] += alone[function.parents[j]]
+        return alone
+    return np.array([function.value(np.arange(p) == j) for j in range(p)])
+
+
+def closure(function: SetFunction, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The set A with every column j that costs nothing more, F(A ∪ {j}) = F(A).
+
+    Along A and then the columns still in question, a column that costs something does so after A alone too, and is out;
+    when none costs anything they all belong to the closure.
+    """
+    inside, asked = np.flatnonzero(members), np.flatnonzero(~members)
+    out = asked[:0]
+    while asked.size:
+        gains = function.gains(np.concatenate([inside, asked, out]))[inside.size : inside.size + asked.size]
+        if not gains.any():
+            break
+        out = np.concatenate([out, asked[gains > 0.0]])
+        asked = asked[gains == 0.0]
+    closed = members.copy()
+    closed[asked] = True
+    return closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +178,7 @@ class DualNorm:
 
 def falling_order(size: Vector) -> NDArray[np.int64]:
     """The coordinates from the largest to the smallest, those of equal size in their own order."""
-    from hullabaloo.geometry.submodular.isotonic_kernels import untangle
-
-    order = np.argsort(-size)
-    untangle(order, size)
-    return order
+    return np.argsort(-size, kind="stable")
 
 
 def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
@@ -150,26 +186,17 @@ def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
 
     Edmonds (1970). By the function's own form where it has one (`HasGreedyForm`), else one sort and p gains.
     """
-    from hullabaloo.geometry.submodular.isotonic_kernels import signed_in_places, untangle
-
-    w = np.ascontiguousarray(_columns(function, w))
+    w = _columns(function, w)
+    size = np.abs(w)
     if isinstance(function, HasGreedyForm):
-        s = function.greedy(np.abs(w))
-        return np.copysign(s, w + 0.0, out=s)
-    below = -np.abs(w)  # in place: new pages cost more than the arithmetic
-    order = np.argsort(below)
-    untangle(order, below)
-    vertex: Vector = signed_in_places(w, order, function.gains(order))
-    return vertex
+        return np.copysign(function.greedy(size), w + 0.0)
+    return np.copysign(_gains_along(falling_order(size), function), w + 0.0)
 
 
 def omega(function: SetFunction, w: Vector) -> float:
     """Ω(w) = Σ_k |w|_(k) (F(S_k) − F(S_{k−1})), S_k the k largest |w_j|; infinity where it leaves the floats."""
     size = np.abs(_columns(function, w))
-    if isinstance(function, HasCardinalityForm):
-        falling = np.sort(size)[::-1]
-        gains = function.steps(size.size)
-    elif isinstance(function, HasGreedyForm):
+    if isinstance(function, HasGreedyForm):
         falling, gains = size, function.greedy(size)
     else:
         order = falling_order(size)

@@ -1,5 +1,6 @@
 """What a set function makes: the ball {Ω(θ) ≤ radius}, the polyhedron |P|, whose support function is Ω, and the penalty strength·Ω(θ)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -7,10 +8,11 @@ import numpy as np
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
+from hullabaloo.geometry.base import HasMirrorMap, NormBall
 from hullabaloo.geometry.checks import (
     Vector,
     dimension_number,
+    keep_number,
     nonnegative_number,
     norm_exponent,
     positive_number,
@@ -20,19 +22,43 @@ from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.extremes import ball_width, longest_of_ball, longest_of_polyhedron
-from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega, project_ball, project_polyhedron, prox
-from hullabaloo.geometry.submodular.singletons import closure, singletons
+from hullabaloo.geometry.submodular.norm import (
+    closure,
+    dual_omega,
+    greedy_vertex,
+    omega,
+    project_ball,
+    project_polyhedron,
+    prox,
+    singletons,
+)
 from hullabaloo.geometry.width import Width
 
 
-def set_function(value: object, who: str) -> SetFunction:
-    """Give `value` when it is a set function."""
-    if not isinstance(value, SetFunction):
+class _OfSetFunction(NormBall):
+    """A ball in a norm that a set function makes."""
+
+    __slots__ = ()
+    function: SetFunction
+
+    def __post_init__(self) -> None:
+        _checked(self, "radius", positive_number)
+
+    @property
+    @final
+    def dimension(self) -> int | None:
+        """That of the function."""
+        return self.function.dimension
+
+
+def _checked(shape: "_OfSetFunction | SubmodularPenalty", size: str, check: Callable[[object, str], float]) -> None:
+    """Refuse a shape that is not made of a set function, and keep its size as a float."""
+    if not isinstance(shape.function, SetFunction):
         raise InvalidParameter(
-            f"{who} is made of a set function, but it was given {value!r}; give for example Intervals(), a GroupCover, "
-            "or a CustomSetFunction around a callable."
+            f"A {type(shape).__name__} is made of a set function, but it was given {shape.function!r}; give for example "
+            "Intervals(), a GroupCover, or a CustomSetFunction around a callable."
         )
-    return value
+    keep_number(shape, size, check)
 
 
 # The ball {Ω(θ) ≤ radius} of the norm of a set function: structured sparsity as a constraint.
@@ -40,7 +66,7 @@ def set_function(value: object, who: str) -> SetFunction:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class SubmodularBall(_OfSetFunction, HasMirrorMap):
     """C = {θ ∈ R^p : Ω(θ) ≤ radius}, Ω the norm of a set function F, in the unit domain.
 
     radius > 0 and finite, `function` a `SetFunction`, else `InvalidParameter`. The extreme points are
@@ -55,15 +81,6 @@ class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     function: SetFunction
     radius: float
     kind = "submodular-ball"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "function", set_function(self.function, "A SubmodularBall"))
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a SubmodularBall"))
-
-    @property
-    def dimension(self) -> int | None:
-        """That of the function."""
-        return self.function.dimension
 
     def support(self, g: Vector) -> float:
         """radius·Ω*(g)."""
@@ -80,13 +97,9 @@ class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         """The prox of τΩ at θ, τ such that its norm is the radius; a copy inside the ball."""
         return project_ball(self.function, theta, self.radius)
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """Ω(θ) ≤ radius (1 + tolerance)."""
-        return omega(self.function, theta) <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """Ω(θ)/radius."""
-        return omega(self.function, theta) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """Ω(θ)."""
+        return omega(self.function, theta)
 
     def max_norm(self, q: float, p: int) -> float:
         """radius·Ω*(1) for q = 1, radius/min F({j}) for infinity, both attained.
@@ -104,10 +117,6 @@ class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         """radius·E Ω*(g): exact for the cardinality and for min(|A|, 1), else between proved bounds."""
         return ball_width(self.function, dimension_number(p, self.dimension)).scaled(self.radius)
 
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p, self.dimension))
-
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖²."""
         return EuclideanMap(self, dimension_number(p, self.dimension), 0.5 * self.max_norm(2, p) ** 2)
@@ -118,7 +127,7 @@ class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
+class SubmodularPolyhedron(_OfSetFunction):
     """C = radius·|P|(F) = {s ∈ R^p : ‖s_A‖₁ ≤ radius·F(A) for all A}, the ball of the dual norm Ω*.
 
     radius > 0 and finite, `function` a `SetFunction`, else `InvalidParameter`. Support radius·Ω(g); vertices by the
@@ -133,15 +142,6 @@ class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
     radius: float
     kind = "submodular-polyhedron"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "function", set_function(self.function, "A SubmodularPolyhedron"))
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a SubmodularPolyhedron"))
-
-    @property
-    def dimension(self) -> int | None:
-        """That of the function."""
-        return self.function.dimension
-
     def support(self, g: Vector) -> float:
         """radius·Ω(g)."""
         return self.radius * omega(self.function, g)
@@ -150,13 +150,9 @@ class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
         """−radius times the greedy vertex of g."""
         return -self.radius * greedy_vertex(self.function, g) + 0.0
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """Ω*(θ) ≤ radius (1 + tolerance)."""
-        return dual_omega(self.function, theta).value <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """Ω*(θ)/radius."""
-        return dual_omega(self.function, theta).value / self.radius
+    def norm(self, theta: Vector) -> float:
+        """Ω*(θ)."""
+        return dual_omega(self.function, theta).value
 
     def project(self, theta: Vector) -> Vector:
         """θ less the prox of radius·Ω at θ."""
@@ -177,10 +173,6 @@ class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
     def gaussian_width(self, p: int) -> Width:
         """radius·E Ω(g)."""
         return self.function.gaussian_width(dimension_number(p, self.dimension)).scaled(self.radius)
-
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p, self.dimension))
 
 
 # The penalty strength·Ω(θ): structured sparsity.
@@ -204,8 +196,7 @@ class SubmodularPenalty(Written, Penalty):
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "function", set_function(self.function, "A SubmodularPenalty"))
-        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SubmodularPenalty"))
+        _checked(self, "strength", nonnegative_number)
 
     def value(self, theta: Vector) -> float:
         """strength·Ω(θ)."""

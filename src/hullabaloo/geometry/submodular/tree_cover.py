@@ -47,14 +47,13 @@ class Forest:
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """argmin over u of weight·Σ weight_G max|u_G| + ½‖u − v‖²."""
-        from hullabaloo.geometry.submodular.laminar_kernels import disjoint_prox, laminar_prox
+        from hullabaloo.geometry.submodular.laminar_kernels import laminar_prox
 
-        start, entry = self.own.start, self.own.entry
-        if (self.up < 0).all():
-            return signed_prox(v, weight, self.weight, lambda size, charge: disjoint_prox(size, charge, start, entry))
-        return signed_prox(
-            v, weight, self.weight, lambda size, charge: laminar_prox(size, self.up, charge, start, entry)
-        )
+        def solve(size: Vector, charge: Vector) -> Vector:
+            u: Vector = laminar_prox(size, self.up, charge, self.own.start, self.own.entry)
+            return u
+
+        return signed_prox(v, weight, self.weight, solve)
 
 
 def group_weights(weights: object, count: int) -> tuple[float, ...]:

@@ -31,7 +31,7 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
     SubmodularPolyhedron,
 )
-from hullabaloo.geometry.submodular.singletons import singletons
+from hullabaloo.geometry.submodular.norm import singletons
 from hullabaloo.geometry.width import expected_largest_magnitude
 from hullabaloo.losses import Loss, Pinball, Squared
 from hullabaloo.privacy import Neighbours
