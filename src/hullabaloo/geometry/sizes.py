@@ -4,7 +4,9 @@ Group and nuclear balls, penalties and mirror maps are functions of the sizes al
 one-dimensional matter once the vector is taken apart: `split`, change the sizes, `joined`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -16,35 +18,11 @@ from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, 
 
 @final
 @dataclass(frozen=True, slots=True)
-class BlockSplit:
-    """A vector and the norms of its blocks."""
+class Split:
+    """A vector's sizes, and the vector with its directions and other sizes: `joined(sizes)`; what is 0 has no direction and stays 0."""
 
-    whole: Vector
-    label: NDArray[np.int64]
     sizes: Vector
-
-    def joined(self, sizes: Vector) -> Vector:
-        """Each block scaled to its new norm; a block that is 0 has no direction and stays 0."""
-        from hullabaloo.geometry.kernels import with_block_norms
-
-        joined: Vector = with_block_norms(self.whole, self.label, self.sizes, sizes)
-        return joined
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class SingularSplit:
-    """A singular value decomposition U diag(sizes) Vᵀ."""
-
-    left: Vector
-    sizes: Vector
-    right: Vector
-
-    def joined(self, sizes: Vector) -> Vector:
-        """U diag(sizes) Vᵀ, flattened."""
-        kept = int(np.flatnonzero(sizes).max(initial=-1)) + 1
-        joined: Vector = (self.left[:, :kept] * sizes[:kept]) @ self.right[:kept]
-        return joined.ravel()
+    joined: Callable[[Vector], Vector]
 
 
 @final
@@ -102,10 +80,13 @@ class Blocks:
         norms: Vector = block_norms(self._checked(v), self.label, self.count)
         return norms
 
-    def split(self, v: Vector) -> BlockSplit:
+    def split(self, v: Vector) -> Split:
         """v and the norms of its blocks."""
+        from hullabaloo.geometry.kernels import with_block_norms
+
         v = self._checked(v)
-        return BlockSplit(v, self.label, self.norms(v))
+        sizes = self.norms(v)
+        return Split(sizes, partial(with_block_norms, v, self.label, sizes))
 
     def lengths_counted(self) -> tuple[tuple[int, int], ...]:
         """(length, how many groups have it), rising."""
@@ -150,10 +131,16 @@ class SingularValues:
         """The singular values, falling."""
         return np.asarray(np.linalg.svd(self.matrix(v), compute_uv=False), dtype=np.float64)
 
-    def split(self, v: Vector) -> SingularSplit:
-        """The singular value decomposition."""
-        return SingularSplit(*np.linalg.svd(self.matrix(v), full_matrices=False))
+    def split(self, v: Vector) -> Split:
+        """The singular value decomposition U diag(sizes) Vᵀ."""
+        left, values, right = np.linalg.svd(self.matrix(v), full_matrices=False)
+
+        def joined(sizes: Vector) -> Vector:
+            kept = int(np.flatnonzero(sizes).max(initial=-1)) + 1
+            matrix: Vector = (left[:, :kept] * sizes[:kept]) @ right[:kept]
+            return matrix.ravel()
+
+        return Split(values, joined)
 
 
 Parts = Blocks | SingularValues
-Split = BlockSplit | SingularSplit
