@@ -51,13 +51,13 @@ def nearest_in_hull(points: Vector, target: Vector) -> Vector:
             break
         corral.append(best)
         weight = np.append(weight, 0.0)
-        corral, weight = _shrunk_to_corral(rows, aim, corral, weight)
+        corral, weight = shrunk_to_corral(rows, aim, corral, weight)
     full = np.zeros(len(rows))
     full[corral] = weight / float(weight.sum())
     return full
 
 
-def _shrunk_to_corral(rows: Vector, aim: Vector, corral: list[int], weight: Vector) -> tuple[list[int], Vector]:
+def shrunk_to_corral(rows: Vector, aim: Vector, corral: list[int], weight: Vector) -> tuple[list[int], Vector]:
     """Move towards the minimiser over the affine hull; where a weight reaches zero its row leaves, and again."""
     from scipy.linalg import lstsq
 

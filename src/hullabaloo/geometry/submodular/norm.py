@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.geometry.polytope import shrunk_to_corral
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cardinality import HasCardinalityForm
 from hullabaloo.geometry.submodular.group_cover import GroupCover
@@ -17,7 +18,6 @@ from hullabaloo.geometry.submodular.intervals import Intervals
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
 _GAP = 2.0**-42
-_NEGLIGIBLE = 1e-12
 
 
 def singletons(function: SetFunction, p: int) -> Vector:
@@ -94,11 +94,13 @@ def minimum_norm_prox(
     weight = min(weight / scale, 2.0 * enough)
     if start is None:
         start = Corral(_gains_along(np.argsort(-aim, kind="stable"), function)[None], np.ones(1))
-    corral = _Points(weight * start.vertices - aim, start.weights)
-    raw = list(start.vertices)
-    x = corral.shrink(raw)
+    vertices, shares = start.vertices, start.weights
+    origin = np.zeros(aim.size)
     best = np.inf
     for _ in range(20 * aim.size + 200):
+        points = weight * vertices - aim
+        kept, shares = shrunk_to_corral(points, origin, list(range(len(points))), shares)
+        vertices, x = vertices[kept], shares @ points[kept]
         order = np.argsort(x, kind="stable")
         vertex = _gains_along(order, function)
         u = np.empty(aim.size)
@@ -108,55 +110,8 @@ def minimum_norm_prox(
         if float((above - u) @ (above + u)) <= 2.0 * _GAP * float(aim @ aim) or norm >= best:
             break
         best = norm
-        corral.add(weight * vertex - aim)
-        raw.append(vertex)
-        x = corral.shrink(raw)
-    return u * scale, Corral(np.array(raw), corral.weights)
-
-
-class _Points:
-    """The corral while it changes: points (m, p), weights, and the inner products of the points."""
-
-    def __init__(self, points: Vector, weights: Vector) -> None:
-        self.points, self.weights = points, weights
-        self.products = points @ points.T
-
-    def add(self, q: Vector) -> None:
-        """A new point of weight 0."""
-        across = self.points @ q
-        self.products = np.block([[self.products, across[:, None]], [across, np.array([[q @ q]])]])
-        self.points = np.vstack([self.points, q])
-        self.weights = np.append(self.weights, 0.0)
-
-    def shrink(self, raw: list[Vector]) -> Vector:
-        """The point of least norm in the hull, the points not needed for it dropped (here and in `raw`)."""
-        while True:
-            affine = self._affine()
-            if (affine > _NEGLIGIBLE).all() or affine.size == 1:
-                self.weights = affine
-                return affine @ self.points
-            falling = affine <= _NEGLIGIBLE
-            step = float(np.min(self.weights[falling] / np.maximum(self.weights - affine, 1e-300)[falling]))
-            self.weights = self.weights + min(1.0, step) * (affine - self.weights)
-            kept = self.weights > _NEGLIGIBLE
-            if kept.all():  # the one that falls first, whatever rounding says
-                kept[np.flatnonzero(falling)[np.argmin(self.weights[falling])]] = False
-            if not kept.any():
-                kept[np.argmax(self.weights)] = True
-            self.points, self.products = self.points[kept], self.products[np.ix_(kept, kept)]
-            self.weights = self.weights[kept] / self.weights[kept].sum()
-            raw[:] = [vertex for vertex, keep in zip(raw, kept, strict=True) if keep]
-
-    def _affine(self) -> Vector:
-        """The weights, of sum 1 and any sign, of the least norm in the affine hull: (11ᵀ + PPᵀ) y = 1, scaled."""
-        size = float(np.diag(self.products).mean()) or 1.0
-        ones = np.ones(self.weights.size)
-        try:
-            y = np.linalg.solve(self.products + size, ones)
-        except np.linalg.LinAlgError:
-            y = np.linalg.lstsq(self.products + size, ones)[0]
-        found: Vector = y / y.sum()
-        return found
+        vertices, shares = np.vstack([vertices, vertex]), np.append(shares, 0.0)
+    return u * scale, Corral(vertices, shares)
 
 
 def _gains_along(order: NDArray[np.int64], function: SetFunction) -> Vector:
