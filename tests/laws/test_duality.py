@@ -20,8 +20,7 @@ from scipy.special import expit
 
 from hullabaloo.geometry import BoundedCardinality, Cardinality, ConcaveCardinality, SubmodularPenalty
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.norm import (
     dual_omega,
     greedy_vertex,

@@ -52,7 +52,7 @@ from hullabaloo.geometry.submodular.cardinality import Cardinality as Cardinalit
 from hullabaloo.geometry.submodular.cardinality import ConcaveCardinality as ConcaveCardinality
 from hullabaloo.geometry.submodular.custom import CustomSetFunction as CustomSetFunction
 from hullabaloo.geometry.submodular.group_cover import GroupCover as GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals as Intervals
+from hullabaloo.geometry.submodular.group_cover import Intervals as Intervals
 from hullabaloo.geometry.submodular.norm import dual_omega as dual_omega
 from hullabaloo.geometry.submodular.norm import greedy_vertex as greedy_vertex
 from hullabaloo.geometry.submodular.norm import omega as omega

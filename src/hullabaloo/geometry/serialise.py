@@ -26,8 +26,7 @@ from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, ConcaveCardinality
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.shapes import SubmodularBall, SubmodularPenalty, SubmodularPolyhedron
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 

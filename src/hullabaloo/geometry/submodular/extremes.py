@@ -9,7 +9,7 @@ from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.expected import expected_sorted_sum, near_quadrature
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, HasCardinalityForm
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import Intervals
 from hullabaloo.geometry.submodular.norm import dual_omega, singletons
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 

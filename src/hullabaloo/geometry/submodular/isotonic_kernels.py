@@ -72,7 +72,7 @@ def falling_projection(t: Floats, gains: Floats, radius: float) -> tuple[Floats,
             end = move
     level = np.empty(count)
     multiplier = _root(given, gains, length, count, target, level)
-    if not _falls(level):
+    if level.min() < 0.0 or (np.diff(level) > 0.0).any():
         multiplier = passed + _root(current, gains, length, count, target, level)
     u = np.zeros(t.size)
     k = 0
@@ -140,15 +140,6 @@ def _root(t: Floats, gains: Floats, length: Wholes, count: int, target: float, l
     for block in range(count):
         level[block] = (total[block] - rest * price[block]) / length[block]
     return best + rest
-
-
-@njit(cache=True, nogil=True)
-def _falls(level: Floats) -> bool:
-    """Whether the levels fall and are at least 0."""
-    falls = True
-    for block in range(level.size):
-        falls = falls and level[block] >= 0.0 and (block == 0 or level[block] <= level[block - 1])
-    return falls
 
 
 @njit(cache=True, nogil=True)

@@ -13,8 +13,7 @@ from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.polytope import shrunk_to_corral
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cardinality import HasCardinalityForm
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
 _GAP = 2.0**-42

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, listed, nonnegative_number, positive_number, vector
-from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.width import Width, by_quadrature
 
 Indices = NDArray[np.int64]
@@ -117,7 +117,7 @@ _SHORT = Repr()
 
 @final
 @dataclass(frozen=True, slots=True)
-class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
+class TreeCover(Written, SetFunction, HasProximalForm):
     """F(A) = Σ d_j over all columns j at or above a column of A: Ω(w) = Σ_j d_j max |w| over j and its descendants.
 
     The `GroupCover` whose group j is column j and all that descends from it, in memory p whatever the depth. Supports
@@ -184,13 +184,6 @@ class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
 
         gains: Vector = forest_gains(order, self.above, self.charges)
         return gains
-
-    def greedy(self, sizes: Vector) -> Vector:
-        """Each weight at the largest column there or below, O(p) whatever the depth."""
-        from hullabaloo.geometry.submodular.cover_kernels import forest_greedy
-
-        s: Vector = forest_greedy(sizes, self.rank, self.forest.up, self.forest.weight)
-        return s
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω, subtree by subtree from the leaves."""
