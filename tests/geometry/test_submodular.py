@@ -26,8 +26,8 @@ from hullabaloo.geometry import (
     set_function_from_text,
 )
 from hullabaloo.geometry.submodular import extremes
-from hullabaloo.geometry.submodular.extremes import polyhedron_width
 from hullabaloo.geometry.submodular.norm import closure, project_polyhedron, prox, singletons
+from hullabaloo.geometry.submodular.shapes import polyhedron_width
 from tests.geometry.submodular_oracles import apart, exact_projection, exact_prox, functions, subsets, table
 from tests.laws import zoo
 
@@ -171,7 +171,7 @@ def test_bounds_of_widths_and_norms_hold_where_exact_values_are_known(function, 
     largest = max(math.sqrt(np.count_nonzero(a)) / function.value(a) for a in subsets(8))
     assert ball == pytest.approx(largest, rel=1e-14)
     monkeypatch.setattr(extremes, "EVERY_SET", 0)
-    monkeypatch.setattr("hullabaloo.geometry.submodular.extremes.EVERY_SET", 0)
+    monkeypatch.setattr("hullabaloo.geometry.submodular.shapes.EVERY_SET", 0)
     bound = polyhedron_width(function, 8)
     assert bound.low <= exact.value <= bound.high <= 4.0 * bound.low
     assert ball <= extremes.longest_of_ball(function, 8) * (1.0 + 1e-14) <= 2.0 * ball

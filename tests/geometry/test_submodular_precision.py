@@ -16,10 +16,9 @@ from hullabaloo.geometry import (
     SubmodularBall,
     SubmodularPolyhedron,
 )
-from hullabaloo.geometry.expected import expected_sorted_sum
 from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit, falling_projection
 from hullabaloo.geometry.submodular.norm import omega
-from hullabaloo.geometry.width import expected_largest_magnitude
+from hullabaloo.geometry.width import expected_largest_magnitude, expected_sorted_sum
 
 PRECISION = 2.0**-48
 

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from hullabaloo.geometry import L1Ball, L2Ball, Simplex
-from hullabaloo.geometry.expected import expected_largest_block, expected_power_norm
-from hullabaloo.geometry.width import expected_largest, expected_largest_magnitude, expected_norm
+from hullabaloo.geometry.width import (
+    expected_largest,
+    expected_largest_block,
+    expected_largest_magnitude,
+    expected_norm,
+    expected_power_norm,
+)
 
 
 def test_closed_forms_of_few_coordinates():

@@ -1,7 +1,7 @@
 """What a convex set can do: one abstract class for what every set has, one for each capability that only some have.
 
 Abstract or final: a class here holds no method body that a set could override, and solvers ask for a capability
-by its class (`capabilities.require`), never by trying an attribute. Sets are pure mathematics on R^p; p comes from
+by its class (`require`), never by trying an attribute. Sets are pure mathematics on R^p; p comes from
 the argument, so the same `L1Ball(2.0)` serves every number of coordinates. Matrices (nuclear ball) are passed
 flattened.
 """
@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.codec import Written
-from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, positive_number
+from hullabaloo.geometry.checks import Vector, dimension_number, keep_number
 from hullabaloo.geometry.width import Width
 
 
@@ -111,7 +111,7 @@ class NormBall(Written, ConvexSet, Projectable, HasGauge):
     radius: float
 
     def __post_init__(self) -> None:
-        keep_number(self, "radius", positive_number)
+        keep_number(self, "radius")
 
     @abstractmethod
     def norm(self, theta: Vector) -> float:

@@ -8,8 +8,9 @@ import numpy as np
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
-from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm
+from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.intercept import intercept_number
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 

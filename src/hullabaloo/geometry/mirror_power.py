@@ -8,12 +8,11 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.geometry.checks import Vector, absolute_sum, power_norm
-from hullabaloo.geometry.expected import expected_power_norm
+from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.mirror import OfCoordinates, power_bound
-from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.numerics import absolute_sum, increasing_root, power_norm
 from hullabaloo.geometry.sizes import Parts, Split
-from hullabaloo.geometry.width import Width
+from hullabaloo.geometry.width import Width, expected_power_norm
 
 
 class _OfPower(OfCoordinates):

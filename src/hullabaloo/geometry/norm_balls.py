@@ -8,21 +8,18 @@ import numpy as np
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import Face, HasFaces, HasMirrorMap, HasVertices, NormBall
-from hullabaloo.geometry.checks import (
-    Vector,
-    absolute_sum,
-    dimension_number,
-    euclidean_norm,
-    finite_number,
-    norm_exponent,
-    power_norm,
-    vector,
-)
-from hullabaloo.geometry.expected import expected_power_norm
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, norm_exponent, vector
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import LpMap, PowerMap, radial_point
-from hullabaloo.geometry.roots import increasing_root
-from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root, power_norm
+from hullabaloo.geometry.width import (
+    Width,
+    by_quadrature,
+    closed_form,
+    expected_largest_magnitude,
+    expected_norm,
+    expected_power_norm,
+)
 
 
 @final

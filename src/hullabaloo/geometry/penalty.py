@@ -8,7 +8,8 @@ import numpy as np
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, absolute_sum, keep_number, nonnegative_number
+from hullabaloo.geometry.checks import Vector, keep_number, nonnegative_number
+from hullabaloo.geometry.numerics import absolute_sum
 from hullabaloo.geometry.sizes import Blocks, SingularValues
 
 

@@ -1,20 +1,21 @@
-"""Sets, penalties and set functions from plain data and from the short text of a command line."""
+"""All sets, penalties and set functions: from plain data, from the short text of a command line, and by what they can do."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from hullabaloo.codec import made, table
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet
-from hullabaloo.geometry.box import Box
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry.base import ConvexSet, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
+from hullabaloo.geometry.box import Box, Simplex
 from hullabaloo.geometry.elastic_ball import ElasticBall
 from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, with_free_intercept, with_intercept
 from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
 from hullabaloo.geometry.penalty import (
     ElasticNetPenalty,
     GroupPenalty,
+    HasElasticForm,
     L1Penalty,
     NoPenalty,
     NuclearPenalty,
@@ -22,7 +23,6 @@ from hullabaloo.geometry.penalty import (
     SquaredL2Penalty,
 )
 from hullabaloo.geometry.polytope import Polytope
-from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, ConcaveCardinality
@@ -235,3 +235,35 @@ def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examp
         raise InvalidParameter(f"{text!r} gives {str(error).format(word=repr(word))}; write {examples}.") from error
     except ValueError as error:
         raise InvalidParameter(f"{text!r} names no {what}, as {rest!r} cannot be read; write {examples}.") from error
+
+
+# What a solver needs, compared with what a set or penalty can do.
+
+
+_ABILITIES: dict[type, str] = {
+    HasVertices: "a list of finitely many vertices",
+    Projectable: "a Euclidean projection",
+    HasFaces: "the faces of a polyhedron",
+    HasGauge: "a gauge",
+    HasMirrorMap: "a mirror map",
+    HasElasticForm: "the form Σ a|θ_j| + (b/2)θ_j²",
+}
+
+
+def explain_missing(what: object, needs: Sequence[type], who: str = "This solver") -> str | None:
+    """One sentence on what `what` lacks of the abstract classes in `needs`, with the remedy; None when it has all."""
+    missing = [need for need in needs if not isinstance(what, need)]
+    if not missing:
+        return None
+    lacking = " and ".join(_ABILITIES.get(need, need.__name__) for need in missing)
+    family = PENALTIES if isinstance(what, Penalty) else SETS
+    suitable = sorted(kind.__name__ for kind in family.values() if all(issubclass(kind, need) for need in needs))
+    remedy = f"use {' or '.join(suitable)}, or another solver" if suitable else "use another solver"
+    return f"{who} was given {what!r}, which lacks {lacking}, and its steps rely on that; {remedy}."
+
+
+def require(what: object, needs: Sequence[type], who: str = "This solver") -> None:
+    """Raise `CapabilityError` with the sentence of `explain_missing` when something is missing."""
+    sentence = explain_missing(what, needs, who)
+    if sentence is not None:
+        raise CapabilityError(sentence)

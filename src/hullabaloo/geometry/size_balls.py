@@ -9,20 +9,12 @@ import numpy as np
 
 from hullabaloo.codec import Written
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, MirrorMap, NormBall, Projectable
-from hullabaloo.geometry.checks import (
-    Vector,
-    absolute_sum,
-    dimension_number,
-    euclidean_norm,
-    keep_number,
-    norm_exponent,
-    positive_number,
-)
-from hullabaloo.geometry.expected import expected_largest_block, near_quadrature
+from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, norm_exponent
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import SizesMap
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
 from hullabaloo.geometry.sizes import Blocks, SingularValues
-from hullabaloo.geometry.width import Width, closed_form, expected_norm
+from hullabaloo.geometry.width import NEAR, Width, by_quadrature, closed_form, expected_largest_block, expected_norm
 
 
 @final
@@ -94,7 +86,7 @@ class GroupBall(NormBall, HasMirrorMap):
     def gaussian_width(self, p: int) -> Width:
         """radius · E max‖g_G‖₂."""
         dimension_number(p, self.dimension)
-        return near_quadrature(self.radius * expected_largest_block(self.blocks.lengths_counted()))
+        return by_quadrature(self.radius * expected_largest_block(self.blocks.lengths_counted()), NEAR)
 
     def mirror_map(self, p: int) -> SizesMap:
         """A sum of powers of the blocks' norms, 1-strongly convex in the grouped norm."""
@@ -131,7 +123,7 @@ class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     dimension = None
 
     def __post_init__(self) -> None:
-        keep_number(self, "radius", positive_number)
+        keep_number(self, "radius")
         object.__setattr__(self, "values", SingularValues(self.columns))
         object.__setattr__(self, "columns", self.values.columns)
 

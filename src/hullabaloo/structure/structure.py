@@ -7,22 +7,11 @@ from typing import Any, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo import geometry
 from hullabaloo.codec import Written
 from hullabaloo.data import Encoding
 from hullabaloo.data.reference import blocks
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import (
-    Cardinality,
-    ConvexSet,
-    CustomSetFunction,
-    GroupCover,
-    Intervals,
-    NoPenalty,
-    Penalty,
-    SetFunction,
-    SubmodularBall,
-    SubmodularPenalty,
-)
 from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.submodular.norm import singletons
 from hullabaloo.geometry.width import Width
@@ -32,19 +21,19 @@ from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Na
 Group = Sequence[str | int]
 Groups = Mapping[str, Group] | Sequence[Group] | None
 Members = frozenset[Any]
-Structure = str | FeatureTree | FeatureGrid | SetFunction | Callable[[Members], float] | Groups
+Structure = str | FeatureTree | FeatureGrid | geometry.SetFunction | Callable[[Members], float] | Groups
 """What `structure` may be; see `StructuredSparseRegression`."""
 
 INTERVALS = "intervals"
 
 
-def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
+def set_function(structure: Structure, encoding: Encoding) -> geometry.SetFunction:
     """F on the encoded columns, the intercept apart; all columns of a feature count as the feature.
 
     Raises:
         InvalidParameter: no structure, or one that does not fit the domain.
     """
-    if isinstance(structure, SetFunction):
+    if isinstance(structure, geometry.SetFunction):
         return _fitting(structure, encoding)
     features = Features.of(encoding)
     if isinstance(structure, FeatureTree | FeatureGrid):
@@ -52,9 +41,9 @@ def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
     if isinstance(structure, str) and structure == INTERVALS:
         return _intervals(features)
     if structure is None and features.plain:
-        return Cardinality()
+        return geometry.Cardinality()
     if structure is None or (isinstance(structure, Mapping | Sequence) and not isinstance(structure, str)):
-        return GroupCover(overlapping_groups(encoding, structure))
+        return geometry.GroupCover(overlapping_groups(encoding, structure))
     if callable(structure) and not isinstance(structure, type):
         return _custom(OfFeatures(structure, _keys(features)), encoding)
     given = repr(structure) if isinstance(structure, str) else found(structure).rstrip(",")
@@ -65,7 +54,7 @@ def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
     )
 
 
-def least(function: SetFunction, columns: int) -> float:
+def least(function: geometry.SetFunction, columns: int) -> float:
     """min_j F({j}): the norm of the cheapest column's unit vector."""
     if isinstance(function, NotInFile):
         return function.least
@@ -74,7 +63,7 @@ def least(function: SetFunction, columns: int) -> float:
 
 def shape_of(
     structure: Structure, radius: float, strength: float | None, encoding: Encoding
-) -> tuple[ConvexSet | None, Penalty]:
+) -> tuple[geometry.ConvexSet | None, geometry.Penalty]:
     """The default ball of a structure, {Ω(θ) ≤ radius · min_j F({j})}, or with a strength its penalty, strength · Ω / min_j F({j}).
 
     One coefficient alone may then be as large as the radius, or costs its size times the strength, if its column is among
@@ -87,9 +76,9 @@ def shape_of(
     one = least(function, columns)
     if strength is not None:
         weight = positive("strength", strength, "what one coefficient alone costs for its size")
-        return None, SubmodularPenalty(function, weight / one)
+        return None, geometry.SubmodularPenalty(function, weight / one)
     size = positive("radius", radius, "the largest that one coefficient alone may be")
-    return SubmodularBall(function, size * one), NoPenalty()
+    return geometry.SubmodularBall(function, size * one), geometry.NoPenalty()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +106,10 @@ class OfFeatures:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
 
-def _custom(function: "OfFeatures", encoding: Encoding) -> SetFunction:
+def _custom(function: "OfFeatures", encoding: Encoding) -> geometry.SetFunction:
     columns = encoding.feature_names_out
     try:
-        return CustomSetFunction(function, len(columns))
+        return geometry.CustomSetFunction(function, len(columns))
     except InvalidParameter as error:
         shown = ", ".join(f"{place} is {name!r}" for place, name in enumerate(columns[:6]))
         raise InvalidParameter(
@@ -134,7 +123,7 @@ def _keys(features: Features) -> tuple[Name, ...]:
     return tuple(owner[column] for column in sorted(owner))
 
 
-def _fitting(function: SetFunction, encoding: Encoding) -> SetFunction:
+def _fitting(function: geometry.SetFunction, encoding: Encoding) -> geometry.SetFunction:
     columns = encoding.feature_names_out
     if function.dimension not in (None, len(columns)):
         shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
@@ -148,35 +137,35 @@ def _fitting(function: SetFunction, encoding: Encoding) -> SetFunction:
 
 def _lifted(
     groups: Iterable[Iterable[int]], features: Features, weights: tuple[float, ...] | None = None
-) -> GroupCover:
+) -> geometry.GroupCover:
     """A cover of features as one of columns."""
-    return GroupCover(tuple(features.columns(group) for group in groups), weights)
+    return geometry.GroupCover(tuple(features.columns(group) for group in groups), weights)
 
 
-def _tree(tree: FeatureTree, features: Features) -> SetFunction:
+def _tree(tree: FeatureTree, features: Features) -> geometry.SetFunction:
     above = tree.above(features)
     if features.plain and all(len(parents) < 2 for parents in above):
-        return GroupCover.tree([parents[0] if parents else -1 for parents in above])
+        return geometry.GroupCover.tree([parents[0] if parents else -1 for parents in above])
     return _lifted(tree.groups(features), features)
 
 
-def _intervals(features: Features) -> SetFunction:
+def _intervals(features: Features) -> geometry.SetFunction:
     """Of features of one column each, the family itself; else the cover that it equals, of whole features."""
     count = _ordered(features, "The structure 'intervals' is over features in their declared order")
     if features.plain:
-        return Intervals(count)
+        return geometry.Intervals(count)
     ends = [range(stop) for stop in range(1, count)] + [range(start, count) for start in range(1, count)]
     return _lifted([*ends, range(count)], features)
 
 
-def _grid(grid: FeatureGrid, features: Features) -> SetFunction:
+def _grid(grid: FeatureGrid, features: Features) -> geometry.SetFunction:
     count = _ordered(features, "The structure is a grid of features")
     if grid.rows * grid.columns != count:
         raise InvalidParameter(
             f"The grid has {grid.rows} × {grid.columns} = {grid.rows * grid.columns} pixels, but the domain has {count} features. "
             "Nothing was read or charged. Give a grid of as many, row by row."
         )
-    made = GroupCover.grid(grid.rows, grid.columns, grid.window)
+    made = geometry.GroupCover.grid(grid.rows, grid.columns, grid.window)
     return made if features.plain else _lifted(made.groups, features, made.weights)
 
 
@@ -277,7 +266,7 @@ def _places(encoding: Encoding, feature: object) -> list[int]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class NotInFile(Written, SetFunction):
+class NotInFile(Written, geometry.SetFunction):
     """What a saved model keeps of a function that only its program knows: name, number of columns, and `least`.
 
     A model that was loaded predicts and is described as before; to fit it again it needs the function.
@@ -321,5 +310,7 @@ def refuse_unknown(*shapes: object) -> None:
         InvalidParameter: one is of a function that a file could not hold.
     """
     for shape in shapes:
-        if isinstance(shape, SubmodularBall | SubmodularPenalty) and isinstance(shape.function, NotInFile):
+        if isinstance(shape, geometry.SubmodularBall | geometry.SubmodularPenalty) and isinstance(
+            shape.function, NotInFile
+        ):
             shape.function.refuse()

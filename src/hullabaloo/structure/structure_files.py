@@ -4,19 +4,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from hullabaloo import geometry
 from hullabaloo.data import Encoding
-from hullabaloo.geometry import (
-    ConvexSet,
-    CustomSetFunction,
-    GroupCover,
-    Penalty,
-    SetFunction,
-    SubmodularBall,
-    SubmodularPenalty,
-    penalty_from_dict,
-    set_from_dict,
-    set_function_from_dict,
-)
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 from hullabaloo.structure.features import FeatureGrid, FeatureTree
 from hullabaloo.structure.structure import NotInFile, Structure, least, set_function
@@ -36,50 +25,52 @@ def structure_to_dict(structure: Structure, encoding: Encoding) -> Any:
     if isinstance(structure, Sequence):
         return [list(group) for group in structure]
     columns = len(encoding.feature_names_out)
-    if isinstance(structure, SetFunction):
+    if isinstance(structure, geometry.SetFunction):
         return function_to_dict(structure, columns)
     return function_to_dict(set_function(structure, encoding), columns)
 
 
-def function_to_dict(function: SetFunction, columns: int) -> dict[str, Any]:
+def function_to_dict(function: geometry.SetFunction, columns: int) -> dict[str, Any]:
     """A set function as JSON-ready values; what `NotInFile` keeps, where these would not give it back."""
     try:
         data: dict[str, Any] = json.loads(json.dumps(function.to_dict(), allow_nan=False))
-        if isinstance(function, NotInFile) or set_function_from_dict(data) == function:
+        if isinstance(function, NotInFile) or geometry.set_function_from_dict(data) == function:
             return data
     except Exception:  # reason: a family of the user's own may raise anything, and the release was paid for
         pass
     return NotInFile(name_of(function), columns, least(function, columns)).to_dict()
 
 
-def function_from_dict(data: Mapping[str, Any]) -> SetFunction:
+def function_from_dict(data: Mapping[str, Any]) -> geometry.SetFunction:
     """What `function_to_dict` described."""
     if data["kind"] == NotInFile.kind:
         return NotInFile(data["name"], data["columns"], data["least"])
-    return set_function_from_dict(data)
+    return geometry.set_function_from_dict(data)
 
 
-def shape_to_dict(shape: ConvexSet | Penalty | None, encoding: Encoding) -> dict[str, Any] | None:
+def shape_to_dict(shape: geometry.ConvexSet | geometry.Penalty | None, encoding: Encoding) -> dict[str, Any] | None:
     """A set or penalty as JSON-ready values, whatever function it is of."""
-    if isinstance(shape, SubmodularBall | SubmodularPenalty):
+    if isinstance(shape, geometry.SubmodularBall | geometry.SubmodularPenalty):
         function = function_to_dict(shape.function, len(encoding.feature_names_out))
         if function["kind"] == NotInFile.kind:
-            size = shape.radius if isinstance(shape, SubmodularBall) else shape.strength
+            size = shape.radius if isinstance(shape, geometry.SubmodularBall) else shape.strength
             return {"kind": NotInFile.kind, "function": function, "size": size}
     return None if shape is None else shape.to_dict()
 
 
-def set_in_file(data: Mapping[str, Any] | None) -> ConvexSet | None:
+def set_in_file(data: Mapping[str, Any] | None) -> geometry.ConvexSet | None:
     """The set that `shape_to_dict` described."""
-    return _in_file(data, SubmodularBall, set_from_dict)
+    return _in_file(data, geometry.SubmodularBall, geometry.set_from_dict)
 
 
-def penalty_in_file(data: Mapping[str, Any] | None) -> Penalty | None:
+def penalty_in_file(data: Mapping[str, Any] | None) -> geometry.Penalty | None:
     """The penalty that `shape_to_dict` described."""
-    return _in_file(data, SubmodularPenalty, penalty_from_dict)
+    return _in_file(data, geometry.SubmodularPenalty, geometry.penalty_from_dict)
 
 
-def _in_file(data: Mapping[str, Any] | None, of: Callable[[SetFunction, float], T], read: Callable[..., T]) -> T | None:
+def _in_file(
+    data: Mapping[str, Any] | None, of: Callable[[geometry.SetFunction, float], T], read: Callable[..., T]
+) -> T | None:
     if data is not None and data["kind"] == NotInFile.kind:
         return of(function_from_dict(data["function"]), data["size"])
     return None if data is None else read(data)
@@ -104,7 +95,7 @@ def structure_in_words(structure: Structure) -> str:
     """A structure in a few words."""
     if isinstance(structure, FeatureTree | FeatureGrid):
         return structure.in_words()
-    if isinstance(structure, SetFunction):
+    if isinstance(structure, geometry.SetFunction):
         return function_in_words(structure)
     if structure is None or isinstance(structure, str):
         return "each feature by itself" if structure is None else "contiguous runs of features, in their declared order"
@@ -115,13 +106,13 @@ def structure_in_words(structure: Structure) -> str:
     return f"a function of the program's own ({name_of(structure)})"
 
 
-def function_in_words(function: SetFunction) -> str:
+def function_in_words(function: geometry.SetFunction) -> str:
     """A set function in a few words."""
     if isinstance(function, NotInFile):
         return f"a function of the program's own ({function.name}), which the file does not hold"
-    if isinstance(function, CustomSetFunction):
+    if isinstance(function, geometry.CustomSetFunction):
         return f"a function of the program's own ({name_of(function)})"
-    if isinstance(function, GroupCover):
+    if isinstance(function, geometry.GroupCover):
         return _groups(["+".join(map(str, group)) for group in function.groups], "of encoded columns")
     if isinstance(function, TreeCover):
         below = sum(parent >= 0 for parent in function.parents)
@@ -146,5 +137,5 @@ def _count(number: int, word: str) -> str:
 
 def name_of(structure: object) -> str:
     """The name of a function, or of what is callable."""
-    named = structure.function if isinstance(structure, CustomSetFunction) else structure
+    named = structure.function if isinstance(structure, geometry.CustomSetFunction) else structure
     return str(getattr(named, "__name__", type(named).__name__))

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
-from hullabaloo.geometry.expected import expected_sorted_sum, near_quadrature
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
-from hullabaloo.geometry.width import Width, closed_form
+from hullabaloo.geometry.width import NEAR, Width, by_quadrature, closed_form, expected_sorted_sum
 
 
 def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
@@ -121,7 +120,7 @@ class BoundedCardinality(Written, HasCardinalityForm):
 
     def gaussian_width(self, p: int) -> Width:
         """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
-        return near_quadrature(expected_sorted_sum(self.steps(p)))
+        return by_quadrature(expected_sorted_sum(self.steps(p)), NEAR)
 
 
 # A concave function of the number of columns: its norm is the sorted l1 norm.
@@ -197,4 +196,4 @@ class ConcaveCardinality(Written, HasCardinalityForm):
 
     def gaussian_width(self, p: int) -> Width:
         """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
-        return near_quadrature(expected_sorted_sum(self.steps(p)))
+        return by_quadrature(expected_sorted_sum(self.steps(p)), NEAR)
