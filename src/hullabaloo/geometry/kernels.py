@@ -10,26 +10,23 @@ Wholes = NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
-def simplex_level(v: Floats, magnitude: bool, radius: float) -> tuple[float, float]:
-    """Give (m, t) such that the projection of v onto {θ ≥ 0, Σθ = radius} is max(0, t − (m − v_j)).
+def project_simplex(v: Floats, radius: float) -> Floats:
+    """Projection of v onto {θ ≥ 0, Σθ = radius}: max(0, t − (m − v_j)).
 
-    m is the largest coordinate (of |v| when `magnitude`), t the root of Σ max(0, t − d_j) = radius for the depths
+    m is the largest coordinate, t the root of Σ max(0, t − d_j) = radius for the depths
     d_j = m − v_j ≥ 0. Working with depths keeps the digits of the result when the coordinates of v are huge.
     For every nonempty set S of coordinates (radius + Σ_S d)/|S| ≥ t, so what is deeper than that for any S met is
     inactive for good: one pass filters with the running S, later passes until nothing is dropped (Michelot 1986,
     Condat 2016). Expected O(p). For passes that drop one coordinate each, the
     k-th must lie k times further above its threshold than the one before: in float64 no more than about 20 of them.
     """
-    m = -np.inf
-    for j in range(v.size):
-        x = abs(v[j]) if magnitude else v[j]
-        m = max(m, x)
+    m = v.max()
     active = np.empty(v.size)
     count = 0
     total = 0.0
     t = radius
     for j in range(v.size):
-        d = m - (abs(v[j]) if magnitude else v[j])
+        d = m - v[j]
         if d < t:
             active[count] = d
             count += 1
@@ -43,7 +40,7 @@ def simplex_level(v: Floats, magnitude: bool, radius: float) -> tuple[float, flo
                 active[kept] = active[j]
                 kept += 1
         if kept == count:
-            return m, t
+            return np.maximum(0.0, t - (m - v))
         count = kept
 
 
@@ -58,27 +55,6 @@ def _sum(values: Floats, count: int) -> float:
         lost += (total - new) + x if abs(total) >= abs(x) else (x - new) + total
         total = new
     return total + lost
-
-
-@njit(cache=True, nogil=True)
-def project_l1(v: Floats, radius: float) -> Floats:
-    """Projection of v onto the l1 ball of that radius, v outside of it."""
-    m, t = simplex_level(v, True, radius)
-    out = np.empty_like(v)
-    for j in range(v.size):
-        size = max(0.0, t - (m - abs(v[j])))
-        out[j] = -size if v[j] < 0.0 and size > 0.0 else size  # never −0.0
-    return out
-
-
-@njit(cache=True, nogil=True)
-def project_simplex(v: Floats, radius: float) -> Floats:
-    """Projection of v onto {θ ≥ 0, Σθ = radius}."""
-    m, t = simplex_level(v, False, radius)
-    out = np.empty_like(v)
-    for j in range(v.size):
-        out[j] = max(0.0, t - (m - v[j]))
-    return out
 
 
 @njit(cache=True, nogil=True)

@@ -72,10 +72,9 @@ class L1Ball(NormBall, HasVertices, HasFaces, HasMirrorMap):
         theta = vector(theta)
         if absolute_sum(theta) <= self.radius:
             return theta.copy()
-        from hullabaloo.geometry.kernels import project_l1
+        from hullabaloo.geometry.kernels import project_simplex
 
-        projected: Vector = project_l1(np.ascontiguousarray(theta), self.radius)
-        return projected
+        return np.copysign(project_simplex(np.abs(theta), self.radius), theta) + 0.0
 
     def face(self, theta: Vector) -> Face:
         """On the sphere: the nonzero coordinates, their signed sum fixed; inside: everything may move."""

@@ -143,14 +143,8 @@ class PoissonDeviance(Score):
 
         y = self.low + (1.0 - self.low) * seen.truth[:, self.target]
         m = np.clip(self.low + (1.0 - self.low) * seen.forecast[:, self.target], self._least, 1.0)
-        logs = np.empty((2, y.size))
-        logarithms(y, 1e-300, logs[0])
-        logarithms(m, self._least, logs[1])
-        return np.clip(self._deviance(y, m, logs[0] - logs[1]) / self._largest, 0.0, 1.0)
-
-    @staticmethod
-    def _deviance(y: Array, m: Array, log_ratio: Array) -> Array:
-        return np.asarray(2.0 * (y * log_ratio - (y - m)))
+        log_ratio = logarithms(y, 1e-300) - logarithms(m, self._least)
+        return np.clip(2.0 * (y * log_ratio - (y - m)) / self._largest, 0.0, 1.0)
 
     @property
     def _least(self) -> float:
@@ -180,8 +174,7 @@ class LogLoss(Score):
 
         least, largest = self.bounds
         given = seen.forecast[np.arange(seen.actual.size), seen.actual]
-        logs = np.empty(given.size)
-        logarithms(np.clip(given, self.floor, 1.0 - self.floor), self.floor, logs)
+        logs = logarithms(np.clip(given, self.floor, 1.0 - self.floor), self.floor)
         return np.clip((-logs - least) / (largest - least), 0.0, 1.0)
 
     @property
@@ -339,7 +332,6 @@ class Bins(Tally):
     bins: int
     target: int = 0
     name = "Calibration"
-    counts = True
 
     @property
     def length(self) -> int:

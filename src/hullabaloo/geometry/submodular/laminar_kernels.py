@@ -128,40 +128,6 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
 
 
 @njit(cache=True, nogil=True)
-def children_first(parent):  # type: ignore[no-untyped-def]
-    """A forest's nodes so that each stands after all that are below it, next to them; shorter than p when there is a cycle."""
-    p = parent.size
-    child = np.full(p, -1, np.int64)
-    sibling = np.full(p, -1, np.int64)
-    top = -1
-    for j in range(p):
-        if parent[j] < 0:
-            sibling[j] = top
-            top = j
-        else:
-            sibling[j] = child[parent[j]]
-            child[parent[j]] = j
-    order = np.empty(p, np.int64)
-    stack = np.empty(p, np.int64)
-    done, depth = 0, 0
-    while top >= 0:  # parents first, each followed at once by what is below it; filled from the end
-        stack[0] = top
-        top = sibling[top]
-        depth = 1
-        while depth > 0:
-            depth -= 1
-            j = stack[depth]
-            done += 1
-            order[p - done] = j
-            below = child[j]
-            while below >= 0:
-                stack[depth] = below
-                depth += 1
-                below = sibling[below]
-    return order[p - done :]
-
-
-@njit(cache=True, nogil=True)
 def nesting(start, column, p):  # type: ignore[no-untyped-def]
     """Give (parent of each group, innermost group of each column), groups in the order of rising sizes; no entries when two groups cross."""
     m = start.size - 1

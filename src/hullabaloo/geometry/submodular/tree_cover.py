@@ -142,13 +142,11 @@ class TreeCover(Written, SetFunction, HasProximalForm):
     kind = "tree-cover"
 
     def __post_init__(self) -> None:
-        from hullabaloo.geometry.submodular.laminar_kernels import children_first
-
         parents = _parents(self.parents)
         p = len(parents)
         weights = group_weights(self.weights, p)
         above, charges = np.array(parents, dtype=np.int64), np.array(weights)
-        rank = children_first(above)
+        rank = _children_first(parents)
         if rank.size < p:
             column = int(np.setdiff1d(np.arange(p), rank)[0])
             raise InvalidParameter(
@@ -195,6 +193,18 @@ class TreeCover(Written, SetFunction, HasProximalForm):
 
         dimension_number(p, self.dimension)
         return largest_magnitudes(counts_below(self.rank, self.above), self.charges)
+
+
+def _children_first(parents: tuple[int, ...]) -> Indices:
+    """Every column after all that stand below it; those that go round in a circle are left out."""
+    waiting = np.bincount([parent for parent in parents if parent >= 0], minlength=len(parents)).tolist()
+    order = [j for j, below in enumerate(waiting) if not below]
+    for j in order:  # grows while it is read
+        if parents[j] >= 0:
+            waiting[parents[j]] -= 1
+            if not waiting[parents[j]]:
+                order.append(parents[j])
+    return np.array(order, dtype=np.int64)
 
 
 def _parents(parents: object) -> tuple[int, ...]:
