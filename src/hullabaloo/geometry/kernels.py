@@ -40,7 +40,8 @@ def project_simplex(v: Floats, radius: float) -> Floats:
                 active[kept] = active[j]
                 kept += 1
         if kept == count:
-            return np.maximum(0.0, t - (m - v))
+            projected: Floats = np.maximum(0.0, t - (m - v))
+            return projected
         count = kept
 
 

@@ -144,7 +144,7 @@ class PoissonDeviance(Score):
         y = self.low + (1.0 - self.low) * seen.truth[:, self.target]
         m = np.clip(self.low + (1.0 - self.low) * seen.forecast[:, self.target], self._least, 1.0)
         log_ratio = logarithms(y, 1e-300) - logarithms(m, self._least)
-        return np.clip(2.0 * (y * log_ratio - (y - m)) / self._largest, 0.0, 1.0)
+        return np.asarray(np.clip(2.0 * (y * log_ratio - (y - m)) / self._largest, 0.0, 1.0))
 
     @property
     def _least(self) -> float:
@@ -175,7 +175,7 @@ class LogLoss(Score):
         least, largest = self.bounds
         given = seen.forecast[np.arange(seen.actual.size), seen.actual]
         logs = logarithms(np.clip(given, self.floor, 1.0 - self.floor), self.floor)
-        return np.clip((-logs - least) / (largest - least), 0.0, 1.0)
+        return np.asarray(np.clip((-logs - least) / (largest - least), 0.0, 1.0))
 
     @property
     def bounds(self) -> tuple[float, float]:
