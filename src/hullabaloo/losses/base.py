@@ -71,9 +71,9 @@ class PerRecordLoss(Written, ABC):
         """The number by which compiled kernels know the loss."""
 
     @property
+    @abstractmethod
     def kernel_parameter(self) -> float:
         """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none."""
-        return 0.0
 
     @property
     @abstractmethod
