@@ -6,7 +6,14 @@ from numpy.typing import NDArray
 from hullabaloo.compiled import njit
 
 Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def added(hi, lo, x):  # type: ignore[no-untyped-def]
+    """(hi + lo) + x as a new pair: hi the running sum in floats, lo all that was rounded off (two-sum, Knuth 1969)."""
+    total = hi + x
+    part = total - hi
+    return total, lo + ((hi - (total - part)) + (x - part))
 
 
 @njit(cache=True, nogil=True)
@@ -33,7 +40,10 @@ def project_simplex(v: Floats, radius: float) -> Floats:
             total += d
             t = min(t, (radius + total) / count)
     while True:
-        t = (radius + _sum(active, count)) / count
+        total, lost = 0.0, 0.0
+        for j in range(count):
+            total, lost = added(total, lost, active[j])
+        t = (radius + (total + lost)) / count
         kept = 0
         for j in range(count):
             if active[j] < t:
@@ -43,51 +53,6 @@ def project_simplex(v: Floats, radius: float) -> Floats:
             projected: Floats = np.maximum(0.0, t - (m - v))
             return projected
         count = kept
-
-
-@njit(cache=True, nogil=True)
-def _sum(values: Floats, count: int) -> float:
-    """Compensated sum of the first `count` values (Neumaier 1974)."""
-    total = 0.0
-    lost = 0.0
-    for j in range(count):
-        x = values[j]
-        new = total + x
-        lost += (total - new) + x if abs(total) >= abs(x) else (x - new) + total
-        total = new
-    return total + lost
-
-
-@njit(cache=True, nogil=True)
-def block_norms(v: Floats, label: Wholes, count: int) -> Floats:
-    """‖v_block‖₂ of the `count` blocks, coordinate j in block label[j]; no square overflows or underflows."""
-    largest = np.zeros(count)
-    for j in range(v.size):
-        largest[label[j]] = max(largest[label[j]], abs(v[j]))
-    squares = np.zeros(count)
-    scaled = False
-    for i in range(count):
-        scaled = scaled or largest[i] > 1e140 or 0.0 < largest[i] < 1e-140
-    if scaled:
-        for j in range(v.size):
-            i = label[j]
-            if largest[i] > 0.0:
-                squares[i] += (v[j] / largest[i]) ** 2
-        return largest * np.sqrt(squares)
-    for j in range(v.size):
-        squares[label[j]] += v[j] * v[j]
-    return np.sqrt(squares)
-
-
-@njit(cache=True, nogil=True)
-def with_block_norms(v: Floats, label: Wholes, old: Floats, new: Floats) -> Floats:
-    """Each block of v, of norm `old`, brought to the norm `new`; a block of norm 0 stays where it is."""
-    out = np.zeros(v.size)
-    for j in range(v.size):
-        i = label[j]
-        if new[i] > 0.0 and old[i] > 0.0:
-            out[j] = v[j] if new[i] == old[i] else v[j] / old[i] * new[i]
-    return out
 
 
 @njit(cache=True, nogil=True)

@@ -1,16 +1,9 @@
-"""Compiled kernels of covers: sums that keep their rounding, and gains."""
+"""Compiled kernels of covers: levels and gains."""
 
 import numpy as np
 
 from hullabaloo.compiled import njit
-
-
-@njit(cache=True, nogil=True, inline="always")
-def added(hi, lo, x):  # type: ignore[no-untyped-def]
-    """(hi + lo) + x as a new pair: hi the running sum in floats, lo all that was rounded off (two-sum, Knuth 1969)."""
-    total = hi + x
-    part = total - hi
-    return total, lo + ((hi - (total - part)) + (x - part))
+from hullabaloo.geometry.kernels import added
 
 
 @njit(cache=True, nogil=True)

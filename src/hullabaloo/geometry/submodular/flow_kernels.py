@@ -3,7 +3,8 @@
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.geometry.submodular.cover_kernels import added, water_level
+from hullabaloo.geometry.kernels import added
+from hullabaloo.geometry.submodular.cover_kernels import water_level
 
 
 @njit(cache=True, nogil=True)

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
+from hullabaloo.geometry.kernels import added
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
@@ -111,8 +112,8 @@ def _root(t: Floats, gains: Floats, length: Wholes, count: int, target: float, l
         total[block], price[block] = 0.0, 0.0
         total_lost, price_lost = 0.0, 0.0
         for _ in range(length[block]):
-            total[block], total_lost = _plus(total[block], total_lost, t[k])
-            price[block], price_lost = _plus(price[block], price_lost, gains[k])
+            total[block], total_lost = added(total[block], total_lost, t[k])
+            price[block], price_lost = added(price[block], price_lost, gains[k])
             k += 1
         total[block] += total_lost
         price[block] += price_lost
@@ -128,14 +129,14 @@ def _root(t: Floats, gains: Floats, length: Wholes, count: int, target: float, l
         rest = 0.0 if block == highest else total[block] - best * price[block]
         total[block] = min(0.0, rest) if price[block] > 0.0 else rest
         share = price[block] / length[block]
-        reached, reached_lost = _plus(reached, reached_lost, share * total[block])
-        slope, slope_lost = _plus(slope, slope_lost, share * price[block])
+        reached, reached_lost = added(reached, reached_lost, share * total[block])
+        slope, slope_lost = added(slope, slope_lost, share * price[block])
     rest = (reached + reached_lost - target) / (slope + slope_lost)
     if rest < -0.5 * best:  # far below the largest T/D, which would hide its digits
         best, reached, reached_lost = 0.0, 0.0, 0.0
         for block in range(count):
             total[block] = whole[block]
-            reached, reached_lost = _plus(reached, reached_lost, price[block] / length[block] * whole[block])
+            reached, reached_lost = added(reached, reached_lost, price[block] / length[block] * whole[block])
         rest = (reached + reached_lost - target) / (slope + slope_lost)
     for block in range(count):
         level[block] = (total[block] - rest * price[block]) / length[block]
@@ -153,12 +154,12 @@ def _pooled(t: Floats, gains: Floats, weight: float) -> tuple[Floats, Floats, Wh
     length = np.empty(t.size, dtype=np.int64)
     top = -1
     for k in range(t.size):
-        s, e = _plus(t[k], 0.0, -weight * gains[k])
+        s, e = added(t[k], 0.0, -weight * gains[k])
         n = 1
         while top >= 0:
             if (high[top] > s) if n == length[top] else (high[top] * n > s * length[top]):
                 break
-            s, e = _plus(s, e + low[top], high[top])
+            s, e = added(s, e + low[top], high[top])
             n += length[top]
             top -= 1
         top += 1
@@ -166,11 +167,3 @@ def _pooled(t: Floats, gains: Floats, weight: float) -> tuple[Floats, Floats, Wh
         low[top] = e
         length[top] = n
     return high, low, length, top + 1
-
-
-@njit(cache=True, nogil=True)
-def _plus(s: float, e: float, x: float) -> tuple[float, float]:
-    """s + x, and e with what the sum lost (Knuth)."""
-    h = s + x
-    c = h - s
-    return h, e + ((s - (h - c)) + (x - c))

@@ -3,7 +3,8 @@
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.geometry.submodular.cover_kernels import added, water_level
+from hullabaloo.geometry.kernels import added
+from hullabaloo.geometry.submodular.cover_kernels import water_level
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -177,7 +178,7 @@ def interval_gains(order):  # type: ignore[no-untyped-def]
 def _best_stretch(a, level, charge, live, count):  # type: ignore[no-untyped-def]
     """The first and last of the `count` live columns that bound the stretch of largest Σ (a − level)₊ − charge·length.
 
-    Sums keep their rounding (Neumaier 1974).
+    Sums keep their rounding.
     """
     best = -np.inf
     left = right = begin = 0
@@ -187,10 +188,7 @@ def _best_stretch(a, level, charge, live, count):  # type: ignore[no-untyped-def
         if total + lost <= x:
             total, lost, begin, x = 0.0, 0.0, k, 0.0
         x = (a[live[k]] - level - charge) - x
-        new = total + x
-        part = new - total
-        lost += (total - (new - part)) + (x - part)
-        total = new
+        total, lost = added(total, lost, x)
         if total + lost > best:
             best, left, right = total + lost, begin, k
     return left, right

@@ -171,7 +171,10 @@ def dual_omega(function: SetFunction, s: Vector) -> DualNorm:
         return DualNorm(0.0, np.arange(size.size) == 0)
     size = size / scale
     order = falling_order(size)
-    members, ratio = _best_prefix(size, order, function.gains(order))
+    ratios = np.cumsum(size[order]) / np.cumsum(function.gains(order))
+    best = int(ratios.argmax())
+    members, ratio = np.zeros(size.size, dtype=bool), float(ratios[best])
+    members[order[: best + 1]] = True
     if not isinstance(function, HasCardinalityForm):
         near = None
         for _ in range(_DINKELBACH):
@@ -227,14 +230,6 @@ def _columns(function: SetFunction, v: Vector) -> Vector:
     v = vector(v)
     dimension_number(v.size, function.dimension)
     return v
-
-
-def _best_prefix(size: Vector, order: NDArray[np.int64], gains: Vector) -> tuple[NDArray[np.bool_], float]:
-    ratios = np.cumsum(size[order]) / np.cumsum(gains)
-    best = int(ratios.argmax())
-    members = np.zeros(size.size, dtype=bool)
-    members[order[: best + 1]] = True
-    return members, float(ratios[best])
 
 
 # Projection onto {Ω ≤ radius}: the prox of τΩ at the τ where its norm is the radius.
