@@ -6,6 +6,7 @@ the argument, so the same `L1Ball(2.0)` serves every number of coordinates. Matr
 flattened.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, final
@@ -13,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.codec import Written
-from hullabaloo.geometry.checks import Vector, dimension_number, keep_number
+from hullabaloo.geometry.checks import Vector, keep_number
 from hullabaloo.geometry.width import Width
 
 
@@ -130,7 +131,8 @@ class NormBall(Written, ConvexSet, Projectable, HasGauge):
     @final
     def start(self, p: int) -> Vector:
         """Zero."""
-        return np.zeros(dimension_number(p, self.dimension))
+        self.max_norm(math.inf, p)  # refuses a p that the ball is not made for
+        return np.zeros(p)
 
 
 class HasMirrorMap(ABC):

@@ -7,9 +7,8 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.codec import Written
-from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, MirrorMap, NormBall, Projectable
-from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, norm_exponent
+from hullabaloo.geometry.base import HasMirrorMap, MirrorMap, NormBall
+from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import SizesMap
 from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
@@ -102,7 +101,7 @@ class GroupBall(NormBall, HasMirrorMap):
 
 @final
 @dataclass(frozen=True, slots=True)
-class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class NuclearBall(NormBall, HasMirrorMap):
     """C = {Θ ∈ R^{m×columns} : Σ σ_i(Θ) ≤ radius} (nuclear or trace norm), in the unit domain.
 
     Vectors are the rows of Θ one after the other, p = m·columns: a row for each feature, a column for each target.
@@ -123,7 +122,7 @@ class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     dimension = None
 
     def __post_init__(self) -> None:
-        keep_number(self, "radius")
+        NormBall.__post_init__(self)
         object.__setattr__(self, "values", SingularValues(self.columns))
         object.__setattr__(self, "columns", self.values.columns)
 
@@ -151,13 +150,9 @@ class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
         return split.joined(project_simplex(np.ascontiguousarray(split.sizes), self.radius))
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """Σ σ_i ≤ radius (1 + tolerance)."""
-        return self.gauge(theta) <= 1.0 + tolerance
-
-    def gauge(self, theta: Vector) -> float:
-        """Σ σ_i/radius."""
-        return absolute_sum(self.values.norms(theta)) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """Σ σ_i."""
+        return absolute_sum(self.values.norms(theta))
 
     def max_norm(self, q: float, p: int) -> float:
         """radius·√p for q = 1 (all entries alike), the radius for q = 2 and infinity."""
@@ -176,11 +171,6 @@ class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         low = max(expected_norm(max(shape)), expected_norm(p) / math.sqrt(min(shape)))
         high = expected_norm(shape[0]) + expected_norm(shape[1])
         return Width(high, low, high, "Chevet bound").scaled(self.radius)
-
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        self.values.shape(p)
-        return np.zeros(p)
 
     def mirror_map(self, p: int) -> MirrorMap:
         """A sum of powers of the singular values, 1-strongly convex in the nuclear norm; ½‖θ‖² for one row or column."""

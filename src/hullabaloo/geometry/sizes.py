@@ -74,7 +74,7 @@ class Blocks:
 
     def norms(self, v: Vector) -> Vector:
         """‖v_G‖₂ for each group G."""
-        v = self._checked(v)
+        v = vector(v, dimension=self.dimension)
         largest = np.zeros(self.count)
         np.maximum.at(largest, self.label, np.abs(v))
         if not ((largest == 0.0) | (largest >= 1e-140) & (largest <= 1e140)).all():  # squares would leave the floats
@@ -84,7 +84,7 @@ class Blocks:
 
     def split(self, v: Vector) -> Split:
         """v and the norms of its blocks."""
-        v = self._checked(v)
+        v = vector(v, dimension=self.dimension)
         sizes = self.norms(v)
 
         def joined(changed: Vector) -> Vector:
@@ -103,9 +103,6 @@ class Blocks:
     def columns_of(self, group: int) -> NDArray[np.intp]:
         """The columns of one group, in order."""
         return np.flatnonzero(self.label == group)
-
-    def _checked(self, v: Vector) -> Vector:
-        return np.ascontiguousarray(vector(v, dimension=self.dimension))
 
 
 @final
