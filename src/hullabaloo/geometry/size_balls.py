@@ -13,7 +13,7 @@ from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import SizesMap
 from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
 from hullabaloo.geometry.sizes import Blocks, SingularValues
-from hullabaloo.geometry.width import NEAR, Width, by_quadrature, closed_form, expected_largest_block, expected_norm
+from hullabaloo.geometry.width import Width, closed_form, expected_largest_block, expected_norm, near_quadrature
 
 
 @final
@@ -85,7 +85,7 @@ class GroupBall(NormBall, HasMirrorMap):
     def gaussian_width(self, p: int) -> Width:
         """radius · E max‖g_G‖₂."""
         dimension_number(p, self.dimension)
-        return by_quadrature(self.radius * expected_largest_block(self.blocks.lengths_counted()), NEAR)
+        return near_quadrature(self.radius * expected_largest_block(self.blocks.lengths_counted()))
 
     def mirror_map(self, p: int) -> SizesMap:
         """A sum of powers of the blocks' norms, 1-strongly convex in the grouped norm."""

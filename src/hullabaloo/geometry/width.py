@@ -24,7 +24,7 @@ _END = 16.0  # for p ≤ 1e12 what lies beyond is below 1e-40
 _PANELS = 80
 _NODES = 20
 _RELATIVE = 1e-12  # error of the quadrature of one tail, tested against 40-digit values
-NEAR = 1e-10  # of the others, tested against 30-digit values
+_NEAR = 1e-10  # of the others, tested against 30-digit values
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,15 @@ def closed_form(value: float) -> Width:
     return Width(value, value - slack, value + slack, "closed form")
 
 
-def by_quadrature(value: float, relative: float = _RELATIVE) -> Width:
-    """A width by a quadrature of this file, of that relative error."""
-    slack = relative * abs(value)
+def by_quadrature(value: float) -> Width:
+    """A width by the quadrature of one tail."""
+    slack = _RELATIVE * abs(value)
     return Width(value, value - slack, value + slack, "quadrature")
+
+
+def near_quadrature(value: float) -> Width:
+    """A width by the other quadratures of this file."""
+    return Width(value, value * (1.0 - _NEAR), value * (1.0 + _NEAR), "quadrature")
 
 
 def expected_norm(p: int) -> float:
@@ -144,7 +149,7 @@ def expected_power_norm(p: int, exponent: float) -> Width:
     missing = np.array([density @ erfc(level * stretch) for level in s])  # 1 − φ
     inner = float(weight @ (s * -np.expm1(p * np.log1p(-np.minimum(missing, 1.0 - 1e-16)))))
     tail = math.exp(math.log(p) + log_moment + (1.0 - k) * log_top) / (k - 1.0)
-    return by_quadrature((math.exp(low) + inner + tail) / math.gamma(1.0 - 1.0 / k), NEAR)
+    return near_quadrature((math.exp(low) + inner + tail) / math.gamma(1.0 - 1.0 / k))
 
 
 @lru_cache(maxsize=64)

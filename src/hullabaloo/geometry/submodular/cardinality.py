@@ -13,7 +13,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
-from hullabaloo.geometry.width import NEAR, Width, by_quadrature, closed_form, expected_sorted_sum
+from hullabaloo.geometry.width import Width, closed_form, expected_sorted_sum, near_quadrature
 
 
 def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
@@ -29,7 +29,7 @@ def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
     if size[order[0]] > 1e280:  # sums would overflow
         return sorted_prox(v * 2.0**-64, steps, weight * 2.0**-64) * 2.0**64
     u = np.empty(size.size)
-    u[order] = falling_fit(size[order], steps, weight)
+    u[order] = falling_fit(size[order] - weight * steps, steps, 0.0)
     return np.copysign(u, v) + 0.0
 
 
@@ -120,7 +120,7 @@ class BoundedCardinality(Written, HasCardinalityForm):
 
     def gaussian_width(self, p: int) -> Width:
         """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
-        return by_quadrature(expected_sorted_sum(self.steps(p)), NEAR)
+        return near_quadrature(expected_sorted_sum(self.steps(p)))
 
 
 # A concave function of the number of columns: its norm is the sorted l1 norm.
@@ -196,4 +196,4 @@ class ConcaveCardinality(Written, HasCardinalityForm):
 
     def gaussian_width(self, p: int) -> Width:
         """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
-        return by_quadrature(expected_sorted_sum(self.steps(p)), NEAR)
+        return near_quadrature(expected_sorted_sum(self.steps(p)))

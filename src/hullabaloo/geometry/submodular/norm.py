@@ -141,22 +141,22 @@ def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
     Edmonds (1970). By the function's own form where it has one (`HasGreedyForm`), else one sort and p gains.
     """
     w = _columns(function, w)
-    size = np.abs(w)
-    if isinstance(function, HasGreedyForm):
-        return np.copysign(function.greedy(size), w + 0.0)
-    return np.copysign(_gains_along(falling_order(size), function), w + 0.0)
+    return np.copysign(_greedy(function, np.abs(w)), w + 0.0)
+
+
+def _greedy(function: SetFunction, size: Vector) -> Vector:
+    return function.greedy(size) if isinstance(function, HasGreedyForm) else _gains_along(falling_order(size), function)
 
 
 def omega(function: SetFunction, w: Vector) -> float:
     """Ω(w) = Σ_k |w|_(k) (F(S_k) − F(S_{k−1})), S_k the k largest |w_j|; infinity where it leaves the floats."""
     size = np.abs(_columns(function, w))
-    if isinstance(function, HasGreedyForm):
-        falling, gains = size, function.greedy(size)
+    if isinstance(function, HasCardinalityForm):
+        size, gains = np.sort(size)[::-1], function.steps(size.size)
     else:
-        order = falling_order(size)
-        falling, gains = size[order], function.gains(order)
+        gains = _greedy(function, size)
     with np.errstate(over="ignore"):
-        return float((falling * gains).sum())
+        return float((size * gains).sum())
 
 
 def dual_omega(function: SetFunction, s: Vector) -> DualNorm:

@@ -27,13 +27,13 @@ from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, HasCardinalityForm
 from hullabaloo.geometry.submodular.group_cover import Intervals
 from hullabaloo.geometry.width import (
-    NEAR,
     Width,
     by_quadrature,
     closed_form,
     expected_largest_magnitude,
     expected_norm,
     expected_sorted_sum,
+    near_quadrature,
 )
 
 EVERY_SET = 10
@@ -304,7 +304,7 @@ def polyhedron_width(function: SetFunction, p: int) -> Width:
     if p <= EVERY_SET:
         sizes = np.array([m.bit_count() for m in range(1 << p)])
         means = np.bincount(sizes, every_value(function, p)) / np.bincount(sizes)
-        return by_quadrature(expected_sorted_sum(np.diff(means)), NEAR)
+        return near_quadrature(expected_sorted_sum(np.diff(means)))
     alone = norms.singletons(function, p)
     whole = function.value(np.ones(p, dtype=bool))
     typical = math.sqrt(2.0 / math.pi)
