@@ -74,16 +74,6 @@ def forest_gains(order, parent, weight):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def counts_below(rank, parent):  # type: ignore[no-untyped-def]
-    """How many columns stand at or below each one, in a forest whose columns are ranked children first."""
-    counts = np.ones(parent.size, np.int64)
-    for j in rank:
-        if parent[j] >= 0:
-            counts[parent[j]] += counts[j]
-    return counts
-
-
-@njit(cache=True, nogil=True)
 def geometric_sums(log_base, weight):  # type: ignore[no-untyped-def]
     """Σ_k weight_k (1 − base^k) over k = 0, 1, …, for each base; the powers start afresh every 32 of them."""
     sums = np.zeros(log_base.size)

@@ -1,8 +1,9 @@
 """A set function given as a callable of the user's, checked for what a norm needs: on every set for few columns, else on a sample."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from numbers import Integral
 from typing import Any, final
 
@@ -45,62 +46,48 @@ def checked_value(function: SetCallable, columns: Sequence[int]) -> float:
     return value
 
 
-def table(function: SetCallable, p: int) -> NDArray[np.float64]:
-    """F of all 2^p sets, set m holding column j where bit j of m is 1."""
-    return np.array([checked_value(function, _columns(m, p)) for m in range(1 << p)])
-
-
 def refuse_unless_submodular(function: SetCallable, p: int) -> None:
     """`InvalidParameter` for a set where F is not 0, positive, nondecreasing or submodular as it must be."""
-    empty = checked_value(function, [])
-    if empty != 0.0:
+    known: dict[int, float] = {}
+
+    def value(m: int) -> float:
+        """F of the columns j where bit j of m is 1."""
+        if m not in known:
+            known[m] = checked_value(function, _columns(m))
+        return known[m]
+
+    if value(0) != 0.0:
         raise InvalidParameter(
-            f"The set function gives {empty} for the empty set, but Ω is a norm only when that is 0; subtract it."
+            f"The set function gives {value(0)} for the empty set, but Ω is a norm only when that is 0; subtract it."
         )
     for j in range(p):
-        if checked_value(function, [j]) <= 0.0:
+        if value(1 << j) <= 0.0:
             raise InvalidParameter(
-                f"The set function gives {checked_value(function, [j])} for the column {j} alone, but Ω is a norm only "
+                f"The set function gives {value(1 << j)} for the column {j} alone, but Ω is a norm only "
                 "when every column costs something; add a small cost for each."
             )
+    slack = _SLACK * abs(value((1 << p) - 1))
+    for m, i, j in _pairs(p):
+        first, second = m | 1 << i, m | 1 << j
+        base, one, other, both = value(m), value(first), value(second), value(first | second)
+        if min(one, other) < base - slack:
+            _refuse_falling(_columns(m), i if one < base - slack else j)
+        if both < max(one, other) - slack:
+            _refuse_falling(_columns(first if both < one - slack else second), j if both < one - slack else i)
+        if one + other < both + base - slack:
+            _refuse_supermodular(_columns(first), _columns(second))
+
+
+def _pairs(p: int) -> Iterator[tuple[int, int, int]]:
+    """A set, and two columns outside: all of them for few columns, else a fixed public sample with sets of all sizes."""
     if p <= EVERY_SET:
-        _check_every_set(table(function, p), p)
-    else:
-        _check_sample(function, p)
-
-
-def _check_every_set(values: NDArray[np.float64], p: int) -> None:
-    slack = _SLACK * float(np.abs(values).max())
-    every = np.arange(values.size)
-    for i in range(p):
-        without = every[(every >> i) & 1 == 0]
-        gain = values[without | 1 << i] - values[without]
-        if gain.min() < -slack:
-            m = int(without[gain.argmin()])
-            _refuse_falling(_columns(m, p), i)
-        for j in range(i):
-            base = without[(without >> j) & 1 == 0]
-            excess = values[base | 1 << i] + values[base | 1 << j] - values[base | 1 << i | 1 << j] - values[base]
-            if excess.min() < -slack:
-                m = int(base[excess.argmin()])
-                _refuse_supermodular(_columns(m | 1 << i, p), _columns(m | 1 << j, p))
-
-
-def _check_sample(function: SetCallable, p: int) -> None:
-    """Sets of all sizes A, and two columns outside: the gain of one must not grow by the other."""
-    slack = _SLACK * abs(checked_value(function, range(p)))
+        for i, j in combinations(range(p), 2):
+            yield from ((m, i, j) for m in range(1 << p) if not m & (1 << i | 1 << j))
+        return
     for draw in range(_SAMPLE):
         keys = np.array([_public(draw, j) for j in range(p)], dtype=np.uint64)
-        order = np.argsort(keys).tolist()
-        i, j, *rest = order
-        a = rest[: _public(draw, p) % (p - 1)]
-        base, one, other, both = (checked_value(function, [*a, *more]) for more in ([], [i], [j], [i, j]))
-        if min(one, other) < base - slack:
-            _refuse_falling(a, i if one < base - slack else j)
-        if both < max(one, other) - slack:
-            _refuse_falling([*a, i] if both < one - slack else [*a, j], j if both < one - slack else i)
-        if one + other < both + base - slack:
-            _refuse_supermodular([*a, i], [*a, j])
+        i, j, *rest = np.argsort(keys).tolist()
+        yield sum(1 << column for column in rest[: _public(draw, p) % (p - 1)]), i, j
 
 
 def _refuse_falling(a: Sequence[int], column: int) -> None:
@@ -117,8 +104,8 @@ def _refuse_supermodular(a: Sequence[int], b: Sequence[int]) -> None:
     )
 
 
-def _columns(m: int, p: int) -> list[int]:
-    return [j for j in range(p) if m >> j & 1]
+def _columns(m: int) -> list[int]:
+    return [j for j in range(m.bit_length()) if m >> j & 1]
 
 
 def _set(columns: Sequence[int]) -> str:

@@ -189,10 +189,11 @@ class TreeCover(Written, SetFunction, HasProximalForm):
 
     def gaussian_width(self, p: int) -> Width:
         """Σ_j d_j E max over as many standard normals as column j has descendants, itself with them, of |g|."""
-        from hullabaloo.geometry.submodular.cover_kernels import counts_below
-
-        dimension_number(p, self.dimension)
-        return largest_magnitudes(counts_below(self.rank, self.above), self.charges)
+        counts = np.ones(dimension_number(p, self.dimension), dtype=np.int64)
+        for j in self.rank.tolist():  # children first
+            if self.parents[j] >= 0:
+                counts[self.parents[j]] += counts[j]
+        return largest_magnitudes(counts, self.charges)
 
 
 def _children_first(parents: tuple[int, ...]) -> Indices:
