@@ -9,9 +9,9 @@ import numpy as np
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, Face, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
-from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, norm_exponent, number_or_tuple, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, number_or_tuple, vector
 from hullabaloo.geometry.mirror import EntropyMap, EuclideanMap
-from hullabaloo.geometry.numerics import euclidean_norm
+from hullabaloo.geometry.numerics import euclidean_norm, norm_exponent
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest
 
 

@@ -129,10 +129,3 @@ def dimension_number(p: int, dimension: int | None = None) -> int:
         wanted = "at least 1" if dimension is None else f"{dimension}, as the set's bounds are"
         raise InvalidParameter(f"The number of coordinates must be {wanted}, but it is {p}; pass the model's own.")
     return int(p)
-
-
-def norm_exponent(q: float) -> float:
-    """Give q when it is 1, 2 or infinity, the norms in which a set's size is known."""
-    if q not in (1, 2, math.inf):
-        raise InvalidParameter(f"The size of a set is known in the norms 1, 2 and infinity, not {q!r}; ask for these.")
-    return float(q)

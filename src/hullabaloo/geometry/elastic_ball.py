@@ -8,9 +8,9 @@ import numpy as np
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import HasMirrorMap, NormBall
-from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, norm_exponent, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, vector
 from hullabaloo.geometry.mirror import EuclideanMap
-from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root, norm_exponent
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from hullabaloo.codec import Written
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasVertices, Projectable
-from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, vector, whole_number
+from hullabaloo.geometry.checks import Vector, dimension_number, vector, whole_number
+from hullabaloo.geometry.numerics import norm_exponent
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.width import Width, closed_form
 

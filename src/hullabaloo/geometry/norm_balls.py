@@ -7,19 +7,12 @@ from typing import final
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import width
 from hullabaloo.geometry.base import Face, HasFaces, HasMirrorMap, HasVertices, NormBall
-from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, norm_exponent, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, vector
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import LpMap, PowerMap, radial_point
-from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root, power_norm
-from hullabaloo.geometry.width import (
-    Width,
-    by_quadrature,
-    closed_form,
-    expected_largest_magnitude,
-    expected_norm,
-    expected_power_norm,
-)
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root, norm_exponent, power_norm
 
 
 @final
@@ -92,9 +85,9 @@ class L1Ball(NormBall, HasVertices, HasFaces, HasMirrorMap):
         dimension_number(p)
         return self.radius
 
-    def gaussian_width(self, p: int) -> Width:
+    def gaussian_width(self, p: int) -> width.Width:
         """radius · E max|g_j|, about radius·√(2 ln 2p)."""
-        return by_quadrature(self.radius * expected_largest_magnitude(dimension_number(p)))
+        return width.by_quadrature(self.radius * width.expected_largest_magnitude(dimension_number(p)))
 
     def mirror_map(self, p: int) -> PowerMap:
         """‖θ‖_q²/(2(q−1)), 1-strongly convex in l_q, of range radius²(k−1)/2 with k = max(2, 2 ln p)."""
@@ -155,9 +148,9 @@ class L2Ball(NormBall, HasMirrorMap):
         p = dimension_number(p)
         return self.radius * math.sqrt(p) if norm_exponent(q) == 1.0 else self.radius
 
-    def gaussian_width(self, p: int) -> Width:
+    def gaussian_width(self, p: int) -> width.Width:
         """radius · E‖g‖₂, in closed form."""
-        return closed_form(self.radius * expected_norm(dimension_number(p)))
+        return width.closed_form(self.radius * width.expected_norm(dimension_number(p)))
 
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖², of range radius²/2."""
@@ -247,9 +240,9 @@ class LpBall(NormBall, HasMirrorMap):
         p = dimension_number(p)
         return self.radius * p ** (1.0 - 1.0 / self.exponent) if norm_exponent(q) == 1.0 else self.radius
 
-    def gaussian_width(self, p: int) -> Width:
+    def gaussian_width(self, p: int) -> width.Width:
         """radius · E‖g‖_k, at most radius·(E Σ|g_j|^k)^{1/k}."""
-        return expected_power_norm(dimension_number(p), self.dual_exponent).scaled(self.radius)
+        return width.expected_power_norm(dimension_number(p), self.dual_exponent).scaled(self.radius)
 
     def mirror_map(self, p: int) -> LpMap:
         """‖θ‖_q²/(2(q−1)), 1-strongly convex in l_q, of range radius²/(2(q−1))."""

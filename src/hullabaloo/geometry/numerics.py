@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector
 
 _LIMIT = 200
@@ -37,6 +38,13 @@ def power_norm(v: Vector, q: float) -> float:
         return 0.0
     with np.errstate(under="ignore"):
         return largest * math.pow(float(((size / largest) ** q).sum()), 1.0 / q)
+
+
+def norm_exponent(q: float) -> float:
+    """Give q when it is 1, 2 or infinity, the norms in which a set's size is known."""
+    if q not in (1, 2, math.inf):
+        raise InvalidParameter(f"The size of a set is known in the norms 1, 2 and infinity, not {q!r}; ask for these.")
+    return float(q)
 
 
 def increasing_root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, HasVertices, Projectable
-from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, vector
 from hullabaloo.geometry.mirror import OfWeights, moved_weights
-from hullabaloo.geometry.numerics import euclidean_norm
+from hullabaloo.geometry.numerics import euclidean_norm, norm_exponent
 from hullabaloo.geometry.width import Width, expected_largest, expected_largest_magnitude, expected_norm
 
 _FAR = 1e13  # a target this many times the hull's size away projects where its direction says, up to rounding

@@ -8,10 +8,10 @@ from typing import final
 import numpy as np
 
 from hullabaloo.geometry.base import HasMirrorMap, MirrorMap, NormBall
-from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent
+from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import SizesMap
-from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, norm_exponent
 from hullabaloo.geometry.sizes import Blocks, SingularValues
 from hullabaloo.geometry.width import Width, closed_form, expected_largest_block, expected_norm, near_quadrature
 

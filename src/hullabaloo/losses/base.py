@@ -166,13 +166,6 @@ def positive(value: float, what: str, lowest: float = 0.0) -> float:
     return float(value)
 
 
-def share(value: float, what: str) -> float:
-    """Give `value` when it lies strictly between 0 and 1."""
-    if not (isinstance(value, int | float) and 0.0 < value < 1.0):
-        raise InvalidParameter(f"{what} must lie strictly between 0 and 1, but it is {value!r}.")
-    return float(value)
-
-
 def exponential(value: float) -> float:
     """`e^value`, infinite where a double cannot hold it."""
     return math.exp(value) if value < math.log(math.ldexp(1.0, 1023)) else math.inf

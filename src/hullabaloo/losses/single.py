@@ -7,17 +7,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.losses.base import (
-    SHARPEST,
-    Array,
-    KernelCode,
-    Loss,
-    LossConstants,
-    bounds,
-    exponential,
-    positive,
-    share,
-)
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses.base import SHARPEST, Array, KernelCode, Loss, LossConstants, bounds, exponential, positive
 
 
 @final
@@ -134,7 +125,10 @@ class Pinball(Loss):
     intercept_bounds = -1.0, 1.0
 
     def __post_init__(self) -> None:
-        share(self.tau, "The level tau of a quantile")
+        if not (isinstance(self.tau, int | float) and 0.0 < self.tau < 1.0):
+            raise InvalidParameter(
+                f"The level tau of a quantile must lie strictly between 0 and 1, but it is {self.tau!r}."
+            )
 
     @property
     def kernel_parameter(self) -> float:

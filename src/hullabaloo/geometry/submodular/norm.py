@@ -196,9 +196,7 @@ def prox(function: SetFunction, v: Vector, weight: float) -> Vector:
     By the function's own form where it has one (`HasProximalForm`, to the last digits), else by the minimum-norm point.
     """
     v = _columns(function, v)
-    if isinstance(function, HasProximalForm):
-        return function.prox(v, weight)
-    u, _ = minimum_norm_prox(function, np.abs(v), weight)
+    u, _ = prox_near(function, np.abs(v), weight, None)
     return np.copysign(u, v) + 0.0
 
 

@@ -1,7 +1,6 @@
 """What a set function makes: the ball {Ω(θ) ≤ radius}, the polyhedron |P|, whose support function is Ω, and the penalty strength·Ω(θ)."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -10,31 +9,16 @@ import numpy as np
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import width
 from hullabaloo.geometry.base import HasMirrorMap, NormBall
-from hullabaloo.geometry.checks import (
-    Vector,
-    dimension_number,
-    keep_number,
-    nonnegative_number,
-    norm_exponent,
-    positive_number,
-    vector,
-)
+from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, nonnegative_number, vector
 from hullabaloo.geometry.mirror import EuclideanMap
+from hullabaloo.geometry.numerics import norm_exponent
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.submodular import norm as norms
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, HasCardinalityForm
 from hullabaloo.geometry.submodular.group_cover import Intervals
-from hullabaloo.geometry.width import (
-    Width,
-    by_quadrature,
-    closed_form,
-    expected_largest_magnitude,
-    expected_norm,
-    expected_sorted_sum,
-    near_quadrature,
-)
 
 EVERY_SET = 10
 
@@ -46,7 +30,8 @@ class _OfSetFunction(NormBall):
     function: SetFunction
 
     def __post_init__(self) -> None:
-        _checked(self, "radius", positive_number)
+        _refuse_other(self)
+        NormBall.__post_init__(self)
 
     @property
     @final
@@ -55,14 +40,13 @@ class _OfSetFunction(NormBall):
         return self.function.dimension
 
 
-def _checked(shape: "_OfSetFunction | SubmodularPenalty", size: str, check: Callable[[object, str], float]) -> None:
-    """Refuse a shape that is not made of a set function, and keep its size as a float."""
+def _refuse_other(shape: "_OfSetFunction | SubmodularPenalty") -> None:
+    """Refuse a shape that is not made of a set function."""
     if not isinstance(shape.function, SetFunction):
         raise InvalidParameter(
             f"A {type(shape).__name__} is made of a set function, but it was given {shape.function!r}; give for example "
             "Intervals(), a GroupCover, or a CustomSetFunction around a callable."
         )
-    keep_number(shape, size, check)
 
 
 # The ball {Ω(θ) ≤ radius} of the norm of a set function: structured sparsity as a constraint.
@@ -117,7 +101,7 @@ class SubmodularBall(_OfSetFunction, HasMirrorMap):
             return self.radius * norms.dual_omega(self.function, np.ones(p)).value
         return self.radius / float(norms.singletons(self.function, p).min())
 
-    def gaussian_width(self, p: int) -> Width:
+    def gaussian_width(self, p: int) -> width.Width:
         """radius·E Ω*(g): exact for the cardinality and for min(|A|, 1), else between proved bounds."""
         return ball_width(self.function, dimension_number(p, self.dimension)).scaled(self.radius)
 
@@ -174,7 +158,7 @@ class SubmodularPolyhedron(_OfSetFunction):
             return self.radius * self.function.value(np.ones(p, dtype=bool))
         return self.radius * float(norms.singletons(self.function, p).max())
 
-    def gaussian_width(self, p: int) -> Width:
+    def gaussian_width(self, p: int) -> width.Width:
         """radius·E Ω(g)."""
         return self.function.gaussian_width(dimension_number(p, self.dimension)).scaled(self.radius)
 
@@ -200,7 +184,8 @@ class SubmodularPenalty(Written, Penalty):
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
-        _checked(self, "strength", nonnegative_number)
+        _refuse_other(self)
+        keep_number(self, "strength", nonnegative_number)
 
     def value(self, theta: Vector) -> float:
         """strength·Ω(θ)."""
@@ -270,29 +255,29 @@ def _longest_chain(function: SetFunction, p: int) -> float:
 # The Gaussian width of {Ω ≤ 1}, E Ω*(g).
 
 
-def ball_width(function: SetFunction, p: int) -> Width:
+def ball_width(function: SetFunction, p: int) -> width.Width:
     """E Ω*(g) for g standard normal in R^p: exact where Ω is the l1 or the l∞ norm, else between bounds; value = high.
 
     Below: Ω*(g) ≥ ‖g‖_∞/max F({j}) and ≥ ‖g‖₁/F(V). Above: the ball lies in those of the norms l1, l2 and l∞ that
     hold it, Ω*(g) ≤ ‖g‖_∞·Ω*(1) and ≤ ‖g‖₁/min F({j}), and ≤ ‖g‖₂·max ‖w‖₂.
     """
-    flat, full = expected_largest_magnitude(p), p * math.sqrt(2.0 / math.pi)
+    flat, full = width.expected_largest_magnitude(p), p * math.sqrt(2.0 / math.pi)
     if isinstance(function, Cardinality):
-        return by_quadrature(flat)
+        return width.by_quadrature(flat)
     if isinstance(function, BoundedCardinality) and function.bound == 1:
-        return closed_form(full)
+        return width.closed_form(full)
     alone = norms.singletons(function, p)
     l1 = norms.dual_omega(function, np.ones(p)).value
     linf = 1.0 / float(alone.min())
     low = max(flat / float(alone.max()), full / function.value(np.ones(p, dtype=bool)))
-    high = min(flat * l1, full * linf, expected_norm(p) * longest_of_ball(function, p))
-    return Width(max(low, high), low, max(low, high), "bounds by norms")
+    high = min(flat * l1, full * linf, width.expected_norm(p) * longest_of_ball(function, p))
+    return width.Width(max(low, high), low, max(low, high), "bounds by norms")
 
 
 # The Gaussian width of |P|(F) for any set function, E Ω(g).
 
 
-def polyhedron_width(function: SetFunction, p: int) -> Width:
+def polyhedron_width(function: SetFunction, p: int) -> width.Width:
     """E Ω(g) for g standard normal in R^p: exact for p ≤ 10, else between bounds; value = high.
 
     The order of |g| is independent of its sorted magnitudes, and every order equally likely, so that E Ω(g) is that of
@@ -304,7 +289,7 @@ def polyhedron_width(function: SetFunction, p: int) -> Width:
     if p <= EVERY_SET:
         sizes = np.array([m.bit_count() for m in range(1 << p)])
         means = np.bincount(sizes, every_value(function, p)) / np.bincount(sizes)
-        return near_quadrature(expected_sorted_sum(np.diff(means)))
+        return width.near_quadrature(width.expected_sorted_sum(np.diff(means)))
     alone = norms.singletons(function, p)
     whole = function.value(np.ones(p, dtype=bool))
     typical = math.sqrt(2.0 / math.pi)
@@ -312,7 +297,7 @@ def polyhedron_width(function: SetFunction, p: int) -> Width:
     low = whole * typical * (1.0 - 1e-14)
     high = min(
         float(alone.sum()) * typical,
-        expected_sorted_sum(np.diff(envelope, prepend=0.0)) * (1.0 + 1e-10),
-        float(np.linalg.norm(alone)) * expected_norm(p),
+        width.expected_sorted_sum(np.diff(envelope, prepend=0.0)) * (1.0 + 1e-10),
+        float(np.linalg.norm(alone)) * width.expected_norm(p),
     )
-    return Width(max(low, high), low, max(low, high), "bounds by symmetric functions")
+    return width.Width(max(low, high), low, max(low, high), "bounds by symmetric functions")
