@@ -14,15 +14,7 @@ from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
-from hullabaloo.geometry.submodular.tree_cover import (
-    Forest,
-    Lists,
-    TreeCover,
-    group_weights,
-    largest_magnitudes,
-    signed_prox,
-    starts,
-)
+from hullabaloo.geometry.submodular.tree_cover import Forest, Lists, TreeCover, cover_width, group_weights, signed_prox
 from hullabaloo.geometry.width import Width
 
 
@@ -102,9 +94,7 @@ class GroupCover(Written, SetFunction, HasProximalForm):
                 f"Column {missing} is in no group, though the groups go up to column {max(map(max, groups))}; a column outside of all "
                 f"groups would cost nothing: add it to a group, or give it one of its own, [{missing}]."
             )
-        lists = Lists(
-            starts(np.fromiter(map(len, groups), np.int64)), np.fromiter(chain.from_iterable(groups), np.int64)
-        )
+        lists = Lists.of(np.fromiter(map(len, groups), np.int64), np.fromiter(chain.from_iterable(groups), np.int64))
         p = int(lists.entry.max()) + 1
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "weights", weights)
@@ -174,7 +164,7 @@ class GroupCover(Written, SetFunction, HasProximalForm):
     def gaussian_width(self, p: int) -> Width:
         """Σ_G d_G E max over |G| standard normals of |g_j|."""
         dimension_number(p, self.dimension)
-        return largest_magnitudes(np.diff(self.lists.start), self.charges)
+        return cover_width(np.diff(self.lists.start), self.charges)
 
 
 def _groups(groups: object) -> tuple[tuple[int, ...], ...]:
@@ -198,14 +188,13 @@ def _forest(lists: Lists, weights: Vector, p: int) -> Forest | None:
     rising = np.argsort(lengths, kind="stable")
     if lists.entry.size == p:  # disjoint
         return Forest(np.full(lengths.size, -1), weights, lists)
-    start = starts(lengths[rising])
+    start = Lists.of(lengths[rising], lists.entry).start
     spot = np.arange(lists.entry.size) - np.repeat(start[:-1] - lists.start[rising], lengths[rising])
     up, inner = nesting(start, lists.entry[spot], p)
     if not up.size:
         return None
     columns = np.argsort(inner, kind="stable")
-    own = Lists(starts(np.bincount(inner, minlength=lengths.size)), columns)
-    return Forest(up, weights[rising], own)
+    return Forest(up, weights[rising], Lists.of(np.bincount(inner, minlength=lengths.size), columns))
 
 
 # Contiguous supports: a model costs the stretch from its first column to its last.
@@ -272,4 +261,4 @@ class Intervals(Written, SetFunction, HasProximalForm):
     def gaussian_width(self, p: int) -> Width:
         """2 Σ_{k<p} E max over k standard normals of |g_j| + that of p."""
         p = dimension_number(p, self.p)
-        return largest_magnitudes(np.arange(1, p + 1), np.where(np.arange(1, p + 1) < p, 2.0, 1.0))
+        return cover_width(np.arange(1, p + 1), np.where(np.arange(1, p + 1) < p, 2.0, 1.0))

@@ -27,10 +27,15 @@ class Lists:
     start: Indices
     entry: Indices
 
+    @staticmethod
+    def of(lengths: Indices, entry: Indices) -> "Lists":
+        """Lists of these lengths."""
+        return Lists(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)]), entry)
+
     def turned(self, count: int) -> "Lists":
         """For each of `count` indices, which lists it is in, rising."""
         owner = np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
-        return Lists(starts(np.bincount(self.entry, minlength=count)), owner[np.argsort(self.entry, kind="stable")])
+        return Lists.of(np.bincount(self.entry, minlength=count), owner[np.argsort(self.entry, kind="stable")])
 
 
 @final
@@ -72,11 +77,6 @@ def group_weights(weights: object, count: int) -> tuple[float, ...]:
     return found
 
 
-def starts(lengths: Indices) -> Indices:
-    """Where lists of these lengths begin, and where the last one ends."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
-
-
 def signed_prox(v: Vector, weight: float, weights: Vector, solve: Callable[[Vector, Vector], Vector]) -> Vector:
     """The prox at v by a kernel that takes |v|/2^k, with largest entry in [½, 1), and the charges weight·weights/2^k.
 
@@ -97,7 +97,7 @@ def signed_prox(v: Vector, weight: float, weights: Vector, solve: Callable[[Vect
     return np.copysign(found, v) + 0.0  # never −0.0
 
 
-def largest_magnitudes(sizes: Indices, weights: Vector) -> Width:
+def cover_width(sizes: Indices, weights: Vector) -> Width:
     """Σ_i weights_i E max over sizes_i independent standard normals of |g_j|.
 
     ∫₀^∞ Σ_i weights_i (1 − q(t)^sizes_i) dt with q(t) = P(|g| ≤ t), all groups in one quadrature.
@@ -193,7 +193,7 @@ class TreeCover(Written, SetFunction, HasProximalForm):
         for j in self.rank.tolist():  # children first
             if self.parents[j] >= 0:
                 counts[self.parents[j]] += counts[j]
-        return largest_magnitudes(counts, self.charges)
+        return cover_width(counts, self.charges)
 
 
 def _children_first(parents: tuple[int, ...]) -> Indices:
