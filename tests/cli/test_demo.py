@@ -12,11 +12,10 @@ from tests.cli.conftest import Run
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two draws at two values of epsilon, instead of the whole curve."""
-    from hullabaloo.cli.demo import curve, job
+    from hullabaloo.cli.demo import survey
 
-    monkeypatch.setattr(curve, "DRAWS", 2)
-    for module in (curve, job):
-        monkeypatch.setattr(module, "EPSILONS", (0.5, 1.0))
+    monkeypatch.setattr(survey, "DRAWS", 2)
+    monkeypatch.setattr(survey, "EPSILONS", (0.5, 1.0))
 
 
 def charges(run: Run) -> int:
@@ -56,7 +55,7 @@ def test_the_demo_does_the_whole_job_once(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_the_report_stands_on_its_own_and_warns(run: Run, tmp_path: Path) -> None:
-    from hullabaloo.cli.demo.curve import WARNING
+    from hullabaloo.cli.demo.survey import WARNING
 
     done = run("demo", "--out", "there")
     assert done.code == 0, done.err

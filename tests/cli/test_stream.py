@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hullabaloo.cli import stream_build
+from hullabaloo.cli import stream
 from hullabaloo.data.sources.redis_stream import RedisSource
 from tests.cli.conftest import BUDGET, DOMAIN, URL, Run, masked, rows
 from tests.cli.test_refusals import refused
@@ -45,12 +45,12 @@ def files(run: Run, domain: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise from a test key, so that two runs can be compared."""
-    make = stream_build.stream
+    make = stream.made_stream
 
     def with_key(*args: Any, **options: Any) -> Any:
         return make(*args, **options).set_params(test_key=bytes(32))
 
-    monkeypatch.setattr(stream_build, "stream", with_key)
+    monkeypatch.setattr(stream, "made_stream", with_key)
 
 
 def releases(folder: Path) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.report import drawing, page
-from hullabaloo.report.numbers import percent
+from hullabaloo.report.words import percent
 from tests.report.conftest import DATASET, HOSTILE, rendered
 from tests.report.reading import Page, leaves
 

@@ -1,16 +1,17 @@
 """What an audit found."""
 
-import html
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from hullabaloo.audit.bounds import Errors
-from hullabaloo.audit.checks import ALARM, Check
+from hullabaloo.audit.evidence import ALARM, Check
+from hullabaloo.codec import arguments
 from hullabaloo.data.given import path_of
 from hullabaloo.data.saving import write_whole
+from hullabaloo.tables import html_paragraphs
 
 WEAK = 0.3
 """A canary that realises less than this share of what is claimed is too weak: a sensitivity understated by as much would pass."""
@@ -129,17 +130,11 @@ class AuditReport:
         return f"AuditReport({self.verdict!r})"
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}.</p>" for line in self.lines())
+        return html_paragraphs(f"{line}." for line in self.lines())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; a number that is not known is None."""
-        found: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        found |= {"passed": self.passed, "weak": self.weak, "verdict": self.verdict}
-        found["errors"] = {field.name: getattr(self.errors, field.name) for field in fields(self.errors)}
-        found["checks"] = [check.to_dict() for check in self.checks]
-        found |= {name: list(found[name]) for name in ("faults", "notes")}
-        unknown = {name for name, value in found.items() if isinstance(value, float) and not math.isfinite(value)}
-        return {name: None if name in unknown else value for name, value in found.items()}
+        return arguments(self) | {"passed": self.passed, "weak": self.weak, "verdict": self.verdict}
 
     def save(self, path: str | Path) -> None:
         """Write `to_dict` as JSON, atomically."""

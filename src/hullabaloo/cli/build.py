@@ -1,12 +1,13 @@
 """From the texts of a command line to the library's objects, and the checks of output files."""
 
 import os
+import re
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, flag
-from hullabaloo.cli.structure import structure_from_text
 from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
 if TYPE_CHECKING:
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.privacy import Budget
+    from hullabaloo.structure.features import Name
+    from hullabaloo.structure.structure import Structure
+
+FORMS = (
+    "'features', 'intervals', 'cover;0-2;2,3' or 'cover;age,ward;ward,dose' (groups, which may overlap), 'tree;dose:age;ward:age' "
+    "(child:parent), 'grid;8,8' or 'grid;8,8,3' (rows, columns, window), or a set function such as 'top;3'"
+)
 
 
 def read_domain(path: Path) -> "Domain":
@@ -117,6 +125,14 @@ def level(confidence: float) -> None:
         )
 
 
+def width(domain: "Domain", columns: int | None, named: str = "") -> None:
+    """Refuse a price of any width: of a domain that is a row norm, without the number of columns."""
+    if columns is None and not domain.feature_names:
+        raise InvalidParameter(
+            f"The domain{named} declares a row norm and no features, so it fits tables of any width. Pass --columns P."
+        )
+
+
 def target(domain: "Domain", asked: str | None) -> str | None:
     """The column asked for, which must be the one that the domain bounds, where it names one."""
     if asked is not None and domain.targets_named:
@@ -149,6 +165,13 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
         raise InvalidParameter(f"The output {path} cannot be written by this user. Choose another place.")
 
 
+def suffix(path: Path | None, what: str, *known: str) -> None:
+    """Refuse a file of another kind than those that are written."""
+    if path is not None and path.suffix.lower() not in known:
+        kinds, not_so = " or ".join(known), "is neither" if len(known) > 1 else "is not"
+        raise InvalidParameter(f"{what} written as {kinds}, and {path.name!r} {not_so}. Rename it.")
+
+
 def places(*paths: Path | None) -> None:
     """Refuse an address with a password where a file or folder is to be made: its name would be shown, and stay."""
     for path in paths:
@@ -158,22 +181,93 @@ def places(*paths: Path | None) -> None:
             )
 
 
-def existing(path: Path, what: str) -> Path:
+def existing(path: Path, what: str) -> str:
     """A file that is there, or of a table a folder of files; what it holds is not looked at."""
     if not (path.is_file() or (what == "table" and path.is_dir())):
         raise InvalidParameter(f"There is no {what} at {path}. Check the path; nothing was read or spent.")
-    return path
+    return str(path)
 
 
-def model(path: Path) -> Any:
+def model(path: Path, what: str = "saved model") -> Any:
     """The model in a file that `fit` or `stream` wrote."""
     import json
 
     from hullabaloo import linear_model, streaming
     from hullabaloo.streaming.model import FORMAT
 
+    existing(path, what)
     document = None
     with suppress(ValueError, OSError, RecursionError):
         document = json.loads(path.read_text(encoding="utf-8"))
     streamed = isinstance(document, dict) and document.get("format") == FORMAT.name
     return streaming.load(path) if streamed else linear_model.load(path)
+
+
+def structure_from_text(text: str, domain: "Domain | None") -> "Structure":
+    """The structure of `--structure`; features by the domain's names or by their places from 0.
+
+    >>> structure_from_text("cover;0-2;2,3", None)
+    [[0, 1, 2], [2, 3]]
+    >>> structure_from_text("tree;2:0,1", None)
+    FeatureTree({2: [0, 1]})
+
+    Raises:
+        InvalidParameter: it cannot be read.
+    """
+    from hullabaloo.geometry import set_function_from_text
+    from hullabaloo.linear_model import FeatureGrid, FeatureTree
+
+    word, *parts = (part.strip() for part in text.split(";"))
+    known = () if domain is None else (*domain.feature_names, *("*".join(pair) for pair in domain.interactions))
+    if word in ("features", "intervals") and not parts:
+        return None if word == "features" else word
+    if word == "cover" and parts:
+        return [_features(part, known) for part in parts]
+    if word == "tree" and parts:
+        pairs = [_pair(part, text) for part in parts]
+        children = [_feature(child, known) for child, _ in pairs]
+        if len(set(children)) < len(children):
+            twice = next(child for child in children if children.count(child) > 1)
+            raise InvalidParameter(
+                f"The structure {text!r} names {twice!r} twice as a child. Name each child once; several parents have commas between "
+                "them, child:parent,parent."
+            )
+        return FeatureTree(dict(zip(children, (_features(above, known) for _, above in pairs), strict=True)))
+    if word == "grid" and len(parts) == 1:
+        numbers = [part.strip() for part in parts[0].split(",")]
+        if len(numbers) in (2, 3) and all(map(str.isdecimal, numbers)):
+            return FeatureGrid(*map(int, numbers))
+    elif word in ("cardinality", "top", "sorted"):
+        return set_function_from_text(text)
+    raise InvalidParameter(f"The structure {text!r} cannot be read. Nothing was read or charged. Write {FORMS}.")
+
+
+def _features(text: str, known: Collection[str]) -> "list[Name]":
+    found: list[Name] = []
+    for part in (part.strip() for part in text.split(",")):
+        run = re.fullmatch(r"(\d+)-(\d+)", part)
+        if run is None or part in known:
+            found.append(_feature(part, known))
+            continue
+        first, last = map(int, run.groups())
+        if last < first:
+            raise InvalidParameter(
+                f"The structure names the places {part!r}, which run backwards. Nothing was read or charged. Write '{last}-{first}'."
+            )
+        found += range(first, last + 1)
+    return found
+
+
+def _feature(text: str, known: Collection[str]) -> "Name":
+    """A name where the domain knows it, else a place where it is a whole number."""
+    return int(text) if text not in known and text.isdecimal() else text
+
+
+def _pair(part: str, text: str) -> tuple[str, str]:
+    child, colon, parents = part.rpartition(":")
+    if not colon or not child.strip() or not parents.strip():
+        raise InvalidParameter(
+            f"The structure {text!r} has {part!r}, which is no child:parent. Nothing was read or charged. Write for example "
+            "'tree;dose:age;ward:age', several parents with commas between them."
+        )
+    return child.strip(), parents

@@ -1,9 +1,12 @@
 """From a fitted model to the card's document: plain JSON values, nothing that the release does not already hold."""
 
+import math
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo._version import __version__
+from hullabaloo.data.documents import Format
 from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import SubmodularBall, SubmodularPenalty
@@ -14,27 +17,22 @@ from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report import entries, guarantee, words
-from hullabaloo.report.checking import commands
-from hullabaloo.report.declared import domain_notes, domain_rows
-from hullabaloo.report.entries import Entry
-from hullabaloo.report.mechanism import queries
-from hullabaloo.report.methods import methods, sources
-from hullabaloo.report.released import WITHHELD, coefficients
+from hullabaloo.report.mechanism import methods, queries, sources
+from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows
 from hullabaloo.report.spending import spending
+from hullabaloo.report.words import up
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.structure.structure_words import function_in_words
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
-FORMAT = "hullabaloo privacy card"
-FORMAT_VERSION = 1
-
+FORMAT = Format("hullabaloo privacy card", "privacy card of Hullabaloo", "card.to_json(path)")
 Document = dict[str, Any]
 
 
 def document(
-    model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None, others: Sequence[Entry] = ()
+    model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None, others: Sequence[entries.Entry] = ()
 ) -> Document:
     """Every section of a card."""
     if not hasattr(model, "release_"):
@@ -48,8 +46,7 @@ def document(
     numbers, about = coefficients(model), _about(model)
     rows, money, also = queries(statement), spending(model, ledger), entries.section(statement, others)
     return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        **FORMAT.head,
         "title": title if title is not None else _title(about, facts),
         "private": statement.private,
         "not_private": statement.not_private,
@@ -73,11 +70,29 @@ def document(
         "ledger": money,
         "also": also,
         "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain)} if model.domain else None,
-        "check": commands(statement),
+        "check": _commands(statement),
         "methods": methods(statement, facts, {**about, "intervals": _interval_level(numbers)}, rows, money),
         "sources": sources(statement),
         "versions": {"library": statement.version, "card_library": __version__, "accounting": ACCOUNTING_VERSION},
     }
+
+
+def _commands(statement: PrivacyStatement) -> list[dict[str, str]]:
+    """How a reader checks a card: each with what it shows and what to type."""
+    mu, epsilon = statement.mu, statement.epsilon()
+    facts = {
+        "private": statement.private,
+        "recorded": statement.ledger is not None,
+        "exact": mu is not None and math.isfinite(mu) and math.isfinite(epsilon),
+        "ledger": shlex.quote(statement.ledger or ""),
+        "delta": up(statement.delta),
+        "mu": mu,
+        "epsilon": epsilon,
+    }
+    return [
+        {"shows": one.pop("shows").format_map(facts), "type": one.pop("text"), **one}
+        for one in words.pieces("check", facts)
+    ]
 
 
 def _about(model: "PrivateLinearModel") -> Document:

@@ -42,6 +42,16 @@ def frame(
     heading(axes, text, below, colour=colour)
 
 
+def curve(axes: "Axes", x: Any, y: Any, colour: str, width: float, above: float = 2, **given: Any) -> None:
+    """A line; the larger `above`, the further in front."""
+    axes.plot(x, y, color=colour, lw=width, zorder=above, **given)
+
+
+def dots(axes: "Axes", x: Any, y: Any, colour: str, size: float, above: float, **given: Any) -> None:
+    """Points."""
+    axes.plot(x, y, "o", color=colour, ms=size, zorder=above, **given)
+
+
 def note(axes: "Axes", text: str, at: Any, to: Any, *, colour: str, size: float = SMALL, **given: Any) -> None:
     """Words at a point, `to` points away from it."""
     axes.annotate(text, at, to, **{"textcoords": "offset points", "fontsize": size, "color": colour, **given})

@@ -8,7 +8,7 @@ from typing import Any
 
 from hullabaloo.privacy import event_from_dict
 from hullabaloo.report.drawing import inline_svg, missing
-from hullabaloo.report.numbers import down, one_in, percent, shown, up
+from hullabaloo.report.words import down, one_in, percent, shown, up
 
 MOST_TARGETS = 4
 MOST_ROWS = 100

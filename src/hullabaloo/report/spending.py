@@ -8,8 +8,7 @@ from hullabaloo.ledger import Charge, Ledger, Remaining
 from hullabaloo.privacy import compose, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.guarantee import cost, finite
-from hullabaloo.report.numbers import down, shown
-from hullabaloo.report.words import book, budget_text, facts_of
+from hullabaloo.report.words import book, budget_text, down, facts_of, shown
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel

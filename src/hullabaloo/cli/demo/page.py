@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.demo import survey
-from hullabaloo.cli.demo.curve import DRAWS, WARNING, Curve
+from hullabaloo.cli.demo.survey import Curve
 from hullabaloo.data.saving import write_whole
 from hullabaloo.report import coefficient_plot, error_against_epsilon_plot
 from hullabaloo.report.drawing import inline_svg
@@ -22,7 +22,7 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
     """Write the page; everything on it but the curve is post-processing of the release."""
     from jinja2 import Environment, StrictUndefined
 
-    summary = model.summary()
+    summary, statement = model.summary(), model.statement_
     rows = [scaled(row, model) for row in summary.rows if row.name != "(intercept)"]
     labels = [survey.LABELS.get(row.name, row.name) for row in rows]
     template = Environment(
@@ -37,15 +37,15 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: Curve, remainin
         release=curve.release,
         without=curve.without_privacy,
         typical=curve.mean(survey.EPSILON),
-        draws=DRAWS,
-        warning=WARNING,
+        draws=survey.DRAWS,
+        warning=survey.WARNING,
         told=told,
         strongest=strongest(rows, labels),
         effects=list(zip(labels, rows, strict=True)),
         coefficient_picture=inline_svg(
             coefficient_plot(model), "effects", "Released effects" + " with intervals" * told
         ),
-        curve_picture=inline_svg(picture(curve), "curve", f"R² against epsilon; {WARNING}"),
+        curve_picture=inline_svg(picture(curve), "curve", f"R² against epsilon; {survey.WARNING}"),
         guarantee=[f"{line[:1].upper()}{line[1:]}." for line in statement.lines()],
         remaining=remaining,
         refusal=refusal,
@@ -63,7 +63,7 @@ def picture(curve: Curve) -> "Figure":
         mean_only=0.0,
         chosen=survey.EPSILON,
         metric="R² on the table",
-        title=f"What privacy costs ({DRAWS} draws at each ε)",
+        title=f"What privacy costs ({survey.DRAWS} draws at each ε)",
     )
 
 
