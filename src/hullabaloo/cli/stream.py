@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from hullabaloo.cli import build, stream_loop
+from hullabaloo.cli import build
 from hullabaloo.cli.boundary import Stopped
 from hullabaloo.cli.options import (
     PARAMETERS,
@@ -123,6 +123,7 @@ def stream(
 
 def _run(output: Output, stream: Any, address: str, target: str | None, files: FileOptions) -> None:
     """Open the source and the stream, take records as long as there are any, and say how it ended."""
+    from hullabaloo.cli import stream_loop
     from hullabaloo.streaming import new_key_file
 
     models, state = stream_loop.ModelFiles(files.models, files.out), files.state
@@ -194,8 +195,8 @@ def _price(output: Output, stream: Any, columns: int | None) -> None:
         said += [f"Note: {note}." for note in prices[-1].notes[1:]]  # the first says of which release this is
     schedule = stream._schedule
     about = facts({"spend": f"{cost}, once, for all releases together", "releases": _releases(schedule)})
-    data["releases"] = None if schedule.horizon is None else schedule.steps
-    output.result(data, about, *said, NOTHING)
+    steps = None if schedule.horizon is None else schedule.steps
+    output.result({"releases": steps, **data}, about, *said, NOTHING)
 
 
 def _releases(schedule: "Schedule") -> str:

@@ -17,7 +17,7 @@ MOST_CHARGES = 25
 
 def page(card: Mapping[str, Any]) -> str:
     """Render a card's document as HTML."""
-    template = _environment().get_template("card.html.j2")
+    template = environment().get_template("card.html.j2")
     limits = {"rows": MOST_ROWS, "charges": MOST_CHARGES}
     return str(template.render(card=card, pictures=pictures(card), style=_text("card.css"), limits=limits))
 
@@ -63,7 +63,8 @@ def _coefficients(card: Mapping[str, Any]) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Any:
+def environment() -> Any:
+    """Templates with filters that write numbers as a card does."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ModuleNotFoundError as error:

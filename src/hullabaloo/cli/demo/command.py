@@ -11,7 +11,6 @@ from rich.panel import Panel
 from rich.text import Text
 
 from hullabaloo.cli import build
-from hullabaloo.cli.demo import survey
 from hullabaloo.cli.options import command
 from hullabaloo.cli.output import Output, Verbatim, facts, guarantee
 
@@ -49,6 +48,7 @@ def demo(*, out: Path = Path("demo-output"), fresh: bool = False, json_: bool = 
 
 
 def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any]:
+    from hullabaloo.cli.demo import survey
     from hullabaloo.cli.fit import coefficients
     from hullabaloo.privacy import Budget
 
@@ -70,11 +70,9 @@ def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any
         "without": f"R² = {curve.without_privacy:.3f}",
         "": Text(f"Measured on the table itself: {survey.WARNING}.", style="italic"),
     }
-    saved = str(files["model.json"])
-    us, python = _program("hullabaloo"), _program("python")
-    ledger, domain, model, table = (
-        shlex.quote(str(files[name])) for name in ("privacy.db", "domain.toml", "model.json", "affairs.csv")
-    )
+    saved, us, python = str(files["model.json"]), _program("hullabaloo"), _program("python")
+    names = ("privacy.db", "domain.toml", "model.json", "affairs.csv")
+    ledger, domain, model, table = (shlex.quote(str(files[name])) for name in names)
     other = "" if outcome.model.release_.moments is None else "refit(constraint=hb.L1Ball(0.3))."
     then = [
         f"{us} ledger log sqlite:///{ledger} {survey.DATASET}",
@@ -83,7 +81,7 @@ def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any
         f'{python} -c "import hullabaloo as hb; m = hb.load({saved!r}); print(m.{other}summary())"',
     ]
     return [
-        *([Panel(again, border_style="yellow")] if outcome.reused else []),
+        Panel(again, border_style="yellow") if outcome.reused else None,
         _title("What was done"),
         facts(did),
         _title("What came out (change of the probability of an affair, per unit of each answer)"),

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hullabaloo import report
 from hullabaloo.cli.demo import survey
@@ -86,10 +85,15 @@ def run(files: Files, output: Output) -> Outcome:
     with output.working("Charging the ledger, reading the survey, drawing noise"):
         model = load(files["model.json"]) if reused else _fit(asked, files)
         refusal = _second_fit(asked, files)
-        report.card(model).to_html(files["card.html"])
-        report.card(model).to_json(files["card.json"])
+        card = report.card(model)
+        card.to_html(files["card.html"])
+        card.to_json(files["card.json"])
     kept = files["curve.json"]
-    curve = Curve.load(kept) if reused and kept.exists() else _measure(model, domain, table, output)
+    if reused and kept.exists():
+        curve = Curve.load(kept)
+    else:
+        with output.steps("Accuracy against epsilon, on public data", len(survey.EPSILONS)) as advance:
+            curve = measure(model, domain, table, survey.DELTA, advance)
     curve.save(kept)
     remaining = ledger.remaining(survey.DATASET)
     picture(curve).savefig(files["error-against-epsilon.png"], dpi=160)
@@ -113,8 +117,3 @@ def _second_fit(model: PrivateLinearModel, files: Files) -> str:
     except BudgetExhausted as refused:
         return str(refused)
     return "it was accepted, which is a fault of the ledger"
-
-
-def _measure(model: PrivateLinearModel, domain: Domain, table: Any, output: Output) -> Curve:
-    with output.steps("Accuracy against epsilon, on public data", len(survey.EPSILONS)) as advance:
-        return measure(model, domain, table, survey.DELTA, advance)
