@@ -97,31 +97,27 @@ class AuditReport:
         """One sentence."""
         if self.caught:
             return f"NOT PRIVATE AS CLAIMED: {self.faults[0]}"
+        why = ", but the canary is too weak to tell" if self.weak else ""
+        why = ", but no outcome of so few runs could have" if self.blind else why
         seen = f"epsilon is at least {self.epsilon_lower:.3g} of the {self.epsilon:.3g} claimed"
-        if self.blind:
-            return f"Nothing contradicts the claim, but no outcome of so few runs could have: {seen}"
-        if self.weak:
-            return f"Nothing contradicts the claim, but the canary is too weak to tell: {seen}"
-        return f"Nothing contradicts the claim: {seen}"
+        return f"Nothing contradicts the claim{why}: {seen}"
 
     def lines(self) -> list[str]:
         """The report as sentences, most important first."""
-        level = f"at {100.0 * self.confidence:.6g} % confidence"
         wrong, runs = self.errors.alarms + self.errors.misses, self.errors.first + self.errors.second
-        lines = [
-            f"{self.verdict} (delta = {self.delta:.3g}, {level})",
+        about = f"{self.estimator} by the solver {self.solver!r}, {self.neighbours}, unit {self.unit!r}"
+        tables = f"{self.runs} runs on tables of {self.records} record{'s' * (self.records > 1)}, {self.canary}"
+        seen = "" if math.isnan(self.mu_realised) else f"; the canary realises {self.mu_realised:.4g}"
+        return [
+            f"{self.verdict} (delta = {self.delta:.3g}, at {100.0 * self.confidence:.6g} % confidence)",
             *self.faults[1:],
-            f"{self.estimator} by the solver {self.solver!r}, {self.neighbours}, unit {self.unit!r}: {self.runs} runs on tables of "
-            f"{self.records} record{'s' * (self.records > 1)}, {self.canary}",
+            f"{about}: {tables}",
+            *([] if self.mu is None else [f"mu is at least {self.mu_lower:.4g} of the {self.mu:.4g} claimed{seen}"]),
+            f"The attack was wrong in {wrong} of {runs} runs",
+            *(f"Noise, {check.name}: {check.words}" for check in self.checks),
+            *self.notes,
+            "A sound estimator is called unsound with probability at most 1e-8",
         ]
-        if self.mu is not None:
-            seen = "" if math.isnan(self.mu_realised) else f"; the canary realises {self.mu_realised:.4g}"
-            lines.append(f"mu is at least {self.mu_lower:.4g} of the {self.mu:.4g} claimed{seen}")
-        lines.append(f"The attack was wrong in {wrong} of {runs} runs")
-        lines += [f"Noise, {check.name}: {check.words}" for check in self.checks]
-        lines += list(self.notes)
-        lines.append("A sound estimator is called unsound with probability at most 1e-8")
-        return lines
 
     def __str__(self) -> str:
         return "\n".join(f"{line}." for line in self.lines())

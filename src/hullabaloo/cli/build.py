@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,11 +43,8 @@ def budget(asked: BudgetOptions) -> "Budget":
             f"A budget is stated in one way: --epsilon with --delta, or --mu, or --rho; found {found}. Without one no "
             "noise level is private. A customary choice is --epsilon 1 --delta 1e-6."
         )
-    if mu is not None:
-        return Budget.gdp(mu)
-    if rho is not None:
-        return Budget.zcdp(rho)
-    assert epsilon is not None
+    if epsilon is None:
+        return Budget.gdp(mu) if mu is not None else Budget.zcdp(rho)  # type: ignore[arg-type]  # one of three is given
     return Budget(epsilon) if delta is None else Budget(epsilon, delta)
 
 
@@ -90,8 +87,7 @@ def estimator(asked: ModelOptions, domain: "Domain", **common: Any) -> "PrivateL
     if asked.group:
         given["group"] = [[name.strip() for name in group.split(",")] for group in asked.group]
     settings = {PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
-    made: PrivateLinearModel = cls(domain=domain, **common, **settings)
-    return made
+    return cls(domain=domain, **common, **settings)  # type: ignore[no-any-return]
 
 
 def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: str | None) -> None:
@@ -224,22 +220,33 @@ def structure_from_text(text: str, domain: "Domain | None") -> "Structure":
     if word == "cover" and parts:
         return [_features(part, known) for part in parts]
     if word == "tree" and parts:
-        pairs = [_pair(part, text) for part in parts]
-        children = [_feature(child, known) for child, _ in pairs]
-        if len(set(children)) < len(children):
-            twice = next(child for child in children if children.count(child) > 1)
+        return FeatureTree(_parents(parts, known, text))
+    if word in ("cardinality", "top", "sorted"):
+        return set_function_from_text(text)
+    numbers = [part.strip() for part in ",".join(parts).split(",")]
+    if word == "grid" and len(parts) == 1 and len(numbers) in (2, 3) and all(map(str.isdecimal, numbers)):
+        return FeatureGrid(*map(int, numbers))
+    raise InvalidParameter(f"The structure {text!r} cannot be read. Nothing was read or charged. Write {FORMS}.")
+
+
+def _parents(parts: Sequence[str], known: Collection[str], text: str) -> "dict[Name, list[Name]]":
+    """The parents of each child of a tree."""
+    found: dict[Name, list[Name]] = {}
+    for part in parts:
+        child, colon, parents = part.rpartition(":")
+        if not colon or not child.strip() or not parents.strip():
             raise InvalidParameter(
-                f"The structure {text!r} names {twice!r} twice as a child. Name each child once; several parents have commas between "
+                f"The structure {text!r} has {part!r}, which is no child:parent. Nothing was read or charged. Write for example "
+                "'tree;dose:age;ward:age', several parents with commas between them."
+            )
+        name = _feature(child.strip(), known)
+        if name in found:
+            raise InvalidParameter(
+                f"The structure {text!r} names {name!r} twice as a child. Name each child once; several parents have commas between "
                 "them, child:parent,parent."
             )
-        return FeatureTree(dict(zip(children, (_features(above, known) for _, above in pairs), strict=True)))
-    if word == "grid" and len(parts) == 1:
-        numbers = [part.strip() for part in parts[0].split(",")]
-        if len(numbers) in (2, 3) and all(map(str.isdecimal, numbers)):
-            return FeatureGrid(*map(int, numbers))
-    elif word in ("cardinality", "top", "sorted"):
-        return set_function_from_text(text)
-    raise InvalidParameter(f"The structure {text!r} cannot be read. Nothing was read or charged. Write {FORMS}.")
+        found[name] = _features(parents, known)
+    return found
 
 
 def _features(text: str, known: Collection[str]) -> "list[Name]":
@@ -261,13 +268,3 @@ def _features(text: str, known: Collection[str]) -> "list[Name]":
 def _feature(text: str, known: Collection[str]) -> "Name":
     """A name where the domain knows it, else a place where it is a whole number."""
     return int(text) if text not in known and text.isdecimal() else text
-
-
-def _pair(part: str, text: str) -> tuple[str, str]:
-    child, colon, parents = part.rpartition(":")
-    if not colon or not child.strip() or not parents.strip():
-        raise InvalidParameter(
-            f"The structure {text!r} has {part!r}, which is no child:parent. Nothing was read or charged. Write for example "
-            "'tree;dose:age;ward:age', several parents with commas between them."
-        )
-    return child.strip(), parents

@@ -157,30 +157,31 @@ class ModelFiles:
     def write(self, model: Any) -> Path | None:
         """Write the model of a release; gives the file of the release, None where it is kept as the latest only."""
         path = self._file(model.position)
-        for place in (path, self._latest):
-            if place is None:
-                continue
-            draft = place.with_name(f".{place.name}.unfinished")
-            try:
-                if self._first:
-                    _clear(place)
-                if place is self._latest:
-                    model.save(place)
-                else:
-                    model.save(draft)
-                    _once(draft, place)
-            except FileExistsError:
-                raise NotSaved(
-                    f"{place} exists and holds something other than this release. It was left as it is. A state goes with the models that "
-                    "were written from it: move the file away, or name another --models, and run the command again."
-                ) from None
-            except OSError as error:
-                raise NotSaved(
-                    f"The model after {model.position:,} records was released, but {place} could not be written ({error.strerror}). "
-                    "Make room there and run the command again: with --state it writes this model and goes on."
-                ) from None
+        if path is not None:
+            self._written(model, path, once=True)
+        if self._latest is not None:
+            self._written(model, self._latest, once=False)
         self._first = False
         return path
+
+    def _written(self, model: Any, place: Path, once: bool) -> None:
+        draft = place.with_name(f".{place.name}.unfinished")
+        try:
+            if self._first:
+                _clear(place)
+            model.save(draft if once else place)
+            if once:
+                _once(draft, place)
+        except FileExistsError:
+            raise NotSaved(
+                f"{place} exists and holds something other than this release. It was left as it is. A state goes with the models that "
+                "were written from it: move the file away, or name another --models, and run the command again."
+            ) from None
+        except OSError as error:
+            raise NotSaved(
+                f"The model after {model.position:,} records was released, but {place} could not be written ({error.strerror}). "
+                "Make room there and run the command again: with --state it writes this model and goes on."
+            ) from None
 
 
 def _clear(place: Path) -> None:

@@ -47,7 +47,9 @@ class Card:
     def to_json(self, path: str | Path | None = None) -> str:
         """The card as JSON text, written to `path` when one is given; `card_from_json` reads it back unchanged."""
         text = json.dumps(self.document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-        return _written(text, path)
+        if path is not None:
+            write_whole(path_of(path), text)
+        return text
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The card as one self-contained page (no scripts, nothing fetched), written to `path` when one is given.
@@ -56,7 +58,10 @@ class Card:
         """
         from hullabaloo.report.page import page
 
-        return _written(page(self.document), path)
+        text = page(self.document)
+        if path is not None:
+            write_whole(path_of(path), text)
+        return text
 
     def check(self) -> tuple[str, ...]:
         """What on the card does not follow from its own event, recomputed with this version's accountant; empty when everything does."""
@@ -148,13 +153,6 @@ def schema() -> dict[str, Any]:
 
     read: dict[str, Any] = json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))
     return read
-
-
-def _written(text: str, path: str | Path | None) -> str:
-    """Write atomically: a reader sees the old file or the new one."""
-    if path is not None:
-        write_whole(path_of(path), text)
-    return text
 
 
 def _problems(card: Mapping[str, Any]) -> list[str]:

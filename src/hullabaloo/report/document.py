@@ -9,7 +9,7 @@ from hullabaloo._version import __version__
 from hullabaloo.data.documents import Format
 from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import SubmodularBall, SubmodularPenalty
+from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.regularisation import chosen
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
@@ -80,19 +80,11 @@ def document(
 def _commands(statement: PrivacyStatement) -> list[dict[str, str]]:
     """How a reader checks a card: each with what it shows and what to type."""
     mu, epsilon = statement.mu, statement.epsilon()
-    facts = {
-        "private": statement.private,
-        "recorded": statement.ledger is not None,
-        "exact": mu is not None and math.isfinite(mu) and math.isfinite(epsilon),
-        "ledger": shlex.quote(statement.ledger or ""),
-        "delta": up(statement.delta),
-        "mu": mu,
-        "epsilon": epsilon,
-    }
-    return [
-        {"shows": one.pop("shows").format_map(facts), "type": one.pop("text"), **one}
-        for one in words.pieces("check", facts)
-    ]
+    exact = mu is not None and math.isfinite(mu) and math.isfinite(epsilon)
+    facts: Document = {"private": statement.private, "recorded": statement.ledger is not None, "exact": exact, "mu": mu}
+    facts |= {"ledger": shlex.quote(statement.ledger or ""), "delta": up(statement.delta), "epsilon": epsilon}
+    said = words.pieces("check", facts)
+    return [{"shows": one.pop("shows").format_map(facts), "type": one.pop("text"), **one} for one in said]
 
 
 def _about(model: "PrivateLinearModel") -> Document:
@@ -124,18 +116,17 @@ def _estimator(model: Any) -> str:
 
 
 def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) -> str:
-    chosen = constraint if constraint is not None else penalty
-    name = type(chosen).__name__
-    if name == "NoPenalty":
+    chosen, kind = (penalty, "penalty") if constraint is None else (constraint, "constraint")
+    if isinstance(chosen, NoPenalty):
         return "no constraint or penalty declared"
+    sizes = {key: value for key, value in chosen.to_dict().items() if isinstance(value, int | float)}
+    inside = ", ".join(f"{key} {value:g}" for key, value in sizes.items())
     if isinstance(chosen, SubmodularBall | SubmodularPenalty):
         size = f"radius {chosen.radius:g}" if isinstance(chosen, SubmodularBall) else f"strength {chosen.strength:g}"
         inside = f"{size}; {function_in_words(chosen.function)}"
         if isinstance(model, StructuredSparse):
             inside = model._structure_in_words()
-        return f"{'constraint' if constraint is not None else 'penalty'} {name} ({inside})"
-    inside = ", ".join(f"{key} {value:g}" for key, value in chosen.to_dict().items() if isinstance(value, int | float))
-    return f"{'constraint' if constraint is not None else 'penalty'} {name}" + (f" ({inside})" if inside else "")
+    return f"{kind} {type(chosen).__name__}" + (f" ({inside})" if inside else "")
 
 
 def _title(about: Document, facts: Document) -> str:
@@ -154,9 +145,7 @@ def _guarantee(statement: PrivacyStatement, readings: Document | None, facts: Do
         "budget": statement.budget.to_dict(),
         "budget_text": facts["budget"],
         "neighbours": str(statement.neighbours),
-        "relation_text": facts["relation_text"],
-        "unit": statement.unit,
-        "unit_text": facts["unit_text"],
+        **{name: facts[name] for name in ("relation_text", "unit", "unit_text")},
         "records_per_unit": statement.records_per_unit,
         "records": statement.records,
         "records_public": facts["public"],

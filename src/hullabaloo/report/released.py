@@ -4,6 +4,7 @@ One without privacy has none of its numbers on a card.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from hullabaloo.data import Categorical, Domain, Numeric, transforms
@@ -34,24 +35,17 @@ def coefficients(model: "PrivateLinearModel") -> dict[str, Any] | None:
     return {"confidence": summary.confidence, "note": summary.note, "rows": rows_of(model, summary)}
 
 
-def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[dict[str, Any]]:
+def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[Row]:
     """A summary's rows as JSON values, with how far each column can go."""
     lengths = {} if model.domain is None else spans(model.domain)
-    return [
-        {
-            "target": row.target,
-            "measures": model._axis(row.target),
-            "name": row.name,
-            "coefficient": float(row.coefficient),
-            "estimate": finite(row.estimate),
-            "privacy_std": finite(row.privacy_error),
-            "sampling_std": finite(row.sampling_error),
-            "low": finite(row.low),
-            "high": finite(row.high),
-            "span": None if row.name == INTERCEPT else lengths.get(row.name, 1.0),
-        }
-        for row in summary.rows
-    ]
+    found = []
+    for row in summary.rows:
+        said: Row = {"target": row.target, "measures": model._axis(row.target), "name": row.name}
+        released = {"coefficient": float(row.coefficient), "estimate": finite(row.estimate)}
+        errors = {"privacy_std": finite(row.privacy_error), "sampling_std": finite(row.sampling_error)}
+        span = None if row.name == INTERCEPT else lengths.get(row.name, 1.0)
+        found.append({**said, **released, **errors, "low": finite(row.low), "high": finite(row.high), "span": span})
+    return found
 
 
 def estimator_of(model: Any) -> "PrivateLinearModel":
@@ -63,14 +57,11 @@ def estimator_of(model: Any) -> "PrivateLinearModel":
 
     if isinstance(model, PrivateStream):
         return estimator_of(model.model_at())
-    if isinstance(model, StreamModel):
-        return cast("PrivateLinearModel", model)
     if isinstance(model, PeriodicModel):
         return model.estimator
-    inner = getattr(model, "model_", getattr(model, "model", model))
-    for one in (model, inner):
-        if isinstance(one, PrivateLinearModel):
-            return one
+    for one in (model, getattr(model, "model_", getattr(model, "model", model))):
+        if isinstance(one, PrivateLinearModel | StreamModel):
+            return cast("PrivateLinearModel", one)
     raise InvalidParameter(
         f"A card was asked for {named(model)}, which is no estimator of hullabaloo and carries no privacy statement. "
         "Pass the fitted estimator (of a search, its best_estimator_), or hb.load(path) of a saved one; other releases go into entries=[…]."
@@ -119,9 +110,8 @@ def spans(domain: Domain) -> dict[str, float]:
         else:
             by_feature[name] = [f"{name}={level}" for _, level in declared.encoded]
     for a, b in domain.interactions:
-        for left in by_feature[a]:
-            for right in by_feature[b]:
-                found[f"{left}*{right}"] = found.get(left, 1.0) * found.get(right, 1.0)
+        for left, right in product(by_feature[a], by_feature[b]):
+            found[f"{left}*{right}"] = found.get(left, 1.0) * found.get(right, 1.0)
     return found
 
 
