@@ -164,17 +164,13 @@ class Profiled(Event):
     """An event that has a profile only, as objective perturbation will."""
 
     kind = "profiled"
-    delta0 = 0.0
 
     def gdp_mu(self) -> None: ...
     def zcdp_rho(self) -> None: ...
     def renyi(self, alpha: float) -> float:
         return math.inf
 
-    def pure_epsilon(self) -> float:
-        return math.inf
-
-    def profile(self, epsilon: float) -> float:
+    def exact(self, epsilon: float) -> float:
         return gdp_delta(0.2, epsilon)
 
     def group(self, k: int) -> Event:

@@ -6,6 +6,15 @@ Floats are dyadic rationals, so sums and squares of them are exact as `fractions
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
+
+
+def as_float(value: Any) -> float:
+    """Give a number as a float, NaN for what is none: a text, a bool, a whole number beyond doubles."""
+    try:
+        return math.nan if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def padded(value: float, ulps: float = 256.0) -> float:

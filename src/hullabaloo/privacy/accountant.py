@@ -3,6 +3,7 @@
 import math
 
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.privacy._search import least
 from hullabaloo.privacy.events import Event
 
 ACCOUNTING_VERSION = 1
@@ -37,20 +38,7 @@ def epsilon_of(event: Event, delta: float) -> float:
         return event.pure_epsilon() if event.delta0 == 0.0 else math.inf
     if delta_of(event, 0.0) <= delta:
         return 0.0
-    low, high = 0.0, 1.0
-    while delta_of(event, high) > delta:
-        low, high = high, 2.0 * high
-        if high > 1e9:
-            return math.inf
-    for _ in range(100):
-        middle = low + (high - low) / 2.0
-        if high - low <= 1e-11 * high:
-            break
-        if delta_of(event, middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    return least(lambda epsilon: delta_of(event, epsilon) <= delta, most=1e9, tolerance=1e-11)
 
 
 def group(event: Event, k: int) -> Event:

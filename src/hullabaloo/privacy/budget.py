@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hullabaloo.errors import BudgetError
+from hullabaloo.privacy._rounding import as_float
+from hullabaloo.privacy._search import least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon
 from hullabaloo.privacy.renyi import Curve, renyi_delta
@@ -152,15 +154,7 @@ class Budget:
             return self.pair[0] if delta >= self.pair[1] else math.inf
         if self.mu is not None:
             return gdp_epsilon(self.mu, delta)
-        low, high = 0.0, 1.0
-        while self.delta_at(high) > delta:
-            low, high = high, 2.0 * high
-            if high > 1e12:
-                return math.inf
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if self.delta_at(middle) <= delta else (middle, high)
-        return high
+        return least(lambda epsilon: self.delta_at(epsilon) <= delta, most=1e12)
 
     def describe(self) -> str:
         """Give the budget in words."""
@@ -214,10 +208,7 @@ def _line(rho: float | None) -> Curve:
 
 def _number(name: str, value: float) -> float:
     """Give a public number as a float, or refuse what is none."""
-    try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError, OverflowError):  # no number, or a whole one beyond doubles
-        number = math.nan
+    number = as_float(value)
     if math.isnan(number):
         raise BudgetError(
             f"A budget of {name}={value!r} was asked for, which is no number; nothing could be promised by it. Write numbers, "

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import final
 
 from hullabaloo.privacy._rounding import padded
-from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, set_count, set_positive, shrunk, with_tail
+from hullabaloo.privacy.events import Event, group_size, set_count, set_positive, shrunk
 from hullabaloo.privacy.neighbours import Neighbours
 from hullabaloo.privacy.objective_profile import objective_curve, objective_delta
 from hullabaloo.privacy.renyi import checked_order
@@ -39,11 +39,6 @@ class ObjectivePerturbationEvent(Event):
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
         object.__setattr__(self, "records", group_size(self.records))
 
-    @property
-    def delta0(self) -> float:
-        """Give ``samples · 2^-130``."""
-        return self.samples * TAIL_MASS
-
     def gdp_mu(self) -> None:
         """Give None: no Gaussian-DP parameter that is worth its price is known."""
 
@@ -54,14 +49,6 @@ class ObjectivePerturbationEvent(Event):
 
     def zcdp_rho(self) -> None:
         """Give None: at small orders the curve is far above a line through 0."""
-
-    def pure_epsilon(self) -> float:
-        """Give ∞."""
-        return math.inf
-
-    def profile(self, epsilon: float) -> float:
-        """Give the proved profile, `objective_delta`, plus the tail."""
-        return with_tail(self.exact, self.delta0, epsilon)
 
     def exact(self, epsilon: float) -> float:
         """Give the profile of the exact law; for K records ``Σ_{i<K} e^{iε/K} δ(ε/K)`` (Dwork & Roth 2014, Thm 2.2)."""

@@ -13,17 +13,16 @@ the normal density, its argument cut at 0. The proofs are in docs/objective-pert
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hullabaloo.privacy._rounding import padded
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.neighbours import Neighbours
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Array = NDArray[np.float64]
 
-    Array = npt.NDArray[np.float64]
 
 _PEAK = 1.0 / math.sqrt(2.0 * math.pi)
 """φ(0)."""
@@ -45,11 +44,9 @@ def objective_delta(noise_multiplier: float, curvature: float, neighbours: Neigh
 
 
 def objective_deltas(
-    noise_multiplier: float, curvature: float, neighbours: Neighbours, epsilons: "tuple[float, ...] | Array"
-) -> "Array":
+    noise_multiplier: float, curvature: float, neighbours: Neighbours, epsilons: tuple[float, ...] | Array
+) -> Array:
     """Give `objective_delta` at many ε, shape (len(epsilons),)."""
-    import numpy as np
-
     s = max(1.0 / noise_multiplier, _SMALLEST) * (1.0 + 2.0**-52)
     eps = np.asarray(epsilons, dtype=np.float64)
     if s > _LARGEST or curvature > _STEEPEST:
@@ -78,7 +75,7 @@ def _shift_profile(s: float, epsilon: float) -> float:
     return min(1.0, 2.0 * (flat + math.erf(r / math.sqrt(2.0)) / 2.0 - math.expm1(epsilon) * tail) * _ROUNDING)
 
 
-def peak(m: "Array", epsilon: "Array", curvature: float) -> "Array":
+def peak(m: Array, epsilon: Array, curvature: float) -> Array:
     """Give an upper bound of M(m) for broadcast m > 0 and ε, within a relative 1e-9.
 
     With ``z = log(1 + κ) − η`` the logarithm is concave on [0, log(1 + κ)]: its maximum solves the convex equation
@@ -87,8 +84,6 @@ def peak(m: "Array", epsilon: "Array", curvature: float) -> "Array":
     **Guarantee.** Claim: at least M(m). Proof: a concave function is below its tangent at whatever point Newton's method stopped,
     so slope times the distance to the end of the interval is added; x is lowered by its rounding.
     """
-    import numpy as np
-
     end = math.log1p(curvature)
     m, epsilon = np.broadcast_arrays(m, epsilon)
     square = m * m
@@ -113,10 +108,8 @@ def peak(m: "Array", epsilon: "Array", curvature: float) -> "Array":
 
 
 @lru_cache(maxsize=4)
-def _steps(first: float, growth: float, last: float) -> "Array":
+def _steps(first: float, growth: float, last: float) -> Array:
     """Give increasing numbers from 1 to ``last``, ``first`` apart at 1 and growing by ``growth`` per step."""
-    import numpy as np
-
     scale = first / (growth - 1.0)
     count = math.ceil(math.log1p((last - 1.0) / scale) / math.log(growth))
     steps: Array = 1.0 + scale * np.expm1(np.arange(count + 1) * math.log(growth))
@@ -124,7 +117,7 @@ def _steps(first: float, growth: float, last: float) -> "Array":
     return steps
 
 
-def _integral(m: "Array", epsilon: "Array", curvature: float) -> "Array":
+def _integral(m: Array, epsilon: Array, curvature: float) -> Array:
     """Give an upper bound of ``∫ M`` between the ends of decreasing nodes m, one value per ε.
 
     **Guarantee.** Claim: at least the integral. Proof: M increases with m, so a cell's integral is at most its length times the
@@ -133,8 +126,6 @@ def _integral(m: "Array", epsilon: "Array", curvature: float) -> "Array":
     the cell), hence below its chord plus ``K h²/8``. The integral of the exponential of the chord is h times the logarithmic
     mean of the ends, which is at most ``(2 √(ab) + (a + b)/2)/3`` (Pólya & Szegő 1951).
     """
-    import numpy as np
-
     u = 1.0 / m
     value = peak(m[None, :], epsilon[:, None], curvature)
     ends = value * m * m
@@ -148,24 +139,20 @@ def _integral(m: "Array", epsilon: "Array", curvature: float) -> "Array":
     return total
 
 
-def _whole_integral(s: float, epsilon: "Array", curvature: float) -> "Array":
+def _whole_integral(s: float, epsilon: Array, curvature: float) -> Array:
     """Bound ``∫₀^s M``: quadrature down to s/1000, the rest by its largest value."""
-    import numpy as np
-
     nodes = s / _steps(0.004, 1.05, 1000.0)
     rest: Array = nodes[-1] * peak(np.full(1, nodes[-1]), epsilon, curvature)
     return _integral(nodes, epsilon, curvature) + rest
 
 
-def _far_integral(s: float, epsilon: "Array", curvature: float) -> "Array":
+def _far_integral(s: float, epsilon: Array, curvature: float) -> Array:
     """Bound ``∫₀^s M(s + g) dg``."""
     return _integral(2.0 * s / _steps(0.002, 1.05, 2.0), epsilon, curvature)
 
 
-def _near_integral(s: float, epsilon: "Array", curvature: float) -> "Array":
+def _near_integral(s: float, epsilon: Array, curvature: float) -> Array:
     """Bound ``∫₀^s M(√(s² + g²)) dg`` by rectangles: the integrand increases, and it matters little."""
-    import numpy as np
-
     g = s * (1.0 - np.linspace(1.0, 0.0, 33) ** 2)
     value = peak(np.hypot(s, g[1:])[None, :], epsilon[:, None], curvature)
     return value @ np.diff(g)
@@ -185,9 +172,9 @@ class ObjectiveCurve:
         records: K.
     """
 
-    epsilon: "Array"
-    left: "Array"
-    right: "Array"
+    epsilon: Array
+    left: Array
+    right: Array
     last: float
     shift: float
     loss: float
@@ -226,8 +213,6 @@ class ObjectiveCurve:
 
     def _cells(self, k: float) -> float:
         """Give the logarithm of a bound of ``∫ e^{kε} δ(ε) dε`` up to the last node."""
-        import numpy as np
-
         low, high = k * self.epsilon[:-1], k * self.epsilon[1:]
         terms = np.concatenate((low + self.left, high + self.right))
         top = float(terms.max())
@@ -256,8 +241,6 @@ def objective_curve(
     noise_multiplier: float, curvature: float, neighbours: Neighbours, records: int = 1
 ) -> ObjectiveCurve:
     """Tabulate the profile at the nodes of the integral."""
-    import numpy as np
-
     shift = (2.0 if neighbours is Neighbours.REPLACE_ONE else 1.0) / noise_multiplier
     loss = math.log1p(curvature)
     first = np.linspace(0.0, loss, min(160, 2 + math.ceil(loss / (0.15 * shift))))
@@ -279,10 +262,8 @@ def objective_curve(
     )
 
 
-def log_group_factor(epsilon: "Array", records: int) -> "Array":
+def log_group_factor(epsilon: Array, records: int) -> Array:
     """Give ``log Σ_{i<K} e^{iε/K}`` from above."""
-    import numpy as np
-
     powers = np.arange(records)[:, None] * (epsilon / records)[None, :]
     given: Array = np.logaddexp.reduce(powers, axis=0) + 1e-12 * (1.0 + epsilon)
     return given

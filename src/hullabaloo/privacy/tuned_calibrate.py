@@ -4,6 +4,7 @@ import math
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError
+from hullabaloo.privacy._search import bisect
 from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import ROUNDING_ROOM, refuse_pure
@@ -49,7 +50,4 @@ def base_mu(budget: Budget, expected: float, shape: float | str, filter: str | N
     bad = 2.0 * good
     while bad < 2.0**10 and fits(bad):
         good, bad = bad, 2.0 * bad
-    while bad - good > 1e-4 * good:
-        middle = (good + bad) / 2.0
-        good, bad = (middle, bad) if fits(middle) else (good, middle)
-    return good / (1.0 + ROUNDING_ROOM)
+    return bisect(bad, good, fits, tolerance=1e-4) / (1.0 + ROUNDING_ROOM)

@@ -42,8 +42,8 @@ BOOKS = (
         "a root forgotten",
         "The gdp filter compares Σμ² with 2μ in place of μ².",
         "privacy.filters",
-        old="return Fraction(capacity[0]) ** 2 - totals[0], Fraction(capacity[1]) - totals[1]",
-        new="return 2 * Fraction(capacity[0]) - totals[0], Fraction(capacity[1]) - totals[1]",
+        old="        main, tail = _exact(capacity[:2], self.power)\n",
+        new="        main, tail = self.power * Fraction(capacity[0]), Fraction(capacity[1])\n",
         caught_by=(
             "tests/privacy/test_filters.py::test_remaining_is_a_budget_that_still_fits",
             "tests/privacy/test_filters.py::test_one_full_fit_and_no_second[Budget.gdp(0.24)-gdp]",
