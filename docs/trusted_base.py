@@ -47,7 +47,7 @@ GROUPS = (
         "Records to rows",
         "An encoded row is a function of its record and of the declared domain, within the declared bounds; nothing is raised because of a value.",
         "data",
-        "declarations domain encode encoding file_text kernels labels layout memo numbers offset schema source table targets transforms",
+        "declarations domain encode encoding kernels labels layout numbers offset schema source table targets transforms",
     ),
     Group(
         1,
@@ -97,7 +97,13 @@ GROUPS = (
         "curator",
         "bits coordinate_kernels descent descent_kernels lottery score score_kernels step_sums stream stream_kernels stream_sum",
     ),
-    Group(2, "Chosen columns", "A table cut down to what is asked about.", "data", "chosen"),
+    Group(
+        2,
+        "Chosen columns",
+        "A table cut down to what is asked about, or made of records that came one by one.",
+        "data",
+        "records",
+    ),
     Group(2, "Continual noise", "Correlated noise whose privacy is that of its strategy.", "noise/continual"),
     Group(2, "Noise of choices", "Exponential mechanism and random numbers of runs.", "noise", "selection stopping"),
     Group(2, "Rows besides fits", "Streams under way and runs of a search.", "curation"),

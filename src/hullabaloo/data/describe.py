@@ -2,20 +2,17 @@
 
 import math
 import textwrap
-from typing import TYPE_CHECKING
 
 from hullabaloo.data.declarations import Numeric
+from hullabaloo.data.domain import Domain
+from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.layout import Layout, NumericColumn, OneHot, Products, level_text
 from hullabaloo.data.targets import BoundedTarget
-
-if TYPE_CHECKING:
-    from hullabaloo.data.domain import Domain
-    from hullabaloo.data.encoding import Encoding
 
 Row = tuple[str, str, str, str]
 
 
-def describe(domain: "Domain", fit_intercept: bool) -> str:
+def describe(domain: Domain, fit_intercept: bool) -> str:
     """The text of ``Domain.describe``."""
     if not domain.features:
         return _wrapped([*_prepared(domain, fit_intercept), *_rest(domain, fit_intercept)])
@@ -33,7 +30,7 @@ def _wrapped(lines: list[str]) -> str:
     return "\n".join(textwrap.fill(line, 100, subsequent_indent="  " * line.startswith("  ")) for line in lines) + "\n"
 
 
-def _rows(domain: "Domain", encoding: "Encoding", layout: Layout) -> list[Row]:
+def _rows(domain: Domain, encoding: Encoding, layout: Layout) -> list[Row]:
     declared = dict(domain.features)
     share = f"{1.0 / (layout.groups + encoding.fit_intercept):.1%}"
     blocks: list[NumericColumn | OneHot] = sorted(
@@ -79,7 +76,7 @@ def _product_rows(products: Products, layout: Layout, share: str) -> list[Row]:
     return [(name, "interaction", "product of its factors", "shared" if i else share) for i, name in enumerate(names)]
 
 
-def _norms(encoding: "Encoding") -> list[str]:
+def _norms(encoding: Encoding) -> list[str]:
     facts = encoding.facts
     clipped = encoding.domain.row_norm
     lines = [
@@ -96,7 +93,7 @@ def _norms(encoding: "Encoding") -> list[str]:
     return lines
 
 
-def _costs(encoding: "Encoding") -> list[str]:
+def _costs(encoding: Encoding) -> list[str]:
     layout = encoding.layout
     assert layout is not None
     intercept = int(encoding.fit_intercept)
@@ -123,7 +120,7 @@ def _costs(encoding: "Encoding") -> list[str]:
     return lines
 
 
-def _prepared(domain: "Domain", fit_intercept: bool) -> list[str]:
+def _prepared(domain: Domain, fit_intercept: bool) -> list[str]:
     assert domain.row_norm is not None
     norm, radius = domain.row_norm
     bound = "" if not fit_intercept else " and the intercept column is 1"
@@ -134,7 +131,7 @@ def _prepared(domain: "Domain", fit_intercept: bool) -> list[str]:
     ]
 
 
-def _rest(domain: "Domain", fit_intercept: bool) -> list[str]:
+def _rest(domain: Domain, fit_intercept: bool) -> list[str]:
     lines: list[str] = []
     for target in domain.targets:
         if isinstance(target, BoundedTarget):

@@ -1,15 +1,12 @@
 """Matching a table's declared schema to a domain; all faults here are visible without reading a value."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from hullabaloo.data.domain import Domain
 from hullabaloo.data.readers.opening import check_records, open_column
 from hullabaloo.data.table import REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
-
-if TYPE_CHECKING:
-    from hullabaloo.data.domain import Domain
-    from hullabaloo.data.encoding import Encoding
 
 _NOT_SHOWN = (
     "The names in the table are not shown, as a line of names that is missing or damaged is a record; `hullabaloo domain "
@@ -89,7 +86,7 @@ def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: i
     return positions
 
 
-def target_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
+def target_columns(domain: Domain, y: Any) -> tuple[str, ...]:
     """The names of the target's columns in the table itself; empty when y is given apart, or there is no target.
 
     With several targets a list of as many texts as targets is their names, and any other list is of records: how many there are
@@ -106,14 +103,14 @@ def target_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
     return ()
 
 
-def role_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
+def role_columns(domain: Domain, y: Any) -> tuple[str, ...]:
     """Names of the table's columns that are no features: target, unit and weight."""
     names = target_columns(domain, y)
     names += () if domain.unit is None else (domain.unit,)
     return names + (() if domain.weight is None else (domain.weight[0],))
 
 
-def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Table, list[int]]:
+def open_target(domain: Domain, table: Table, y: Any, count: int) -> tuple[Table, list[int]]:
     """The table that holds the target and its columns there, checked against the declared schema."""
     names = target_columns(domain, y)
     if names:
@@ -140,7 +137,7 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
     return opened, places
 
 
-def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
+def _by_name(domain: Domain, schema: TableSchema) -> list[int]:
     """Where the declared targets are in a y of several columns: by name where it has names, else in the declared order."""
     if schema.names is None or not domain.targets_named:
         return list(range(len(domain.targets)))
@@ -153,13 +150,13 @@ def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
     return [schema.named(name)[0] for name in declared]
 
 
-def _given_apart(domain: "Domain", values: Any, what: str) -> Table:
+def _given_apart(domain: Domain, values: Any, what: str) -> Table:
     opened = open_column(values, what, quoted_line_breaks=domain.quoted_line_breaks)
     check_records(opened, domain.quoted_line_breaks)
     return opened
 
 
-def open_role(domain: "Domain", table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
+def open_role(domain: Domain, table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
     """The table that holds a weight or unit: the column of that name, or an array given apart."""
     if values is None:
         return table, column_of(table.schema, name, what)
@@ -184,24 +181,7 @@ def check_lengths(a: Table, b: Table) -> None:
         )
 
 
-def encoding_for(
-    domain: "Domain", table: Any, y: Any = None, *, weight: Any, unit: Any, options: Mapping[str, Any]
-) -> "Encoding":
-    """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
-    opened = domain.open(table)
-    schema = opened.schema
-    if domain.features:
-        encoding = domain.encoding(**options)
-    else:
-        if schema.width is None:
-            raise SchemaError(NO_WIDTH)
-        encoding = domain.encoding(*_prepared_columns(schema, role_columns(domain, y)), **options)
-    feature_columns(schema, encoding.feature_names_in, encoding.n_features_in, role_columns(domain, y))
-    check_roles(domain, opened, y, weight, unit)
-    return encoding
-
-
-def _prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[str] | None, int]:
+def prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[str] | None, int]:
     """Names, where they are a declared schema's, and number of the columns of a prepared matrix.
 
     The names in a text file may be a record, and what is released holds the names of columns: there they are left out,
@@ -213,7 +193,7 @@ def _prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[
     return [schema.names[i].revealed() for i in kept], len(kept)
 
 
-def check_roles(domain: "Domain", table: Table, y: Any, weight: Any, unit: Any) -> None:
+def check_roles(domain: Domain, table: Table, y: Any, weight: Any, unit: Any) -> None:
     """Check target, weight and unit against the declared schema."""
     if domain.targets:
         named = [name for name in target_columns(domain, y) if name in domain.feature_names]

@@ -6,10 +6,12 @@ What a damaged cell holds is never repeated: a message names the row and the col
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from fractions import Fraction
 from re import ASCII, fullmatch
 from typing import Any
 
+from hullabaloo.codec import plain
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Stream, Versions
 from hullabaloo.privacy import Budget, Neighbours
@@ -33,53 +35,23 @@ def dump(value: object) -> str:
     return json.dumps(value, allow_nan=False, sort_keys=True)
 
 
-def from_dataset(record: Dataset) -> dict[str, Any]:
-    """Give the columns of hullabaloo_dataset, all but salt, head and sums."""
-    return {
-        "name": record.name,
-        "filter": record.filter,
-        "capacity": dump(list(record.capacity)),
-        "charges": record.charges,
-        "created_at": record.created_at,
-        "created_by": record.created_by,
-        **_common(record),
-    }
+def from_record(record: Dataset | Charge) -> dict[str, Any]:
+    """Give the columns of a dataset's row or a charge's, all but salt, head and sums."""
+    cells = {one.name: _written(getattr(record, one.name)) for one in fields(record)}
+    versions = {f"{one}_version": getattr(record.versions, one) for one in ("library", "accounting", "schema")}
+    return {name: cells[name] for name in cells if name not in ("versions", "database", "head")} | versions
 
 
-def from_charge(record: Charge) -> dict[str, Any]:
-    """Give the columns of hullabaloo_charge, all but salt, head and sums."""
-    return {
-        "dataset": record.dataset,
-        "number": record.number,
-        "charged_at": record.charged_at,
-        "who": record.who,
-        "what": record.what,
-        "event": dump(record.event),
-        "cost": dump(list(record.cost)),
-        "detail": dump(record.detail),
-        "analyst": None,
-        "purpose": None,
-        "approval": None,
-        "project": None,
-        **_common(record),
-    }
+def _written(value: Any) -> Any:
+    """A cell: texts and whole numbers as they are, everything else as JSON."""
+    if isinstance(value, Neighbours):
+        return value.value
+    return value if isinstance(value, str | int) else dump(plain(value))
 
 
 def from_totals(totals: Totals) -> dict[str, str]:
     """Give the columns of running sums."""
     return {"sum_main": str(totals[0]), "sum_tail": str(totals[1])}
-
-
-def _common(record: Dataset | Charge) -> dict[str, Any]:
-    return {
-        "budget": dump(record.budget.to_dict()),
-        "neighbours": record.neighbours.value,
-        "unit": record.unit,
-        "records_per_unit": record.records_per_unit,
-        "library_version": record.versions.library,
-        "accounting_version": record.versions.accounting,
-        "schema_version": record.versions.schema,
-    }
 
 
 def to_dataset(row: Row) -> Dataset:

@@ -129,7 +129,7 @@ def _open_arrow(table: Any) -> Table:
 def describe_table(table: Any, *, count: bool = True) -> TableSchema:
     """The declared schema of a table: names, types and, unless ``count`` is off, the number of records.
 
-    Reads no value. A CSV file is run through once, by the parser that reads it, to count its records.
+    Reads no value, but for a CSV file, which is read to count its records.
     """
     opened = open_table(table)
     schema = opened.schema

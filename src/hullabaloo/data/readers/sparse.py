@@ -248,19 +248,9 @@ class SparseTable(Table):
     """A two-dimensional sparse matrix of numbers; raises ``SchemaError`` for a broken container."""
 
     def __init__(self, matrix: Any) -> None:
-        self._shape, self._dtype, self._entries = reader(matrix)
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        kind = NUMBER if self._dtype.kind in "fiub" else REFUSED
-        width = self._shape[1]
-        return TableSchema(None, (self._dtype.name,) * width, (kind,) * width)
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return self._shape[0]
+        self._shape, dtype, self._entries = reader(matrix)
+        self.n_rows, width = self._shape
+        self.schema = TableSchema(None, (dtype.name,) * width, (NUMBER if dtype.kind in "fiub" else REFUSED,) * width)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""

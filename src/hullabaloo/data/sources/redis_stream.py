@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hullabaloo.data.given import names_of
-from hullabaloo.data.records import RecordTable, cells_schema
+from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, SourceLost, StreamSource
-from hullabaloo.data.table import TableSchema
+from hullabaloo.data.table import TableSchema, cells_schema
 from hullabaloo.errors import InvalidParameter
 
 BEGINNING = "0-0"
