@@ -121,7 +121,7 @@ GROUPS = (
         "Charges of streams",
         "A stream's charge, its saves, and databases of every kind.",
         "ledger",
-        "address backend chain deadline guards names postgres schema sqlite streams verify",
+        "address backend chain names postgres schema sqlite streams verify",
     ),
 )
 LIMITS = {"tier 1 without decoders": 5_650, "tier 1": 6_500}

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 
 from hullabaloo.errors import LedgerUnreachable
 from hullabaloo.ledger import Ledger, backend, postgres
-from hullabaloo.ledger.deadline import Deadline
+from hullabaloo.ledger.backend import Deadline
 from hullabaloo.privacy import Budget, SelectionEvent
 
 PATIENCE = 1.0

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Real
 from typing import Any
 
-from hullabaloo.codec import plain
+from hullabaloo.codec import plain, settle
 from hullabaloo.data import transforms
 from hullabaloo.data.labels import LevelIndex
 from hullabaloo.data.transforms import LARGEST, SMALLEST_WIDTH
@@ -91,12 +91,6 @@ class Categorical:
     def to_dict(self) -> dict[str, Any]:
         """The declaration as JSON-ready values, defaults left out."""
         return _stated(self)
-
-
-def settle(record: object, **values: Any) -> None:
-    """Store fields of a frozen record while it is made."""
-    for name, value in values.items():
-        object.__setattr__(record, name, value)
 
 
 def _stated(record: Any) -> dict[str, Any]:

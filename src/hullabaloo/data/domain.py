@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hullabaloo.codec import plain
+from hullabaloo.codec import plain, settle
 from hullabaloo.data import declarations
-from hullabaloo.data.declarations import Declaration, flag, settle
+from hullabaloo.data.declarations import Declaration, flag
 from hullabaloo.data.targets import Target, TargetScale, declared_targets, targets_to_dict
 from hullabaloo.errors import DomainError
 

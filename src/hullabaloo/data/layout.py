@@ -30,6 +30,11 @@ class NumericColumn:
     code: int
     label: str
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """All its columns."""
+        return (self.column,) if self.indicator < 0 else (self.column, self.indicator)
+
 
 @dataclass(frozen=True, slots=True)
 class OneHot:
@@ -41,6 +46,11 @@ class OneHot:
     levels: tuple[int, ...]
     missing: int  # the column of "missing", or −1
     labels: tuple[str, ...]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """All its columns."""
+        return self.columns if self.missing < 0 else (*self.columns, self.missing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ CELLS = "cells"  # text or Python objects: read cell by cell by the domain's own
 REFUSED = "refused"  # a declared type that no rule converts
 
 OTHER = "of another kind"
-_SIZED = (
+_SIZED = [
     "int",
     "uint",
     "float",
@@ -33,7 +33,7 @@ _SIZED = (
     "timestamp",
     "duration",
     "timedelta",
-)
+]
 TYPES = frozenset((
     "unknown", "no such column", "bool", "boolean", "string", "str", "text", "bytes", "binary", "object", "null", "void", "half",
     "halffloat", "double", "float", "enum", "category", "categorical", "decimal", "interval", "period", "list",

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from hullabaloo.data.given import path_of
-from hullabaloo.data.saving import create_private, write_all
+from hullabaloo.data.saving import closing, create_private, write_all
 from hullabaloo.errors import InvalidParameter, StateError
 
 KEY_BYTES = 32
@@ -74,11 +74,8 @@ def new_key_file(path: str | os.PathLike[str]) -> Path:
 
     where = path_of(path)
     try:
-        file = create_private(where)
-        try:
+        with closing(create_private(where)) as file:
             write_all(file, AESGCM.generate_key(8 * KEY_BYTES))
-        finally:
-            os.close(file)
     except FileExistsError:
         raise InvalidParameter(
             f"A new key was to be written to {where}, but a file is there, and overwriting a key makes every state that it sealed "
@@ -93,11 +90,8 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
     """The 32 bytes of a key file; raises StateError."""
     where = Path(path)
     try:
-        file = open_private(where)
-        try:
+        with closing(open_private(where)) as file:
             key = read_all(file)
-        finally:
-            os.close(file)
     except FileNotFoundError:
         raise StateError(
             f"The key file {where} does not exist, and without the key the state can be neither read nor written. Check the path, "

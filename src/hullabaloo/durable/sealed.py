@@ -17,14 +17,14 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from hullabaloo._version import __version__
-from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.errors import StateError
 
 FORMAT = 2
@@ -39,6 +39,23 @@ HOLDS = {"stream": "exact sums of records", "search": "the secret of its noise, 
 _PLACE = 4096  # characters, of which the place of a source takes some hundred: their number must not say how long records are
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
+_HEADER = ("fingerprint", "public", "stream", "position", "token", "previous", "dataset", "charge")
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Snapshot:
+    """The whole state of a process. PRIVATE: it holds exact sums of records; only the state file may hold it.
+
+    Attributes:
+        numbers: JSON-ready values (positions, counters); floats survive exactly.
+        arrays: named arrays of plain dtypes.
+    """
+
+    numbers: Mapping[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "Snapshot(<private>)"
 
 
 @final
@@ -130,15 +147,8 @@ def _body(state: State) -> bytes:
     for name, one in arrays.items():
         if one.dtype.kind not in _KINDS:
             raise TypeError(f"array {name!r} of a snapshot has the type {one.dtype}, which has no plain bytes")
-    header = {
-        "fingerprint": state.fingerprint,
+    header = {name: getattr(state, name) for name in _HEADER} | {
         "public": dict(state.public),
-        "stream": state.stream,
-        "position": state.position,
-        "token": state.token,
-        "previous": state.previous,
-        "dataset": state.dataset,
-        "charge": state.charge,
         "numbers": None if shot is None else dict(shot.numbers),
         "arrays": [[name, one.dtype.str, one.shape] for name, one in arrays.items()],
     }

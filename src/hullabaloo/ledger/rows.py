@@ -11,13 +11,13 @@ from fractions import Fraction
 from re import ASCII, fullmatch
 from typing import Any
 
-from hullabaloo.codec import plain
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Stream, Versions
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.filters import Cost, Totals
 
 _CAPACITY_LENGTH = {"basic": 2, "gdp": 2, "renyi": 3}  # the Rényi filter keeps its order
+_VERSIONS = ("library", "accounting", "schema")
 _LONGEST_SUM = 4000  # digits; see privacy/filters.py
 Row = Mapping[Any, Any]
 
@@ -37,16 +37,17 @@ def dump(value: object) -> str:
 
 def from_record(record: Dataset | Charge) -> dict[str, Any]:
     """Give the columns of a dataset's row or a charge's, all but salt, head and sums."""
-    cells = {one.name: _written(getattr(record, one.name)) for one in fields(record)}
-    versions = {f"{one}_version": getattr(record.versions, one) for one in ("library", "accounting", "schema")}
-    return {name: cells[name] for name in cells if name not in ("versions", "database", "head")} | versions
+    names = {one.name for one in fields(record)} - {"versions", "database", "head"}
+    unsaid = ("analyst", "purpose", "approval", "project") if isinstance(record, Charge) else ()
+    versions = {f"{one}_version": getattr(record.versions, one) for one in _VERSIONS}
+    return dict.fromkeys(unsaid) | {name: _written(getattr(record, name)) for name in names} | versions
 
 
 def _written(value: Any) -> Any:
     """A cell: texts and whole numbers as they are, everything else as JSON."""
     if isinstance(value, Neighbours):
         return value.value
-    return value if isinstance(value, str | int) else dump(plain(value))
+    return value if isinstance(value, str | int) else dump(value.to_dict() if isinstance(value, Budget) else value)
 
 
 def from_totals(totals: Totals) -> dict[str, str]:
@@ -60,16 +61,13 @@ def to_dataset(row: Row) -> Dataset:
     cell = _read(label, row, _DATASET)
     if len(cell["capacity"]) != _CAPACITY_LENGTH[cell["filter"]]:
         raise Garbled(label, f"its capacity is not {_CAPACITY_LENGTH[cell['filter']]} finite numbers of at least 0")
-    versions = _versions(cell)
-    return Dataset(**cell, versions=versions)
+    return Dataset(**cell)
 
 
 def to_charge(row: Row, database: str) -> Charge:
     """Read a row of hullabaloo_charge; raises Garbled."""
     number = row["number"] if isinstance(row["number"], int) else "without a number"
-    cell = _read(f"charge {number} on dataset {shown(row['dataset'])}", row, _CHARGE)
-    versions = _versions(cell)
-    return Charge(**cell, versions=versions, database=database)
+    return Charge(**_read(f"charge {number} on dataset {shown(row['dataset'])}", row, _CHARGE), database=database)
 
 
 def to_stream(row: Row) -> Stream:
@@ -99,11 +97,9 @@ def _read(label: str, row: Row, cells: Mapping[str, Callable[[object], Any]]) ->
             faults.append(f"its {_WORDS.get(name, name.replace('_', ' '))} is {error}")
     if faults:
         raise Garbled(label, *faults)
+    if "library_version" in found:
+        found["versions"] = Versions(*(found.pop(f"{one}_version") for one in _VERSIONS))
     return found
-
-
-def _versions(cell: dict[str, Any]) -> Versions:
-    return Versions(*(cell.pop(f"{name}_version") for name in ("library", "accounting", "schema")))
 
 
 def _amounts(text: object, lengths: tuple[int, ...]) -> Cost:

@@ -110,7 +110,7 @@ def create(connection: Connection, address: Address, terms: Dataset) -> Dataset:
             "it as it is, or give another table another name."
         )
     require_no_look_alike("Dataset", terms.name, connection.scalars(select(schema.datasets.c.name)), address)
-    row = rows.from_dataset(terms) | {"salt": chain.fresh_salt()} | rows.from_totals(NOTHING)
+    row = rows.from_record(terms) | {"salt": chain.fresh_salt()} | rows.from_totals(NOTHING)
     connection.execute(insert(schema.datasets).values(row | {"head": chain.first(database, row)}))
     return terms
 
@@ -160,7 +160,7 @@ def charge(connection: Connection, address: Address, request: Request) -> Charge
         head="",
     )
     sums = rows.from_totals(filter_named(dataset.filter).add(account.totals, cost))
-    row = rows.from_charge(made) | {"salt": chain.fresh_salt()} | sums
+    row = rows.from_record(made) | {"salt": chain.fresh_salt()} | sums
     row["head"] = chain.following(account.head, row)
     connection.execute(insert(schema.charges).values(row))
     connection.execute(

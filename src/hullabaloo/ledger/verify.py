@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, LargeBinary, RowMapping, Text, cast, func, literal, or_, select
 
 from hullabaloo.errors import HullabalooError
-from hullabaloo.ledger import advisories, chain, claims, guards, rows, schema
+from hullabaloo.ledger import advisories, chain, claims, rows, schema
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Finding, Verification
@@ -35,7 +35,7 @@ def verify(
     def opened(connection: Connection) -> tuple[str, list[object], list[Finding]]:
         database = schema.require_current(connection)
         names: list[object] = list(connection.scalars(select(schema.datasets.c.name).order_by(schema.datasets.c.name)))
-        return database, names, guards.findings(connection)
+        return database, names, schema.acting(connection)
 
     database, names, found = run(opened)
     count = 0

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from hullabaloo.codec import settle
 from hullabaloo.errors import BudgetError
 from hullabaloo.privacy._rounding import as_float
 from hullabaloo.privacy._search import least
@@ -14,18 +15,6 @@ from hullabaloo.privacy.renyi import Curve, renyi_delta
 
 TAIL_ALLOWANCE = 2.0**-64
 """Total variation that a GDP or zCDP budget, which has no δ of its own, leaves to the cut tails of lattice noise."""
-
-
-class _NotGiven(float):
-    """The δ of a budget that was stated without one."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<no default>"
-
-
-_NOT_GIVEN = _NotGiven("nan")
 
 
 @final
@@ -49,7 +38,7 @@ class Budget:
     mu: float | None
     rho: float | None
 
-    def __init__(self, epsilon: float, delta: float = _NOT_GIVEN) -> None:
+    def __init__(self, epsilon: float, delta: float | None = None) -> None:
         """Check and store (ε, δ)."""
         eps = _number("epsilon", epsilon)
         if not eps > 0.0:
@@ -57,7 +46,7 @@ class Budget:
                 f"A budget of epsilon={epsilon!r} was asked for. Epsilon bounds how much a release may depend on one record: "
                 "at 0 or below nothing could be released at all. Choose a positive number, for example 1."
             )
-        if delta is _NOT_GIVEN:
+        if delta is None:
             if not math.isinf(eps):
                 raise BudgetError(
                     f"Budget(epsilon={eps:g}) states no delta. Delta bounds the probability that the guarantee fails "
@@ -72,11 +61,7 @@ class Budget:
                 "between 0 and 1, and at 1 nothing is promised. Choose it well below one over the number of records, for "
                 "example 1/n²."
             )
-        self._store(pair=(eps, dlt + 0.0), mu=None, rho=None)
-
-    def _store(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        settle(self, pair=(eps, dlt + 0.0), mu=None, rho=None)
 
     @classmethod
     def gdp(cls, mu: float) -> "Budget":
@@ -97,7 +82,7 @@ class Budget:
                 "0. For a fit without privacy write Budget(math.inf)."
             )
         budget = object.__new__(cls)
-        budget._store(**({"pair": None, "mu": None, "rho": None} | {name: number}))
+        settle(budget, **({"pair": None, "mu": None, "rho": None} | {name: number}))
         return budget
 
     @property

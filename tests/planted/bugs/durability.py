@@ -214,7 +214,7 @@ DURABILITY = (
     Bug(
         "patience by the wall clock",
         "The deadline of a transaction is on the clock that leaps: set back an hour, a frozen server is waited for an hour.",
-        "ledger.deadline",
+        "ledger.backend",
         old="import time\n",
         new=(
             "import time as _time\nfrom types import SimpleNamespace\n\n_SHIFT = _time.time() - _time.monotonic()\n"
@@ -388,7 +388,7 @@ DURABILITY = (
     Bug(
         "triggers are no finding",
         "verify is silent about a trigger on a ledger's table.",
-        "ledger.guards",
+        "ledger.schema",
         old="WHERE type IN ('trigger', 'view')",
         new="WHERE type IN ('view')",
         caught_by=("tests/ledger/test_ledger_chain.py::test_what_acts_on_the_tables_unasked_is_a_fault[sqlite]",),

@@ -16,12 +16,11 @@ KEEPING = (
         "A saved file takes its name before its bytes are on the disk: after a loss of power it is there and empty.",
         "data.saving",
         old=(
-            "            write_all(file, data)\n        finally:\n            os.close(file)\n"
-            "        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
+            "            write_all(file, data)\n        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
         ),
         new=(
             "            _write(file, data)\n            os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
-            "            os.fsync(file)\n        finally:\n            os.close(file)\n"
+            "            os.fsync(file)\n"
         ),
         caught_by=("tests/data/test_saving.py::test_the_order_is_bytes_file_name_folder",),
     ),
