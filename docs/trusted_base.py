@@ -77,7 +77,7 @@ GROUPS = (
         "Composition",
         "The event of a fit is the composition of its answers; a budget admits what it says.",
         "privacy",
-        "_bisection _rounding budget composition events gaussian_dp neighbours noise_events",
+        "_rounding _search budget composition events gaussian_dp neighbours noise_events",
     ),
     Group(
         1,
@@ -114,7 +114,7 @@ GROUPS = (
         "Composition of choices and minimisers",
         "Events of selections, of perturbed minimisers and of the best of many.",
         "privacy",
-        "bounded_range filters objective_calibrate objective_events objective_profile pure_dp renyi repeats schedule tuned_calibrate tuned_events",
+        "bounded_range event_calibrate filters objective_events pure_dp renyi repeats schedule tuned_events",
     ),
     Group(
         2,

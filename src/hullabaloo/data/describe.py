@@ -33,11 +33,8 @@ def _wrapped(lines: list[str]) -> str:
 def _rows(domain: Domain, encoding: Encoding, layout: Layout) -> list[Row]:
     declared = dict(domain.features)
     share = f"{1.0 / (layout.groups + encoding.fit_intercept):.1%}"
-    blocks: list[NumericColumn | OneHot] = sorted(
-        [*layout.numeric, *layout.onehot], key=lambda b: domain.feature_names.index(b.feature)
-    )
     rows: list[Row] = []
-    for block in blocks:
+    for block in sorted(layout.features, key=lambda block: domain.feature_names.index(block.feature)):
         if isinstance(block, NumericColumn):
             rows += _numeric_rows(block, declared[block.feature], share)
         else:

@@ -64,24 +64,19 @@ class Encoding:
         columns = schema.feature_columns(
             source.schema, self.feature_names_in, self.n_features_in, schema.role_columns(self.domain, y)
         )
-        schema.check_roles(self.domain, source, y, weight, unit)
+        target, weighing, owner = schema.check_roles(self.domain, source, y, weight, unit)
         X = self._encode_columns(source, columns)
-        if self.targets:
-            holder, places = schema.open_target(self.domain, source, y, len(self.domain.targets))
-            chosen = [places[self.domain.targets.index(target)] for target in self.targets]
-            Y = encode.encode_targets(self.targets, holder, chosen, self.fit_intercept, self.scale)
-        else:
-            Y = np.zeros((X.shape[0], 0))
+        Y = np.zeros((X.shape[0], 0))
+        if target is not None and self.targets:
+            chosen = [target[1][self.domain.targets.index(one)] for one in self.targets]
+            Y = encode.encode_targets(self.targets, target[0], chosen, self.fit_intercept, self.scale)
         weights: Array | None = None
         if self.domain.weight is not None:
-            name, largest = self.domain.weight
-            if schema.weight_is_left_out(source, weight):
-                weights = np.full(X.shape[0], min(1.0, largest))
-            else:
-                weights = encode.encode_weight(*schema.open_role(self.domain, source, weight, name, "weight"), largest)
-        if self.domain.unit is not None:
-            holder, column = schema.open_role(self.domain, source, unit, self.domain.unit, "unit")
-            kept = encode.within_share(holder, column, self.domain.records_per_unit)
+            largest = self.domain.weight[1]
+            everywhere = np.full(X.shape[0], min(1.0, largest))
+            weights = everywhere if weighing is None else encode.encode_weight(*weighing, largest)
+        if owner is not None:
+            kept = encode.within_share(*owner, self.domain.records_per_unit)
             weights = kept if weights is None else weights * kept
         return Rows(X, Y, weights, self._offsets(source, columns))
 

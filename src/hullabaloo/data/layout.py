@@ -77,6 +77,11 @@ class Layout:
     back: tuple[tuple[int, int, float], ...]
 
     @property
+    def features(self) -> tuple[NumericColumn | OneHot, ...]:
+        """Where each feature went, numbers first."""
+        return (*self.numeric, *self.onehot)
+
+    @property
     def groups(self) -> int:
         """How many entries of a row can be nonzero at once (see the guarantee above)."""
         return len(self.numeric) + len(self.onehot) + len(self.products)

@@ -17,8 +17,8 @@ def columns_of(encoding: Encoding, name: str) -> list[int]:
     An interaction is named as its column is (`a*b`); it belongs to neither feature.
     """
     layout = encoding.layout
-    blocks = () if layout is None else (*layout.numeric, *layout.onehot)
-    places = [place for block in blocks if block.feature == name for place in block.places]
+    features = () if layout is None else layout.features
+    places = [place for block in features if block.feature == name for place in block.places]
     return places or [place for place, column in enumerate(encoding.feature_names_out) if column == name]
 
 
@@ -27,7 +27,7 @@ def blocks(encoding: Encoding) -> list[tuple[int, ...]]:
     layout = encoding.layout
     if layout is None:
         return [(place,) for place in range(len(encoding.feature_names_out))]
-    found = [block.places for block in (*layout.numeric, *layout.onehot)]
+    found = [block.places for block in layout.features]
     return sorted(block for block in (*found, *(products.columns for products in layout.products)) if block)
 
 

@@ -167,11 +167,6 @@ def open_role(domain: Domain, table: Table, values: Any, name: str, what: str) -
     return opened, 0
 
 
-def weight_is_left_out(table: Table, weight: Any) -> bool:
-    """Whether every record weighs 1: a nameless table has no weight column, and no array was given instead."""
-    return weight is None and table.schema.names is None
-
-
 def check_lengths(a: Table, b: Table) -> None:
     """Refuse a target, weight or unit with another number of records; the message holds neither number."""
     if a is not b and a.n_rows != b.n_rows:
@@ -193,24 +188,35 @@ def prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[s
     return [schema.names[i].revealed() for i in kept], len(kept)
 
 
-def check_roles(domain: Domain, table: Table, y: Any, weight: Any, unit: Any) -> None:
-    """Check target, weight and unit against the declared schema."""
+Columns = tuple[Table, list[int]]
+Column = tuple[Table, int]
+
+
+def check_roles(
+    domain: Domain, table: Table, y: Any, weight: Any, unit: Any
+) -> tuple[Columns | None, Column | None, Column | None]:
+    """Where target, weight and unit are, checked against the declared schema; None for what is not declared, or a weight left out."""
+    target, weighing, owner = None, None, None
     if domain.targets:
         named = [name for name in target_columns(domain, y) if name in domain.feature_names]
         if named:
             raise SchemaError(
                 f"The target {named[0]!r} is also a declared feature; a model would learn from its answer."
             )
-        count = len(domain.targets)
-        check_lengths(table, open_target(domain, table, y, count)[0])
-    if domain.weight is not None and not weight_is_left_out(table, weight):
-        check_lengths(table, open_role(domain, table, weight, domain.weight[0], "weight")[0])
-    elif domain.weight is None and weight is not None:
+        target = open_target(domain, table, y, len(domain.targets))
+    if domain.weight is not None:
+        left_out = weight is None and table.schema.names is None  # a nameless table: every record weighs 1
+        weighing = None if left_out else open_role(domain, table, weight, domain.weight[0], "weight")
+    elif weight is not None:
         raise SchemaError(
             "A weight was given, and the domain declares none. Its largest value multiplies the noise, so it has to be "
             "declared: Domain(weight=('weight', largest))."
         )
     if domain.unit is not None:
-        check_lengths(table, open_role(domain, table, unit, domain.unit, "unit")[0])
+        owner = open_role(domain, table, unit, domain.unit, "unit")
     elif unit is not None:
         raise SchemaError("A unit was given, and the domain declares none. Declare Domain(unit='patient_id').")
+    for role in (target, weighing, owner):
+        if role is not None:
+            check_lengths(table, role[0])
+    return target, weighing, owner

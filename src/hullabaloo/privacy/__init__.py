@@ -15,6 +15,11 @@ from hullabaloo.privacy.calibrate import selection_epsilon as selection_epsilon
 from hullabaloo.privacy.composition import ComposedEvent as ComposedEvent
 from hullabaloo.privacy.composition import compose as compose
 from hullabaloo.privacy.composition import event_from_dict as event_from_dict
+from hullabaloo.privacy.event_calibrate import base_mu as base_mu
+from hullabaloo.privacy.event_calibrate import kifer_objective_perturbation as kifer_objective_perturbation
+from hullabaloo.privacy.event_calibrate import objective_noise_multiplier as objective_noise_multiplier
+from hullabaloo.privacy.event_calibrate import output_noise_multiplier as output_noise_multiplier
+from hullabaloo.privacy.event_calibrate import paper_objective_perturbation as paper_objective_perturbation
 from hullabaloo.privacy.events import TAIL_MASS as TAIL_MASS
 from hullabaloo.privacy.events import Event as Event
 from hullabaloo.privacy.filters import BasicFilter as BasicFilter
@@ -32,11 +37,6 @@ from hullabaloo.privacy.noise_events import LaplaceEvent as LaplaceEvent
 from hullabaloo.privacy.noise_events import NotPrivateEvent as NotPrivateEvent
 from hullabaloo.privacy.noise_events import PermuteAndFlipEvent as PermuteAndFlipEvent
 from hullabaloo.privacy.noise_events import SelectionEvent as SelectionEvent
-from hullabaloo.privacy.objective_calibrate import kifer_objective_perturbation as kifer_objective_perturbation
-from hullabaloo.privacy.objective_calibrate import objective_noise_multiplier as objective_noise_multiplier
-from hullabaloo.privacy.objective_calibrate import output_noise_multiplier as output_noise_multiplier
-from hullabaloo.privacy.objective_calibrate import paper_objective_perturbation as paper_objective_perturbation
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent as ObjectivePerturbationEvent
 from hullabaloo.privacy.repeats import Repeats as Repeats
-from hullabaloo.privacy.tuned_calibrate import base_mu as base_mu
 from hullabaloo.privacy.tuned_events import TunedEvent as TunedEvent

@@ -77,8 +77,8 @@ class NoisyMoments:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NoisyMoments":
         """Read what `to_dict` wrote."""
-        read = {Array: partial(np.asarray, dtype=np.float64), float: float, bool: bool}
-        return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})  # type: ignore[index]
+        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, bool: bool}
+        return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

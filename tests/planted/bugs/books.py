@@ -102,8 +102,8 @@ BOOKS = (
         "rows may vanish",
         "The ledger does not notice that rows were removed from it.",
         "ledger.store",
-        old="        (connection.scalar(select(func.max(at.number)).where(mine)) or 0) == count\n        and last is not None\n",
-        new="        last is not None\n",
+        old="            (self.connection.scalar(select(func.max(at.number)).where(mine)) or 0) == count\n            and last is not None\n",
+        new="            last is not None\n",
         caught_by=(
             "tests/ledger/test_ledger_chain.py::test_what_the_ends_of_the_chain_show_stops_every_charge[the dataset's row put back]",
         ),

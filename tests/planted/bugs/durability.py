@@ -277,8 +277,8 @@ DURABILITY = (
         "no turns on a server",
         "A charge does not lock its dataset's row: of two at a time one fails on the number of the other.",
         "ledger.store",
-        old="connection.execute(query.with_for_update() if lock else query)",
-        new="connection.execute(query)",
+        old="self.first(query.with_for_update() if lock else query)",
+        new="self.first(query)",
         caught_by=("tests/ledger/test_ledger_processes.py::test_threads_take_turns[postgres]",),
     ),
     Bug(

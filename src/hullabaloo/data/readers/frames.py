@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.numbers import numbers_of
+from hullabaloo.data.readers.arrow import ArrowTable, check_container, floats, kind_of, objects, texts
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, hidden
 from hullabaloo.errors import SchemaError
 
@@ -43,8 +44,6 @@ class FrameTable(Table):
         native = self._native(name)
         held = _arrow(native)
         if held is not None:
-            from hullabaloo.data.readers.arrow import check_container, kind_of
-
             if kind_of(held.type) != REFUSED:
                 check_container(held)
             return kind_of(held.type)
@@ -67,8 +66,6 @@ class FrameTable(Table):
         series, native = self._series(name), self._native(name)
         held = _arrow(native)
         if held is not None:
-            from hullabaloo.data.readers.arrow import floats
-
             return floats(held)
         if isinstance(self._types[name], nw.Decimal):
             return numbers_of(self.cells(column))
@@ -94,8 +91,6 @@ class FrameTable(Table):
         if series.implementation.is_polars() and isinstance(self._types[name], nw.String | nw.Categorical | nw.Enum):
             import polars as pl
 
-            from hullabaloo.data.readers.arrow import texts
-
             return texts(native.cast(pl.String).cast(pl.Binary).to_list())
         return list(series.to_list())
 
@@ -112,8 +107,6 @@ def _objects(native: Any) -> list[Any]:
     held = _arrow(native)
     if held is None:
         return list(native.tolist())
-    from hullabaloo.data.readers.arrow import objects
-
     return objects(held)
 
 
@@ -158,8 +151,6 @@ def open_frame(native: Any) -> Table | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     if frame.implementation.is_pyarrow():
-        from hullabaloo.data.readers.arrow import ArrowTable
-
         return ArrowTable(nw.to_native(frame))
     try:
         return FrameTable(frame)

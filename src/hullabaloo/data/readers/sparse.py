@@ -87,8 +87,11 @@ def _array(value: Any, name: str, what: str, dimensions: int = 1, kinds: str = "
     return np.asarray(value)
 
 
-def _pointers(matrix: Any, name: str, lines: int, size: int) -> Whole:
-    """A copy of the pointers, so that what was checked is what is used."""
+def _compressed(matrix: Any, name: str, lines: int, dimensions: int = 1) -> tuple[NDArray[Any], NDArray[Any], Whole]:
+    """Values, their places, and where each line's begin: a copy, so that what was checked is what is used."""
+    data = _array(matrix.data, name, "data", dimensions)
+    indices = _array(matrix.indices, name, "indices", kinds="iu")
+    size = _paired(name, len(data), indices.size)
     found = np.array(_array(matrix.indptr, name, "indptr", kinds="iu"), dtype=np.int64)
     if found.size != lines + 1:
         raise _broken(name, "`indptr` has not one pointer for each line and one more")
@@ -96,7 +99,7 @@ def _pointers(matrix: Any, name: str, lines: int, size: int) -> Whole:
         raise _broken(name, "`indptr` does not rise from 0 on")
     if found[-1] > size:
         raise _broken(name, "`indptr` points beyond the last entry")
-    return found
+    return data, indices, found
 
 
 def _paired(name: str, first: int, *others: int) -> int:
@@ -132,15 +135,13 @@ def _by_rows(rows: Whole, columns: Whole, values: Values, n: int) -> Entries:
 
 
 def _csr(matrix: Any, n: int, p: int) -> Opened:
-    data, indices = _array(matrix.data, "csr", "data"), _array(matrix.indices, "csr", "indices", kinds="iu")
-    starts = _pointers(matrix, "csr", n, _paired("csr", data.size, indices.size))
+    data, indices, starts = _compressed(matrix, "csr", n)
     read = indices if indices.dtype in (np.int32, np.int64) else _wholes(indices)
     return data.dtype, lambda: (_floats(data), np.ascontiguousarray(read), starts)
 
 
 def _csc(matrix: Any, n: int, p: int) -> Opened:
-    data, indices = _array(matrix.data, "csc", "data"), _array(matrix.indices, "csc", "indices", kinds="iu")
-    starts = _pointers(matrix, "csc", p, _paired("csc", data.size, indices.size))
+    data, indices, starts = _compressed(matrix, "csc", p)
 
     def read() -> Entries:
         columns, size = np.repeat(np.arange(p), np.diff(starts)), starts[-1]
@@ -159,12 +160,10 @@ def _coo(matrix: Any, n: int, p: int) -> Opened:
 
 
 def _bsr(matrix: Any, n: int, p: int) -> Opened:
-    data = _array(matrix.data, "bsr", "data", dimensions=3)
-    indices = _array(matrix.indices, "bsr", "indices", kinds="iu")
-    count, height, width = data.shape
+    _, height, width = _array(matrix.data, "bsr", "data", dimensions=3).shape
     if not (height and width) or n % height or p % width:
         raise _broken("bsr", "the table is not a whole number of blocks high and wide")
-    starts = _pointers(matrix, "bsr", n // height, _paired("bsr", count, indices.size))
+    data, indices, starts = _compressed(matrix, "bsr", n // height, dimensions=3)
 
     def read() -> Entries:
         size = starts[-1]
