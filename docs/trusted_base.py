@@ -77,7 +77,7 @@ GROUPS = (
         "Composition",
         "The event of a fit is the composition of its answers; a budget admits what it says.",
         "privacy",
-        "_rounding _search budget composition events gaussian_dp neighbours noise_events",
+        "_rounding budget composition events gaussian_dp neighbours noise_events",
     ),
     Group(
         1,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hullabaloo.privacy import SelectionEvent, compose, delta_of, epsilon_of, gdp_delta, selection_epsilon
-from hullabaloo.privacy.accountant import group
 from hullabaloo.privacy.bounded_range import adaptive_profile, range_mu, range_profile, range_renyi
 from hullabaloo.privacy.budget import Budget
+from hullabaloo.privacy.events import group
 from hullabaloo.privacy.pure_dp import response_profile
 from hullabaloo.privacy.renyi import renyi_delta
 

@@ -5,6 +5,8 @@ import os
 import stat
 from pathlib import Path
 
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from hullabaloo.data.given import path_of
 from hullabaloo.data.saving import closing, create_private, write_all
 from hullabaloo.errors import InvalidParameter, StateError
@@ -70,8 +72,6 @@ def new_key_file(path: str | os.PathLike[str]) -> Path:
         InvalidParameter: the file exists (a key that is overwritten is lost, and with it every state that it sealed).
         StateError: it cannot be written.
     """
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
     where = path_of(path)
     try:
         with closing(create_private(where)) as file:

@@ -23,6 +23,10 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from hullabaloo._version import __version__
 from hullabaloo.errors import StateError
@@ -104,8 +108,6 @@ def to_bytes(state: State, key: bytes | None, kind: str = "stream") -> bytes:
     if key is None:
         head = first_line(kind) + _line(facts)
     else:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
         salt = AESGCM.generate_key(256)
         own, check = _derive(key, salt)
         head = first_line(kind) + _line(facts | {"sealed": {"salt": salt.hex(), "key": check.hex()}})
@@ -203,17 +205,11 @@ def _facts(data: bytes, end: int, path: Path) -> dict[str, Any]:
 
 
 def _derive(key: bytes, salt: bytes) -> tuple[bytes, bytes]:
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
     both = HKDF(SHA256(), 48, salt, b"hullabaloo stream state").derive(key)
     return both[:32], both[32:]
 
 
 def _unseal(body: bytes, head: bytes, sealed: Any, key: bytes | None, path: Path) -> bytes:
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
     if key is None:
         raise StateError(
             f"The state file {path} is sealed with a key, and no key was given, so it cannot be read. Pass the key file with which "

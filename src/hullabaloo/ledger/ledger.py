@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Stream, Upgrade, Verification
+from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Request, Stream, Upgrade, Verification
 from hullabaloo.privacy import Budget, Event, Neighbours
 
 if TYPE_CHECKING:
@@ -125,9 +125,8 @@ class Ledger:
             UnknownDataset, RelationRefused, EventRefused, BudgetExhausted, TestKeyRefused: as their names say.
             LedgerUnreachable: the database cannot be opened or written; the charge must be taken as not made.
         """
-        from hullabaloo.ledger import store
 
-        request = store.Request(
+        request = Request(
             dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
         )
         return self._run(lambda session: session.charge(request), write=True)
@@ -147,9 +146,8 @@ class Ledger:
         test_key: bool = False,
     ) -> PricedQuery:
         """Price a charge without making it; raises what `charge` would raise now."""
-        from hullabaloo.ledger import store
 
-        request = store.Request(
+        request = Request(
             dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
         )
         return self._run(lambda session: session.check(request))
@@ -175,9 +173,9 @@ class Ledger:
         finished, not paid for twice. Parameters and errors are those of `charge`; LedgerError when the name is taken by
         a stream that was charged for something else.
         """
-        from hullabaloo.ledger import store, streams
+        from hullabaloo.ledger import streams
 
-        request = store.Request(
+        request = Request(
             dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
         )
         return self._run(lambda session: streams.begin(session, request, stream), write=True)

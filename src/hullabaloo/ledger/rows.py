@@ -82,11 +82,6 @@ def to_totals(row: Row) -> Totals:
     return cell["sum_main"], cell["sum_tail"]
 
 
-def to_cost(text: object) -> Cost:
-    """Read two finite numbers ≥ 0; raises Garbled."""
-    return _amounts(text, (2,))
-
-
 def _read(label: str, row: Row, cells: Mapping[str, Callable[[object], Any]]) -> dict[str, Any]:
     """Read every cell; raises Garbled with all that cannot be."""
     found, faults = {}, []
@@ -102,19 +97,24 @@ def _read(label: str, row: Row, cells: Mapping[str, Callable[[object], Any]]) ->
     return found
 
 
-def _amounts(text: object, lengths: tuple[int, ...]) -> Cost:
-    value = _json(text)
-    if not isinstance(value, list) or len(value) not in lengths or not all(map(_is_amount, value)):
-        raise Garbled("", f"not {' or '.join(map(str, lengths))} finite numbers of at least 0")
-    return tuple(map(float, value))
+def _reader(
+    words: str, make: Callable[[Any], Any] = lambda cell: cell, fits: Callable[[Any], bool] = lambda made: True
+) -> Callable[[object], Any]:
+    """A reader of cells: what `make` makes of one; raises Garbled in these words where that fails or does not fit."""
 
+    def read(cell: object) -> Any:
+        try:
+            made = make(cell)
+            fine = fits(made)
+        except Garbled:
+            raise
+        except Exception:  # reason: whatever a damaged cell provokes is the same finding
+            fine = False
+        if not fine:
+            raise Garbled("", words)
+        return made
 
-def _is_amount(value: object) -> bool:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(number) and number >= 0
+    return read
 
 
 def _json(text: object) -> Any:
@@ -124,55 +124,20 @@ def _json(text: object) -> Any:
         raise Garbled("", "not JSON") from None
 
 
-def to_object(text: object) -> dict[str, Any]:
-    """Read a JSON object; raises Garbled."""
-    value = _json(text)
-    if not isinstance(value, dict):
-        raise Garbled("", "not a JSON object")
-    return value
-
-
-def _budget(text: object) -> Budget:
-    try:
-        return Budget.from_dict(to_object(text))
-    except Garbled:
-        raise
-    except Exception:  # reason: whatever a damaged dictionary provokes is the same finding
-        raise Garbled("", "not a budget") from None
-
-
-def _relation(text: object) -> Neighbours:
-    try:
-        return Neighbours(text)  # type: ignore[arg-type]
-    except ValueError:
-        raise Garbled("", f"none of {', '.join(Neighbours)}") from None
-
-
-def _filter(text: object) -> str:
-    if isinstance(text, str) and text in _CAPACITY_LENGTH:
-        return text
-    raise Garbled("", f"none of {', '.join(_CAPACITY_LENGTH)}")
-
-
-def _text(text: object) -> str:
-    if isinstance(text, str) and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)):
-        return text
-    raise Garbled("", "no text")
-
-
-def _word(text: object) -> str:
-    if not _text(text):
-        raise Garbled("", "empty")
-    return _text(text)
-
-
 def _whole(least: int) -> Callable[[object], int]:
-    def read(value: object) -> int:
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-            return value
-        raise Garbled("", f"not a whole number of at least {least}")
+    words = f"not a whole number of at least {least}"
+    return _reader(words, fits=lambda one: isinstance(one, int) and not isinstance(one, bool) and one >= least)
 
-    return read
+
+def _amounts(*lengths: int) -> Callable[[object], Cost]:
+    words = f"not {' or '.join(map(str, lengths))} finite numbers of at least 0"
+    return _reader(words, lambda text: tuple(map(_amount, _json(text))), lambda found: len(found) in lengths)
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool | str) or not 0.0 <= float(value) < math.inf:
+        raise ValueError(value)
+    return float(value)
 
 
 def _sum(text: object) -> Fraction:
@@ -183,6 +148,17 @@ def _sum(text: object) -> Fraction:
     raise Garbled("", "not an exact sum of costs")
 
 
+to_object = _reader("not a JSON object", _json, lambda value: isinstance(value, dict))
+"""Read a JSON object; raises Garbled."""
+to_cost = _amounts(2)
+"""Read two finite numbers ≥ 0; raises Garbled."""
+_budget = _reader("not a budget", lambda text: Budget.from_dict(to_object(text)))
+_relation = _reader(f"none of {', '.join(Neighbours)}", Neighbours)
+_filter = _reader(f"none of {', '.join(_CAPACITY_LENGTH)}", fits=_CAPACITY_LENGTH.__contains__)
+_text = _reader(
+    "no text", fits=lambda one: isinstance(one, str) and not any("\ud800" <= letter <= "\udfff" for letter in one)
+)
+_word = _reader("empty", _text, bool)
 _WORDS = {
     "neighbours": "relation",
     "charges": "number of charges",
@@ -202,7 +178,7 @@ _TERMS: dict[str, Callable[[object], Any]] = {
 _DATASET: dict[str, Callable[[object], Any]] = _TERMS | {
     "name": _text,
     "filter": _filter,
-    "capacity": lambda text: _amounts(text, (2, 3)),
+    "capacity": _amounts(2, 3),
     "charges": _whole(0),
     "created_at": _text,
     "created_by": _text,

@@ -22,7 +22,7 @@ from hullabaloo.errors import (
 )
 from hullabaloo.ledger import chain, names, pricing, rows, schema
 from hullabaloo.ledger.address import Address
-from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Upgrade, Versions, describe_unit
+from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Request, Upgrade, Versions, describe_unit
 from hullabaloo.ledger.transact import backend_of
 from hullabaloo.privacy import ACCOUNTING_VERSION, Budget, Event, Neighbours
 from hullabaloo.privacy.filters import NOTHING, Totals, filter_named
@@ -39,22 +39,6 @@ class Run(Protocol):
 
 
 VERSIONS = Versions(__version__, ACCOUNTING_VERSION, schema.VERSION)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The arguments of a charge."""
-
-    dataset: str
-    event: Event
-    budget: Budget
-    neighbours: Neighbours
-    unit: str
-    records_per_unit: int
-    what: str
-    who: str | None
-    detail: Mapping[str, Any] | None
-    test_key: bool
 
 
 @dataclass(frozen=True, slots=True)

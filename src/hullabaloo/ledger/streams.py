@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping, case, insert, select, update
 
 from hullabaloo.errors import InvalidParameter, LedgerError, StreamMoved, UnknownStream
 from hullabaloo.ledger import names, rows, schema, store
-from hullabaloo.ledger.records import Charge, Stream
+from hullabaloo.ledger.records import Charge, Request, Stream
 
 _at = schema.streams.c
 
@@ -24,7 +24,7 @@ class Step:
     previous: str
 
 
-def begin(session: store.Session, request: store.Request, stream: str) -> Charge:
+def begin(session: store.Session, request: Request, stream: str) -> Charge:
     """Charge and write the stream's row; the charge that was made where the row is there already."""
     store.require_line("stream", stream)
     store.require_recordable(request)
@@ -118,7 +118,7 @@ def _is_text(name: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in name)
 
 
-def _same(session: store.Session, request: store.Request, known: Stream, database: str) -> Charge:
+def _same(session: store.Session, request: Request, known: Stream, database: str) -> Charge:
     mine = (schema.charges.c.dataset == known.dataset) & (schema.charges.c.number == known.charge)
     row = session.first(select(schema.charges).where(mine))
     made = None if row is None else store.trusted(session.address, lambda one: rows.to_charge(one, database), row)

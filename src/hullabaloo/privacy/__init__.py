@@ -1,9 +1,5 @@
 """Privacy as arithmetic: budgets, neighbours, events, exact accounting, calibration, filters. Draws nothing, reads no data."""
 
-from hullabaloo.privacy.accountant import ACCOUNTING_VERSION as ACCOUNTING_VERSION
-from hullabaloo.privacy.accountant import delta_of as delta_of
-from hullabaloo.privacy.accountant import epsilon_of as epsilon_of
-from hullabaloo.privacy.accountant import group as group
 from hullabaloo.privacy.allowance import DRAWS as DRAWS
 from hullabaloo.privacy.allowance import Allowance as Allowance
 from hullabaloo.privacy.allowance import Calibration as Calibration
@@ -20,8 +16,12 @@ from hullabaloo.privacy.event_calibrate import kifer_objective_perturbation as k
 from hullabaloo.privacy.event_calibrate import objective_noise_multiplier as objective_noise_multiplier
 from hullabaloo.privacy.event_calibrate import output_noise_multiplier as output_noise_multiplier
 from hullabaloo.privacy.event_calibrate import paper_objective_perturbation as paper_objective_perturbation
+from hullabaloo.privacy.events import ACCOUNTING_VERSION as ACCOUNTING_VERSION
 from hullabaloo.privacy.events import TAIL_MASS as TAIL_MASS
 from hullabaloo.privacy.events import Event as Event
+from hullabaloo.privacy.events import delta_of as delta_of
+from hullabaloo.privacy.events import epsilon_of as epsilon_of
+from hullabaloo.privacy.events import group as group
 from hullabaloo.privacy.filters import BasicFilter as BasicFilter
 from hullabaloo.privacy.filters import Filter as Filter
 from hullabaloo.privacy.filters import GdpFilter as GdpFilter

@@ -7,8 +7,7 @@ from typing import Any, final
 
 from hullabaloo.codec import settle
 from hullabaloo.errors import BudgetError
-from hullabaloo.privacy._rounding import as_float
-from hullabaloo.privacy._search import least
+from hullabaloo.privacy._rounding import as_float, least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon
 from hullabaloo.privacy.renyi import Curve, renyi_delta

@@ -6,8 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.privacy._rounding import float_at_most
-from hullabaloo.privacy._search import bisect
+from hullabaloo.privacy._rounding import bisect, float_at_most
 from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose

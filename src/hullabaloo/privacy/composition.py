@@ -11,8 +11,7 @@ from typing import Any, final
 from hullabaloo.codec import table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range
-from hullabaloo.privacy._rounding import float_at_most, padded, root_at_least, sum_at_least
-from hullabaloo.privacy._search import golden
+from hullabaloo.privacy._rounding import float_at_most, golden, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.noise_events import (

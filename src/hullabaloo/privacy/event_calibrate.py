@@ -4,7 +4,7 @@ import math
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError
-from hullabaloo.privacy._search import bisect
+from hullabaloo.privacy._rounding import bisect
 from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, refuse_pure

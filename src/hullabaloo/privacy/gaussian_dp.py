@@ -11,7 +11,7 @@ import math
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.privacy._search import bisect, least
+from hullabaloo.privacy._rounding import bisect, least
 
 _ROOT_HALF_PI = math.sqrt(math.pi / 2.0)
 _TINY = math.ulp(0.0)

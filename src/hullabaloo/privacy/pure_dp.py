@@ -5,8 +5,7 @@ Every value rounds up (256 ulps are added to forms without cancellation).
 
 import math
 
-from hullabaloo.privacy._rounding import padded
-from hullabaloo.privacy._search import bisect
+from hullabaloo.privacy._rounding import bisect, padded
 
 
 def response_profile(strength: float, epsilon: float) -> float:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.privacy._rounding import padded
-from hullabaloo.privacy._search import golden
+from hullabaloo.privacy._rounding import golden, padded
 
 Curve = Callable[[float], float]
 """A Rényi curve: order α > 1 to divergence."""

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy._rounding import as_float
-from hullabaloo.privacy._search import bisect
+from hullabaloo.privacy._rounding import as_float, bisect
 
 MOST = 10_000.0
 """The largest expected number of runs."""
