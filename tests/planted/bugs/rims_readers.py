@@ -225,11 +225,11 @@ READERS = (
         "width of the first row",
         "A list of records is as wide as its first.",
         "data.readers.dense",
-        old="        return TableSchema(None, (), (), unbounded=True)",
+        old="        self.schema = TableSchema(None, (), (), unbounded=True)",
         new=(
-            "        first = self._rows[0] if len(self._rows) else ()\n"
+            "        first = rows[0] if len(rows) else ()\n"
             "        width = len(first) if isinstance(first, list | tuple | np.ndarray) else 1\n"
-            '        return TableSchema(None, ("unknown",) * width, (CELLS,) * width)'
+            '        self.schema = TableSchema(None, ("unknown",) * width, (CELLS,) * width)'
         ),
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[lists]",),
     ),
