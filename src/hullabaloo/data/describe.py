@@ -93,21 +93,19 @@ def _norms(encoding: Encoding) -> list[str]:
 def _costs(encoding: Encoding) -> list[str]:
     layout = encoding.layout
     assert layout is not None
-    intercept = int(encoding.fit_intercept)
-    groups = layout.groups
-    bound = math.sqrt(groups + intercept)
-    lines = ["", "What each choice costs (before any clipping by row_norm):"]
-    if groups + intercept > 1:
-        fewer = math.sqrt(groups - 1 + intercept)
-        lines.append(
-            f"  one feature or interaction less: B from {bound:.4g} to {fewer:.4g}, noise × {fewer / bound:.3f} "
-            f"(gradient), × {fewer**2 / bound**2:.3f} (moments)"
+    count = layout.groups + encoding.fit_intercept
+    bound = math.sqrt(count)
+
+    def other(word: str, count: int) -> str:
+        ratio = math.sqrt(count) / bound
+        return (
+            f"  one feature or interaction {word}: B from {bound:.4g} to {math.sqrt(count):.4g}, noise × {ratio:.3f} (gradient), "
+            f"× {count / bound**2:.3f} (moments)"
         )
-    more = math.sqrt(groups + 1 + intercept)
-    lines.append(
-        f"  one feature or interaction more: B from {bound:.4g} to {more:.4g}, noise × {more / bound:.3f} (gradient), "
-        f"× {more**2 / bound**2:.3f} (moments)"
-    )
+
+    lines = ["", "What each choice costs (before any clipping by row_norm):"]
+    lines += [other("less", count - 1)] if count > 1 else []
+    lines.append(other("more", count + 1))
     indicators = sum(c.indicator >= 0 for c in layout.numeric) + sum(b.missing >= 0 for b in layout.onehot)
     lines += [
         f"  a missing indicator (here {indicators}): B stays, one column more to learn",

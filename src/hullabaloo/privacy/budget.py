@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from hullabaloo.codec import settle
+from hullabaloo.codec import made, settle
 from hullabaloo.errors import BudgetError
 from hullabaloo.privacy._rounding import as_float, least
 from hullabaloo.privacy.events import Event
@@ -146,11 +146,8 @@ class Budget:
             return "not private (ε = ∞: no noise, nothing is promised)"
         if self.pair is not None:
             eps, delta = self.pair
-            return (
-                f"ε = {eps:g}, pure differential privacy"
-                if delta == 0
-                else f"(ε = {eps:g}, δ = {delta:g})-differential privacy"
-            )
+            pure = f"ε = {eps:g}, pure differential privacy"
+            return pure if delta == 0 else f"(ε = {eps:g}, δ = {delta:g})-differential privacy"
         if self.mu is not None:
             return f"μ = {self.mu:g} Gaussian differential privacy"
         return f"ρ = {self.rho:g} zero-concentrated differential privacy"
@@ -172,17 +169,8 @@ class Budget:
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "Budget":
         """Read what `to_dict` wrote."""
-        makers: dict[str, Callable[..., Budget]] = {"dp": cls, "gdp": cls.gdp, "zcdp": cls.zcdp}
-        rest = {name: value for name, value in state.items() if name != "kind"}
-        kind = state.get("kind")
-        if kind == "not-private" and not rest:
-            return cls(math.inf)
-        try:
-            return makers[str(kind)](**rest)
-        except (KeyError, TypeError):
-            raise BudgetError(
-                f"A budget was read as {dict(state)!r}, which is none of the forms this version writes; nothing is guessed."
-            ) from None
+        kinds: dict[str, Callable[..., Budget]] = {"dp": cls, "gdp": cls.gdp, "zcdp": cls.zcdp}
+        return made(kinds | {"not-private": lambda: cls(math.inf)}, state, "budget")
 
 
 def _line(rho: float | None) -> Curve:

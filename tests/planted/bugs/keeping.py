@@ -120,7 +120,7 @@ KEEPING = (
     Bug(
         "private files through links",
         "A state or key is opened through a symbolic link: whoever may change the link decides which.",
-        "durable.private_files",
+        "durable.state",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NONBLOCK",
         caught_by=("tests/streaming/test_state.py::test_links_folders_and_pipes_are_refused",),
@@ -128,7 +128,7 @@ KEEPING = (
     Bug(
         "private files wait for a writer",
         "A pipe under the name of a state file is opened without a word until somebody writes into it.",
-        "durable.private_files",
+        "durable.state",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NOFOLLOW",
         caught_by=("tests/streaming/test_state.py::test_a_pipe_is_no_key_and_is_not_waited_for",),
@@ -136,7 +136,7 @@ KEEPING = (
     Bug(
         "private to a group",
         "A state or key that the owner's group may read is taken for private.",
-        "durable.private_files",
+        "durable.state",
         old="    if found.st_mode & 0o077:\n",
         new="    if found.st_mode & 0o007:\n",
         caught_by=("tests/streaming/test_state.py::test_a_file_that_others_may_use_is_refused[0o640]",),
@@ -174,7 +174,7 @@ KEEPING = (
     Bug(
         "half a key file, repeated",
         "A new key file holds 16 random bytes, twice.",
-        "durable.private_files",
+        "durable.state",
         old="AESGCM.generate_key(8 * KEY_BYTES)",
         new="AESGCM.generate_key(128) * 2",
         caught_by=("tests/noise/test_entropy.py::test_every_key_file_is_fresh_and_whole",),
