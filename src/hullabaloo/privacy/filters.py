@@ -201,12 +201,35 @@ class BasicFilter(Filter):
         return Remaining(tuple(net), limits, sentence, Budget(net[0], net[1]) if net[0] > 0.0 else None)
 
 
+class CurveFilter(Filter):
+    """A filter that prices an event by one number of its own, whatever its charge declares."""
+
+    __slots__ = ()
+    currency: ClassVar[str]
+
+    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
+        """Give the main cost of the event, and its tail."""
+        refuse_unpaid(event, declared, self.name)
+        main = self.main(event, capacity)
+        if main is None or not (math.isfinite(main) and main >= 0.0):
+            raise EventRefused(
+                f"The dataset's {self.name} filter prices a release by its {self.currency}, and the event of kind {event.kind!r} has none "
+                "that is known and finite. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was "
+                "created with filter='basic', which takes every event."
+            )
+        return main, event.delta0
+
+    @abstractmethod
+    def main(self, event: Event, capacity: Capacity) -> float | None:
+        """Give the main cost of an event; None where there is none that is known."""
+
+
 # The gdp filter: μ adds up as the root of a sum of squares.
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class GdpFilter(Filter):
+class GdpFilter(CurveFilter):
     """√Σμ² ≤ μ: best for many Gaussian releases.
 
     **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: μ-GDP composes
@@ -215,6 +238,7 @@ class GdpFilter(Filter):
     """
 
     name: ClassVar[str] = "gdp"
+    currency: ClassVar[str] = "Gaussian-DP parameter mu"
     power: ClassVar[int] = 2
 
     def keeps(self, budget: Budget) -> Capacity:
@@ -229,17 +253,9 @@ class GdpFilter(Filter):
         epsilon, delta, tail = reserved(budget, "gdp")
         return gdp_mu(epsilon, delta), tail
 
-    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
-        """Give the event's μ and tail."""
-        refuse_unpaid(event, declared, self.name)
-        mu = event.gdp_mu()
-        if mu is None or not math.isfinite(mu):
-            raise EventRefused(
-                f"The dataset's gdp filter prices a release by its Gaussian-DP parameter mu, and the event of kind {event.kind!r} has "
-                "none that is known. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was created "
-                "with filter='basic', which takes every event."
-            )
-        return mu, event.delta0
+    def main(self, event: Event, capacity: Capacity) -> float | None:
+        """Give the event's μ."""
+        return event.gdp_mu()
 
     def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the μ that is left."""
@@ -255,7 +271,7 @@ class GdpFilter(Filter):
 
 @final
 @dataclass(frozen=True, slots=True)
-class RenyiFilter(Filter):
+class RenyiFilter(CurveFilter):
     """Σ D_α at one order α fixed when the dataset is created, or Σρ for a zCDP budget.
 
     **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: at a fixed order
@@ -265,6 +281,7 @@ class RenyiFilter(Filter):
     """
 
     name: ClassVar[str] = "renyi"
+    currency: ClassVar[str] = "Rényi divergence"
     power: ClassVar[int] = 1
 
     def keeps(self, budget: Budget) -> Capacity:
@@ -286,17 +303,9 @@ class RenyiFilter(Filter):
             )
         return limit, tail, order
 
-    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
-        """Give the event's divergence at the dataset's order, and its tail."""
-        refuse_unpaid(event, declared, self.name)
-        divergence = event.renyi(capacity[2]) if capacity[2] else event.zcdp_rho()
-        if divergence is None or not (math.isfinite(divergence) and divergence >= 0.0):
-            raise EventRefused(
-                f"The dataset's renyi filter prices a release by its Rényi divergence, and the event of kind {event.kind!r} has none "
-                "that is known and finite. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was "
-                "created with filter='basic', which takes every event."
-            )
-        return divergence, event.delta0
+    def main(self, event: Event, capacity: Capacity) -> float | None:
+        """Give the event's divergence at the dataset's order."""
+        return event.renyi(capacity[2]) if capacity[2] else event.zcdp_rho()
 
     def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the divergence that is left."""
