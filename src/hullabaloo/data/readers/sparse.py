@@ -18,7 +18,6 @@ The formats are a closed list: what each stores is told as entries by row.
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -124,13 +123,14 @@ def _declared(matrix: Any, name: str) -> np.dtype[Any]:
     return matrix.dtype
 
 
-def _by_rows(rows: Whole, columns: Whole, values: Values, n: int) -> Entries:
-    """Entries that are told by row and column, by row, in their order; those of no row are absent."""
+def _by_rows(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n: int) -> Entries:
+    """Entries of the values' shape that are told by row and column, by row, in their order; those of no row are absent."""
     from hullabaloo.data.readers.sparse_kernels import by_rows
 
-    starts = np.zeros(n + 1, dtype=np.int64)
-    kept, places = np.empty_like(values), np.empty_like(columns)
-    by_rows(rows, columns, values, starts, kept, places)
+    numbers, starts = _floats(values), np.zeros(n + 1, dtype=np.int64)
+    kept, places = np.empty_like(numbers), np.empty(numbers.size, dtype=np.int64)
+    of_row, of_column = (_wholes(np.broadcast_to(one, values.shape)) for one in (rows, columns))
+    by_rows(of_row, of_column, numbers, starts, kept, places)
     return kept, places, starts
 
 
@@ -145,7 +145,7 @@ def _csc(matrix: Any, n: int, p: int) -> Opened:
 
     def read() -> Entries:
         columns, size = np.repeat(np.arange(p), np.diff(starts)), starts[-1]
-        return _by_rows(_wholes(indices[:size]), columns, _floats(data[:size]), n)
+        return _by_rows(indices[:size], columns, data[:size], n)
 
     return data.dtype, read
 
@@ -156,7 +156,7 @@ def _coo(matrix: Any, n: int, p: int) -> Opened:
         raise _broken("coo", "`coords` is no pair of arrays")
     rows, columns = (_array(part, "coo", "coords", kinds="iu") for part in coordinates)
     _paired("coo", data.size, rows.size, columns.size)
-    return data.dtype, lambda: _by_rows(_wholes(rows), _wholes(columns), _floats(data), n)
+    return data.dtype, lambda: _by_rows(rows, columns, data, n)
 
 
 def _bsr(matrix: Any, n: int, p: int) -> Opened:
@@ -170,11 +170,7 @@ def _bsr(matrix: Any, n: int, p: int) -> Opened:
         block, line = _wholes(indices[:size]), np.repeat(np.arange(n // height), np.diff(starts))
         left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside
         rows = (line * height)[:, None, None] + np.arange(height)[None, :, None]
-        columns = left[:, None, None] + np.arange(width)[None, None, :]
-        shape = (int(size), height, width)
-        return _by_rows(
-            _wholes(np.broadcast_to(rows, shape)), _wholes(np.broadcast_to(columns, shape)), _floats(data[:size]), n
-        )
+        return _by_rows(rows, left[:, None, None] + np.arange(width)[None, None, :], data[:size], n)
 
     return data.dtype, read
 
@@ -186,8 +182,7 @@ def _dia(matrix: Any, n: int, p: int) -> Opened:
 
     def read() -> Entries:
         columns = np.arange(data.shape[1])
-        rows = columns[None, :] - _wholes(offsets)[:, None]
-        return _by_rows(_wholes(rows), _wholes(np.broadcast_to(columns, data.shape)), _floats(data), n)
+        return _by_rows(columns[None, :] - _wholes(offsets)[:, None], columns, data, n)
 
     return data.dtype, read
 
@@ -197,10 +192,8 @@ def _lil(matrix: Any, n: int, p: int) -> Opened:
     _paired("lil", n, places.size, values.size)
 
     def read() -> Entries:
-        lines = [_line(*line) for line in zip(places.tolist(), values.tolist(), strict=True)]
-        starts = np.cumsum([0, *map(len, lines)], dtype=np.int64)
-        rows = np.repeat(np.arange(n), np.diff(starts))
-        return _listed(((row, *one) for row, one in zip(rows.tolist(), chain.from_iterable(lines), strict=True)), n)
+        lines = enumerate(zip(places.tolist(), values.tolist(), strict=True))
+        return _listed(((row, *one) for row, line in lines for one in _line(*line)), n)
 
     return _declared(matrix, "lil"), read
 
