@@ -17,7 +17,7 @@ _EXPORTS = {
     "StreamModel": "streaming.model",
     "StreamSource": "data.sources",
     "load": "streaming.model",
-    "new_key_file": "durable.private_files",
+    "new_key_file": "durable.state",
     "plan": "streaming.planner",
 }
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hullabaloo.data.sources import ParquetSource as ParquetSource
     from hullabaloo.data.sources import RedisSource as RedisSource
     from hullabaloo.data.sources import StreamSource as StreamSource
-    from hullabaloo.durable.private_files import new_key_file as new_key_file
+    from hullabaloo.durable.state import new_key_file as new_key_file
     from hullabaloo.streaming.base import PrivateStream as PrivateStream
     from hullabaloo.streaming.for_river import RiverRegressor as RiverRegressor
     from hullabaloo.streaming.incremental_regression import IncrementalRegression as IncrementalRegression
