@@ -27,9 +27,9 @@ from hullabaloo.geometry import (
     require,
 )
 from hullabaloo.quadratic.active_faces import minimise
-from hullabaloo.quadratic.linear_system import Spectrum, cholesky, factorise, solve, solve_on_ball
+from hullabaloo.quadratic.linear_system import Quadratic, Spectrum, cholesky, factorise, solve, solve_on_ball
 from hullabaloo.quadratic.order_faces import OnOrders, plainer, without_free
-from hullabaloo.quadratic.shapes import OnSet, Quadratic, Shape, WithPenalty, WithWeights
+from hullabaloo.quadratic.shapes import OnSet, Shape, WithPenalty, WithWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -257,12 +257,8 @@ def _solver(problem: _Problem) -> _Solve:
     if isinstance(feasible, WithIntercept) and feasible.columns == 1:
         return _Eliminated(replace(problem, feasible=feasible.body), feasible.lower, feasible.upper)
     penalty = problem.penalty
-    if (
-        feasible is None
-        and isinstance(penalty, PenaltyWithFreeIntercept)
-        and penalty.columns == 1
-        and (weight is not None or isinstance(penalty.penalty, SubmodularPenalty))
-    ):
+    beside = feasible is None and isinstance(penalty, PenaltyWithFreeIntercept) and penalty.columns == 1
+    if beside and (weight is not None or isinstance(penalty.penalty, SubmodularPenalty)):
         inner = replace(problem, penalty=penalty.penalty, weight=None if weight is None else weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()
