@@ -70,7 +70,7 @@ GROUPS = (
         "Noise and keys",
         "Discrete Gaussian and Laplace noise on the lattice of the sum, under a fresh key for each answer.",
         "noise",
-        "exact gaussian kernels keys laplace lattice release sampler",
+        "exact kernels keys lattice release sampler",
     ),
     Group(
         1,

@@ -187,7 +187,7 @@ class Predictions:
     def descend(self, query: PartialQuery, updates: Updates, key: Key | None) -> Descent:
         """Carry the updates out, at noise that is drawn in one call.
 
-        **Guarantee.** Claim: each partial derivative that comes back is the Gaussian release (noise/gaussian.py) of its exact
+        **Guarantee.** Claim: each partial derivative that comes back is the Gaussian release (noise/release.py) of its exact
         sum, with the bits that `gaussian` of all K sums in one call would have under the same key; θ and the mean are
         functions of them. Proof: that release is `g(float(R + N) + ½)`, R the sum rounded to the lattice. Of zeros it is
         `g(N + ½)`, exact as `|N| < 2^48`, so N is read off; the kernel applies the same function to R + N. N_k is

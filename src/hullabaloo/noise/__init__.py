@@ -1,9 +1,8 @@
 """The only room that draws privacy noise: keys, exact samplers, Gaussian, Laplace and selection."""
 
-from .gaussian import gaussian
 from .keys import Key, ReleaseKey, TestKey
-from .laplace import laplace
 from .lattice import Lattice, cells, gaussian_scale, inflated, inflated_l1, laplace_scale, lattice
+from .release import gaussian, laplace
 from .selection import exponential_mechanism, permute_and_flip
 
 __all__ = [

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise.continual.base import Array, Strategy, labelled, of_part
-from hullabaloo.noise.gaussian import gaussian
 from hullabaloo.noise.keys import TestKey
+from hullabaloo.noise.release import gaussian
 
 BLOCK = 1 << 18
 """Numbers worked on at a time: they stay in the cache, and memory does not grow with a batch."""
