@@ -16,7 +16,7 @@ from hullabaloo.curator.descent_kernels import (
     sparse_descent,
     sparse_moves,
 )
-from hullabaloo.curator.given import anything, numbers
+from hullabaloo.curator.known import anything, numbers
 from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -51,6 +51,7 @@ class PartialQuery(NoisySum):
 
     name: ClassVar[str] = "partial"
     key_label: ClassVar[str] = "partial"
+    tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_centre: ClassVar[bool] = True
 
     length = 1
@@ -77,10 +78,6 @@ class PartialQuery(NoisySum):
             kept["predictions", id(rows)] = Predictions(rows, columns)
         predictions: Predictions = kept["predictions", id(rows)]
         return predictions.descend(self, question[0], key)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The query with its loss."""
-        return {**super().to_dict(), "loss": self.loss.to_dict()}
 
 
 @final

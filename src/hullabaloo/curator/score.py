@@ -8,9 +8,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hullabaloo.curator.exact import blockwise
-from hullabaloo.curator.given import numbers
+from hullabaloo.curator.kernels import dense_predictions, sparse_predictions
+from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
-from hullabaloo.curator.score_kernels import dense_predictions, sparse_predictions
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.readings import Reading

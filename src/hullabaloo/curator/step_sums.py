@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.exact import magic_number
+from hullabaloo.curator.exact import PRODUCT_BLOCK, magic_number
 from hullabaloo.curator.moments import MomentsQuery, dense_sum
-from hullabaloo.curator.quantised import PRODUCT_BLOCK
 from hullabaloo.curator.stream_kernels import carry, step_sums
 from hullabaloo.data.source import Rows
 
@@ -28,7 +27,7 @@ class StepSums:
     """`Σ w (x,y)(x,y)ᵀ` of the records of each step, in isometric coordinates. PRIVATE, as is its state.
 
     **Guarantee.** A completed step's vector is a function of the *multiset* of its records: rows are rounded to the lattice of
-    quantised.py one by one, products of cells are whole numbers below 2^42, at most 2048 of which are added in a double before
+    exact.py one by one, products of cells are whole numbers below 2^42, at most 2048 of which are added in a double before
     they go to integers of two limbs. Turning an integer into a double and scaling it rounds twice, each time by a relative u.
     Without noise (μ = ∞) rows are not rounded and sums are of doubles, in the order of records: batches change no bit either.
     """

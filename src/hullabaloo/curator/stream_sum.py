@@ -7,13 +7,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hullabaloo.curator.moments import MomentsQuery
-from hullabaloo.curator.query import UNIT_ROUNDOFF
+from hullabaloo.curator.query import UNIT_ROUNDOFF, gaussian_event
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise import gaussian_scale, inflated
+from hullabaloo.noise import gaussian_scale
 from hullabaloo.noise.continual.base import Strategy
 from hullabaloo.noise.continual.choose import strategy_named
-from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
+from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent
 from hullabaloo.privacy.schedule import Schedule
 
 FINE = 8
@@ -106,9 +106,7 @@ class StreamSumQuery:
         """What all releases up to the horizon cost together."""
         if math.isinf(self.moments.mu):
             return NotPrivateEvent()
-        sigma = self.sigma
-        moved = inflated(self.sensitivity, sigma, self.length, self.bound)
-        return GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=self.length)
+        return gaussian_event(self.sensitivity, self.sigma, self.length, self.bound)
 
     def priced(self, mu: float) -> "StreamSumQuery":
         """The same stream at the price μ."""

@@ -63,6 +63,7 @@ class PerturbedMinimizerQuery(Query):
 
     name: ClassVar[str] = "perturbed_minimizer"
     key_label: ClassVar[str] = "perturbed_minimizer"
+    price: ClassVar[str] = "output_multiplier"
     instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
@@ -181,7 +182,6 @@ class PerturbedMinimizerQuery(Query):
             "noise_std_of_linear_term": self.sigma,
             "distance_to_minimiser": self.approximation,
             "noise_std_of_output": self.output_sigma,
-            "event": self.event.to_dict(),
         }
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.given import anything, number, numbers
+from hullabaloo.curator.known import anything, number, numbers
 from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -63,10 +63,7 @@ class SelectQuery(Choice):
         """`max a`."""
         return self.largest
 
-    @cached_property
-    def terms(self) -> int:
-        """One product."""
-        return 1
+    terms = 1
 
     def question(
         self, theta: Any, excluded: Any = None, *, clip: Any = None, scales: Any = None, within: Any = None
@@ -74,11 +71,9 @@ class SelectQuery(Choice):
         """θ, which coordinates are left out, at which other clip and scales, and the intervals that −g_j is scored outside of."""
         (point,) = self.gradient.question(theta)
         mask, between = _mask(excluded, point.size), _intervals(within, point.size)
-        changed: dict[str, Any] = {
-            "clip": None if clip is None else number(clip),
-            "scales": None if scales is None else tuple(map(number, scales)),
-        }
-        changed = {name: value for name, value in changed.items() if value is not None}
+        changed: dict[str, Any] = {} if clip is None else {"clip": number(clip)}
+        if scales is not None:
+            changed["scales"] = tuple(map(number, scales))
         return replace(self, **changed) if changed else self, point, mask, between
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
