@@ -12,7 +12,7 @@ from hullabaloo.audit.laws import PerturbedLaw
 from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.subject import Subject
 from hullabaloo.audit.transcript import TracedTables
-from hullabaloo.curation.answered import answer
+from hullabaloo.curation.scoring import answer
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import HullabalooError

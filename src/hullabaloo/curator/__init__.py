@@ -15,4 +15,4 @@ from hullabaloo.curator.second_moments import SecondMomentsQuery as SecondMoment
 from hullabaloo.curator.step import MeansQuery as MeansQuery
 from hullabaloo.curator.step import StepQuery as StepQuery
 from hullabaloo.curator.stream import StreamCurator as StreamCurator
-from hullabaloo.curator.stream_sum import StreamSumQuery as StreamSumQuery
+from hullabaloo.curator.stream import StreamSumQuery as StreamSumQuery

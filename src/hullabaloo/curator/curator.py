@@ -43,8 +43,7 @@ def sealed(answer: Callable[P, T]) -> Callable[P, T]:
     @wraps(answer)
     def ask(*given: P.args, **named: P.kwargs) -> T:
         try:
-            with np.errstate(all="ignore"):
-                return answer(*given, **named)
+            return answer(*given, **named)
         except BaseException as error:
             fault = error
             for part in _HELD:

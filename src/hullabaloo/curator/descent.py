@@ -9,13 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.coordinate_kernels import HUGE, RESIDUAL_CODES
-from hullabaloo.curator.descent_kernels import (
-    by_columns,
-    dense_descent,
-    dense_moves,
-    sparse_descent,
-    sparse_moves,
-)
+from hullabaloo.curator.descent_kernels import dense_descent, dense_moves, sparse_descent, sparse_moves
 from hullabaloo.curator.known import anything, numbers
 from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
@@ -159,8 +153,7 @@ class Columns:
     def arrays(self) -> tuple[Any, ...]:
         """What the kernels take."""
         if self._made is None and self.dense:
-            self._made = (np.empty(self._table.shape[::-1]),)
-            by_columns(self._table, *self._made)
+            self._made = (np.ascontiguousarray(self._table.T),)
         elif self._made is None:
             table = self._table.tocsc()
             table.sum_duplicates()  # one cell for each record: what the bound of a contribution rests on

@@ -13,12 +13,7 @@ from hullabaloo.erm.objective import Objective, ScalarObjective, VectorObjective
 from hullabaloo.erm.optimise import Reach
 from hullabaloo.erm.shape import elastic_weights, shape_of
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import (
-    ConvexSet,
-    Penalty,
-    Projectable,
-    require,
-)
+from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
 

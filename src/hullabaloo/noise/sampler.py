@@ -75,6 +75,12 @@ class Table:
         """
         return WINDOW + 2.0 ** (1 - self.width)
 
+    def density_at(self, point: Fraction, bits: int) -> tuple[int, int]:
+        """Enclose 2^bits times ``total · exp(−(X/ratio)^power/power)`` at a point."""
+        power = self.density.power
+        low, high = exact.exp_minus((point / Fraction(self.ratio)) ** power / power, bits)
+        return self.total * low, self.total * high
+
     @cached_property
     def fields(self) -> tuple[Any, ...]:
         """What the kernel takes."""
@@ -138,15 +144,10 @@ def fill(out: NDArray[np.int64], table: Table, stream: Keystream) -> None:
 def _settle(table: Table, undecided: NDArray[np.int64], stream: Keystream) -> bool:
     """Decide in integers the wedge that the kernel left open: (strip, position, sign mask, first word of U)."""
     strip, position, _, first = (int(v) for v in undecided)
-    wedge = exact.Wedge(
-        table.box[strip],
-        table.core[strip],
-        table.total,
-        table.density.power,
-        Fraction(table.ratio),
-        strip << table.width | position,
+    cell = strip << table.width | position
+    return exact.accepts(
+        table.box[strip], table.core[strip], table.density_at, cell, first & (1 << 64) - 1, iter(stream)
     )
-    return wedge.accepts(first & (1 << 64) - 1, iter(stream))
 
 
 def _strips(density: Density, ratio: float, width: int) -> int:

@@ -49,19 +49,14 @@ class SelectQuery(Choice):
             )
 
     @cached_property
-    def largest(self) -> float:
-        """The largest scale."""
+    def length(self) -> float:
+        """`max a`."""
         return 1.0 if self.scales is None else float(max(self.scales))
 
     @cached_property
     def reach(self) -> float:
         """`max a · max|x_j|`."""
-        return self.largest * self.facts.norm_linf
-
-    @cached_property
-    def length(self) -> float:
-        """`max a`."""
-        return self.largest
+        return self.length * self.facts.norm_linf
 
     terms = 1
 
@@ -88,7 +83,7 @@ class SelectQuery(Choice):
     def to_dict(self) -> dict[str, Any]:
         """The query with the range of its scales."""
         least = 1.0 if self.scales is None else float(min(self.scales))
-        return {**super().to_dict(), "scales": [least, self.largest]}
+        return {**super().to_dict(), "scales": [least, self.length]}
 
 
 def _intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:

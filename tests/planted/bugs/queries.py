@@ -198,7 +198,7 @@ QUERIES = (
         "stale sensitivity of rescaled scores",
         "Scores are multiplied by scales that were chosen after the quote, and their sensitivity is still that of the plain ones.",
         "selection.select",
-        old="return self.largest * self.facts.norm_linf",
+        old="return self.length * self.facts.norm_linf",
         new="return self.facts.norm_linf",
         caught_by=(
             "tests/curator/test_choice.py::test_no_neighbour_moves_a_score_by_more_than_the_sensitivity[select-units-add-or-remove]",

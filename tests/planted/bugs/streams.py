@@ -6,7 +6,7 @@ STREAMS = (
     Bug(
         "column norm forgotten",
         "A record's part in one encoded vector is charged, not its part in all that it touches.",
-        "curator.stream_sum",
+        "curator.stream",
         old="exact = self.strategy.column_norm * moved + self.strategy.slack * numerics",
         new="exact = moved + self.strategy.slack * numerics",
         caught_by=(
