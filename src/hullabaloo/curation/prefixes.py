@@ -165,7 +165,8 @@ class PrefixProcess(Process):
 def _part(rows: Rows, start: int, stop: int) -> Rows:
     """Some records, in memory of their own."""
     held: tuple[Any, ...] = rows.X, rows.Y, rows.weight, rows.offset
-    return Rows(*(None if values is None else values[start:stop].copy() for values in held))
+    own: list[Any] = [None if values is None else values[start:stop].copy() for values in held]
+    return Rows(*own)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

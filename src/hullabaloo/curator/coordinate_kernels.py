@@ -32,8 +32,7 @@ MAGIC = 1.5 * 2.0**52
 MAGIC_BITS = 0x4338000000000000
 
 
-@intrinsic
-def bits_of(_: Any, number: Any) -> Any:
+def _bits_of(_: Any, number: Any) -> Any:
     """A double's bits as an integer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -42,14 +41,17 @@ def bits_of(_: Any, number: Any) -> Any:
     return types.int64(types.float64), generate
 
 
-@intrinsic
-def double_of(_: Any, bits: Any) -> Any:
+def _double_of(_: Any, bits: Any) -> Any:
     """The double of such an integer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
+
+
+bits_of: Any = intrinsic(_bits_of)
+double_of: Any = intrinsic(_double_of)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")

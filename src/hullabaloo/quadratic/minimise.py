@@ -257,9 +257,9 @@ def _solver(problem: _Problem) -> _Solve:
     if isinstance(feasible, WithIntercept) and feasible.columns == 1:
         return _Eliminated(replace(problem, feasible=feasible.body), feasible.lower, feasible.upper)
     penalty = problem.penalty
-    beside = feasible is None and isinstance(penalty, PenaltyWithFreeIntercept) and penalty.columns == 1
-    if beside and (weight is not None or isinstance(penalty.penalty, SubmodularPenalty)):
-        inner = replace(problem, penalty=penalty.penalty, weight=None if weight is None else weight[:-1])
+    free = penalty if isinstance(penalty, PenaltyWithFreeIntercept) and penalty.columns == 1 else None
+    if feasible is None and free is not None and (weight is not None or isinstance(free.penalty, SubmodularPenalty)):
+        inner = replace(problem, penalty=free.penalty, weight=None if weight is None else weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()
 

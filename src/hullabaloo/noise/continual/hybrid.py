@@ -167,7 +167,7 @@ class _ByEpochs(Half):
 
     def __init__(self, strategy: Hybrid, half: Callable[[BufferedToeplitz], Half], **kept: Array) -> None:
         self.strategy, self.half = strategy, half
-        super().__init__(**kept)
+        super().__init__(None, **kept)
         self.begin()
 
     def begin(self) -> None:
