@@ -134,7 +134,14 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
 
 @final
 class MomentsProcess(Process):
-    """A stream whose models are solved from the noisy moments after each step."""
+    """A stream whose models are solved from the noisy moments after each step.
+
+    Args:
+        task, problem, query: the public arguments, the problem that models solve, and the priced sums.
+        transform: a public map of rows, record by record (a sketch): what it gives obeys the query's facts whatever the records hold.
+        solve: how a model is computed from noisy moments: post-processing.
+        public: what else belongs into the plan and the fingerprint (a sketch's seed, a solver's settings).
+    """
 
     def __init__(
         self,
@@ -248,25 +255,15 @@ class MomentsProcess(Process):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def open_moments(
-    task: StreamTask,
-    encoding: Encoding,
-    *,
-    facts: RowFacts | None = None,
-    transform: Callable[[Rows], Rows] | None = None,
-    solve: Solve = solve_moments,
-    public: Mapping[str, Any] | None = None,
-) -> MomentsProcess:
+def open_moments(task: StreamTask, encoding: Encoding, *, facts: RowFacts | None = None, **how: Any) -> MomentsProcess:
     """A process for the stream, planned and priced; nothing is charged or read.
 
     Args:
         task: the public arguments.
         encoding: how records become rows.
         facts: the public facts of the rows that `transform` makes, where it is given.
-        transform: a public map of rows, record by record (a sketch): what it gives obeys `facts` whatever the records hold.
-        solve: how a model is computed from noisy moments: post-processing.
-        public: what else belongs into the plan and the fingerprint (a sketch's seed, a solver's settings).
+        how: `transform`, `solve` and `public` of `MomentsProcess`.
     """
     problem = check_stream(task, encoding)
     query = plan_moments(task, encoding.facts if facts is None else facts)
-    return MomentsProcess(task, problem, query, transform=transform, solve=solve, public=public)
+    return MomentsProcess(task, problem, query, **how)

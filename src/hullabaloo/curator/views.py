@@ -85,19 +85,30 @@ def chosen_columns(rows: Rows, columns: npt.NDArray[np.int64], intercept: bool) 
     return replace(rows, X=part)
 
 
-def public_centre(centre: npt.ArrayLike, width: int) -> Array:
-    """The centre as doubles, (p,).
+def public_numbers(value: npt.ArrayLike, columns: int, what: str, dimensions: int) -> Array:
+    """A centre or a matrix as doubles, one entry or row for each encoded column.
 
     Raises:
-        InvalidParameter: another number of coordinates than encoded columns, or one that is not finite.
+        InvalidParameter: another number of them, or one that is not finite.
     """
-    found = numbers(centre)
-    if found.shape != (width,) or not np.all(np.isfinite(found)):
+    found = numbers(value)
+    fits = found.ndim == dimensions and found.shape[0] == columns and 0 not in found.shape[1:]
+    if not fits or not np.all(np.isfinite(found)):
         raise InvalidParameter(
-            f"Records were asked to be seen from a centre of shape {found.shape}, but it needs one finite number for each of the "
-            f"{width} encoded columns. Build it from public facts and earlier answers."
+            f"Records were asked to be seen {what} of shape {found.shape}, but it needs one {'row of finite numbers' if dimensions > 1 else 'finite number'} "
+            f"for each of the {columns} encoded columns. Build it from public facts and earlier answers."
         )
     return found
+
+
+def public_centre(centre: npt.ArrayLike, width: int) -> Array:
+    """The centre, (p,)."""
+    return public_numbers(centre, width, "from a centre", 1)
+
+
+def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:
+    """W, (p, k)."""
+    return public_numbers(matrix, columns, "through a matrix", 2)
 
 
 def centred_rows(rows: Rows, centre: Array) -> Rows:
@@ -110,21 +121,6 @@ def centred_rows(rows: Rows, centre: Array) -> Rows:
     X: Any = rows.X
     dense: Array = (X if isinstance(X, np.ndarray) else X.toarray()) - centre
     return replace(rows, X=np.ascontiguousarray(dense))
-
-
-def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:
-    """W as doubles, (p, k).
-
-    Raises:
-        InvalidParameter: another number of rows than encoded columns, or an entry that is not finite.
-    """
-    found = numbers(matrix)
-    if found.ndim != 2 or found.shape[0] != columns or found.shape[1] < 1 or not np.all(np.isfinite(found)):
-        raise InvalidParameter(
-            f"Records were asked to be seen through a matrix of shape {found.shape}, but it needs one row of finite numbers "
-            f"for each of the {columns} encoded columns. Build it from public facts and earlier answers."
-        )
-    return found
 
 
 def turned_rows(rows: Rows, matrix: Array) -> Rows:

@@ -14,7 +14,6 @@ reached. A set is projected onto in plain doubles: `reach` says what is left.
 """
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
 
@@ -67,20 +66,8 @@ class Reach:
         return math.ceil(self.curvature / self.ridge * math.log(max(4.0 * self.radius / distance, 2.0)))
 
 
-class Evidence(ABC):
-    """How nearness to the minimiser is shown, and what plain steps are."""
-
-    @abstractmethod
-    def improved(self, theta: Array, hessian: Array | None) -> tuple[Array, bool]:
-        """A better point, and whether it is shown to be near enough."""
-
-    @abstractmethod
-    def step(self, theta: Array, low: Array, largest: float) -> tuple[Array, Array, bool]:
-        """One plain proximal step of size `1/largest`, unless the point is shown to be near enough."""
-
-
 @final
-class Doubled(Evidence):
+class Doubled:
     """Without a set: the shortest subgradient at a doubled number, its gradient in doubled precision."""
 
     def __init__(self, objective: Objective, distance: float) -> None:
@@ -134,7 +121,7 @@ class Doubled(Evidence):
 
 
 @final
-class Stepped(Evidence):
+class Stepped:
     """With a set, or a penalty known by its prox alone: the subgradient that a proximal step leaves."""
 
     def __init__(self, objective: Objective, largest: float, goal: float) -> None:
@@ -161,6 +148,10 @@ class Stepped(Evidence):
         after, after_low = self.objective.careful_gradient(new, low)
         bend = doubled_sum(after, after_low, -before, -before_low)[0]
         return new, after, euclidean(largest * (theta - new) + bend)
+
+
+Evidence = Doubled | Stepped
+"""How nearness to the minimiser is shown (`improved`: a better point, and whether it is near enough), and what plain steps are (`step`)."""
 
 
 def minimise(objective: Objective, reach: Reach, distance: float, *, slack: float) -> Array:

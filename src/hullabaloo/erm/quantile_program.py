@@ -9,9 +9,10 @@ from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton, with_momentum
 from hullabaloo.erm.objective import ScalarObjective
-from hullabaloo.erm.shape import elastic_weights, shape_of
+from hullabaloo.erm.shape import shape_of
 from hullabaloo.geometry import Box, L1Ball, Simplex, WithIntercept
 from hullabaloo.losses import Huber
+from hullabaloo.quadratic.order_faces import elastic_weights
 
 Array = npt.NDArray[np.float64]
 

@@ -22,13 +22,14 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton
-from hullabaloo.erm.objective import Objective, doubled_sum, euclidean, product
+from hullabaloo.erm.objective import doubled_sum, euclidean, product
 from hullabaloo.erm.optimise import Doubled, minimise, settled
 from hullabaloo.erm.quantile_program import quantile_optimum
-from hullabaloo.erm.shape import elastic_weights, shape_of
+from hullabaloo.erm.shape import shape_of
 from hullabaloo.errors import HullabalooError
 from hullabaloo.losses import Huber, Pinball, Squared
 from hullabaloo.quadratic.linear_system import Cholesky, Spectrum, factorise
+from hullabaloo.quadratic.order_faces import elastic_weights
 
 Array = npt.NDArray[np.float64]
 
@@ -101,7 +102,7 @@ class Repeated:
 
     def _warmly(self, slope: Array, last: Array) -> Array | None:
         """Newton's method from the last answer, with evidence in doubled precision."""
-        objective = self._objective(slope)
+        objective = self.family.objective(self.rows, slope)
         if self.distance == 0.0:
             return settled(objective, last)
         local, hessian = newton(objective, last, 0.0)
@@ -112,12 +113,9 @@ class Repeated:
         if self.distance == 0.0 and isinstance(self.family.loss, Pinball):
             return quantile_optimum(self.rows, self.family, slope)
         if self.distance == 0.0:
-            return settled(self._objective(slope), np.zeros(self.family.coordinates))
+            return settled(self.family.objective(self.rows, slope), np.zeros(self.family.coordinates))
         own = self.family.reach(self.largest, max(self.rows.Y.shape[0], 1))
-        return minimise(self._objective(slope), own, self.distance, slack=self.slack)
-
-    def _objective(self, slope: Array) -> Objective:
-        return self.family.objective(self.rows, slope)
+        return minimise(self.family.objective(self.rows, slope), own, self.distance, slack=self.slack)
 
     @property
     def _smooth(self) -> bool:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hullabaloo.geometry import (
     Cardinality,
     Face,
+    HasElasticForm,
     L1Ball,
     L1Penalty,
     Penalty,
@@ -180,3 +181,12 @@ def without_free(penalty: Penalty) -> tuple[Penalty, int]:
         free += penalty.columns
         penalty = penalty.penalty
     return penalty, free
+
+
+def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
+    """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
+    penalty, free = without_free(plainer(penalty))
+    if not isinstance(penalty, HasElasticForm):
+        return None
+    kinks, squares = penalty.elastic_weights(p - free)
+    return np.append(kinks, np.zeros(free)), np.append(squares, np.zeros(free))

@@ -102,8 +102,8 @@ STRANGERS = (
         "a prox beside records",
         "Coordinates are updated inside the curator under whatever form a solver hands over.",
         "curator.descent",
-        old="if type(self.form) is not SeparableForm or self.form.own is not None:",
-        new="if type(self.form) is not SeparableForm and self.form.own is not None:",
+        old="if type(form) is not SeparableForm or form.own is not None:",
+        new="if type(form) is not SeparableForm and form.own is not None:",
         caught_by=(
             f"{_SOLVER}::test_a_prox_of_ones_own_does_not_run_beside_records",
             "tests/curator/test_partial.py::test_answers_are_spent_at_once_and_none_beyond_those_paid_for",
