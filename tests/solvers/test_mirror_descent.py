@@ -38,7 +38,6 @@ from hullabaloo.losses import (
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.solvers import MirrorDescentSolver, Problem
-from hullabaloo.solvers.mirror.mirror_blocks import potential
 from hullabaloo.solvers.mirror.mirror_descent import descend
 from hullabaloo.solvers.mirror.mirror_rule import (
     MOST_STEPS,
@@ -49,6 +48,7 @@ from hullabaloo.solvers.mirror.mirror_rule import (
     candidates,
     fixed,
     lipschitz,
+    potential,
     smooth,
     strongly_convex,
 )

@@ -1,7 +1,7 @@
 """What each solver can be expected to do for one problem, from public facts: rehearsed where that is quick, else computed.
 
 A plan is carried out on synthetic tables at its true noise, and its excess risk is measured. Nothing here reads a record or spends a
-budget: `release/fit.py` hands over `perform`, which lets the real curator answer the plan's queries on a synthetic table, `resized` so
+budget: `release/planned.py` hands over `perform`, which lets the real curator answer the plan's queries on a synthetic table, `resized` so
 that a mean over a thousand rows has the noise of a mean over the declared number. So every solver is judged by the code that would run,
 whatever its set, loss and noise.
 """
@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import HasProximalForm, SubmodularBall
@@ -19,8 +18,8 @@ from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Array
 
-Array = npt.NDArray[np.float64]
 Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
 """Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""
 

@@ -14,11 +14,10 @@ import numpy.typing as npt
 from hullabaloo.geometry import SetFunction, SubmodularBall
 from hullabaloo.losses import KernelCode, VectorLoss
 from hullabaloo.solvers import Problem
+from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.perturbation.restoring import structure_of
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

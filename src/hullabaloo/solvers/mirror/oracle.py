@@ -6,16 +6,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasMirrorMap, Projectable
-from hullabaloo.solvers.mirror.mirror_blocks import potential
+from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.mirror.mirror_descent import descend
-from hullabaloo.solvers.mirror.mirror_rule import Block
+from hullabaloo.solvers.mirror.mirror_rule import Block, potential
 from hullabaloo.solvers.mirror.mirror_rule import lipschitz as lipschitz_rule
 
-Array = npt.NDArray[np.float64]
 MOST, LARGEST = 10**7, 1e100
 """Coordinates that a point may have, and what they are counted up to."""
 
