@@ -175,24 +175,8 @@ class CoordinateDescentSolver(Solver):
         """No noise: passes to the optimum. A set's bound of the intercept is not that of the level: no centre then."""
         centre = self.centre if problem.constraint is None else False
         centred = rule.centred(problem, centre)
-        updates = rule.EXACT_PASSES * problem.dimension
-        schedule = Schedule(
-            rounds=rule.EXACT_ROUNDS,
-            updates=updates,
-            warm=0,
-            order="cyclic",
-            constants="gaussian",
-            centred=centred,
-            step=1.0,
-            clip=0.0,
-            reach=2.0**100,
-            middle=2.0**100,
-            smoothness=rule.smoothness_of(loss, exact=True),
-            sigma=0.0,
-            mean_noise=0.0,
-            moment_noise=0.0,
-            exact=True,
-        )
+        updates, smoothness = rule.EXACT_PASSES * problem.dimension, rule.smoothness_of(loss, exact=True)
+        schedule = Schedule(rule.EXACT_ROUNDS, updates, centred, smoothness, exact=True)
         quotes: list[PricedQuery] = [menu.price("means", mu=math.inf)] if centred else []
         quotes.append(menu.price("second_moments", mu=math.inf))
         quotes.append(menu.price("partial", loss=loss, mu=math.inf, count=schedule.count))

@@ -32,7 +32,7 @@ from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Answers, Array, Problem
-from hullabaloo.solvers.coordinate.updates import descend, within_reach
+from hullabaloo.solvers.coordinate.updates import USUAL, descend, within_reach
 from hullabaloo.solvers.perturbation.objective_perturbation import typical
 from hullabaloo.solvers.public_numbers import uniforms
 
@@ -89,18 +89,18 @@ class Schedule:
 
     rounds: int
     updates: int
-    warm: int
-    order: str
-    constants: str
     centred: bool
-    step: float
-    clip: float
-    reach: float
-    middle: float
     smoothness: float
-    sigma: float
-    mean_noise: float
-    moment_noise: float
+    warm: int = 0
+    order: str = "cyclic"
+    constants: str = "gaussian"
+    step: float = 1.0
+    clip: float = 0.0
+    reach: float = USUAL
+    middle: float = USUAL
+    sigma: float = 0.0
+    mean_noise: float = 0.0
+    moment_noise: float = 0.0
     exact: bool = False
 
     @property
@@ -158,9 +158,8 @@ def is_smooth(loss: Loss) -> bool:
 
 def centred(problem: Problem, asked: bool | None) -> bool:
     """Whether the columns' means are bought: an intercept takes up what a centre leaves."""
-    if asked is not None:
-        return asked and problem.intercept and problem.dimension > 1
-    return problem.intercept and problem.dimension > 1 and problem.records * problem.dimension <= MOST_CELLS
+    wanted = problem.records * problem.dimension <= MOST_CELLS if asked is None else asked
+    return wanted and problem.intercept and problem.dimension > 1
 
 
 def warm_updates(problem: Problem, loss: Loss) -> int:
@@ -210,14 +209,9 @@ def measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[Ar
         square = np.full(p, load * problem.norm_linf**2)
         weight = load
     else:
-        square = (
-            curator.answer("second_moments_laplace")
-            if schedule.constants == "laplace"
-            else curator.answer("second_moments")
-        )
-        weight = (
-            1.0 if known else _weight(problem, float(square[-1]) if problem.intercept else load, schedule.moment_noise)
-        )
+        square = curator.answer("second_moments" if schedule.constants == "gaussian" else "second_moments_laplace")
+        counted = float(square[-1]) if problem.intercept else load
+        weight = 1.0 if known else _weight(load, counted, schedule.moment_noise)
         least = np.hypot(schedule.moment_noise, 2.0 * np.abs(centre) * schedule.mean_noise)
         least = np.maximum(least, LEAST * np.maximum(np.abs(square), problem.norm_linf**2 * LEAST))
         square = np.maximum(square - 2.0 * centre * means + weight * centre**2, least)
@@ -259,8 +253,7 @@ def _curvature(loss: Loss, level: float) -> float:
     return float(loss.second_derivative(np.array([level]), np.zeros(1))[0])
 
 
-def _weight(problem: Problem, released: float, noise: float) -> float:
+def _weight(declared: float, released: float, noise: float) -> float:
     """Σ w over the declared number of records: as declared, or as released where that is less noisy than a quarter."""
-    declared = problem.max_weight * problem.records_per_unit
     found = declared + (released - declared) / (1.0 + (noise / 0.25) ** 2)
     return min(max(found, 0.25), 4.0 * declared)

@@ -229,15 +229,6 @@ def _descent(
 ) -> Descent:
     """The numbers of a plan; `least` bounds the risk of the start: `G‖θ₁ − θ*‖ ≤ √2 G R`."""
     least = math.sqrt(2.0) * sum(block.gradient * block.reach for block in blocks)
-    return Descent(
-        rule=str(bound.rule),
-        steps=count,
-        clip=clip,
-        euclidean=euclidean,
-        sigma=sigma,
-        sizes=tuple(step.constant for step in bound.steps),
-        strength=strength,
-        optimisation=bound.optimisation,
-        noise=bound.noise,
-        least=least,
-    )
+    sizes = tuple(step.constant for step in bound.steps)
+    terms = (strength, bound.optimisation, bound.noise, least)
+    return Descent(str(bound.rule), count, clip, euclidean, sigma, sizes, *terms)
