@@ -8,14 +8,13 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, forecasts, weights
+from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import PlanRow, PlanTable
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import shown
 from hullabaloo.release.planned import PlanContext, Task, plan_context
-
-_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
 
 
 def plan(
@@ -137,7 +136,7 @@ def _check_target(loss: AnyLoss, domain: Domain | None) -> None:
     if domain is None or not domain.targets:
         return
     classes = isinstance(domain.targets[0], ClassTarget)
-    if classes != (loss.kernel_code in (*_CLASSES, KernelCode.MULTINOMIAL)):
+    if classes != (loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)):
         what, fitting = ("classes", "hb.Logistic()") if classes else ("a number", "hb.Squared()")
         raise InvalidParameter(
             f"hb.plan got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: "
@@ -162,7 +161,7 @@ def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
             f"The loss {loss.name!r} has several targets, and without a domain there is one. Pass "
             "domain=hb.Domain(row_norm=1.0, classes=[...]) or domain=hb.Domain(row_norm=1.0, target={'a': (0, 1), 'b': (0, 1)})."
         )
-    if loss.kernel_code in _CLASSES:
+    if loss.kernel_code in TWO_CLASSES:
         return Domain(row_norm=1.0, classes=[0, 1])
     return Domain(row_norm=1.0, target=(0, 1) if loss.kernel_code == KernelCode.POISSON else (-1, 1))
 

@@ -10,14 +10,13 @@ from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError
 from hullabaloo.losses import KernelCode, Squared, SquaredTargets
+from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
 from hullabaloo.release.planned import PlannedFit, replanned, tried_out
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed
-
-_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MULTINOMIAL)
 
 
 def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float]:
@@ -35,7 +34,7 @@ def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float]:
 def words(problem: Problem) -> tuple[str, str]:
     """The table of weak signal, and what a model has to beat on it."""
     code = problem.loss.kernel_code
-    if code in _CLASSES:
+    if code in (*TWO_CLASSES, KernelCode.MULTINOMIAL):
         table = "a table in which the features hold a tenth of what decides the class"
         return table, "the shares of the classes alone"
     if code == KernelCode.POISSON:

@@ -1,5 +1,6 @@
 """Options of solvers: checked where they are written, and kept as Python's own numbers, which a saved model can hold."""
 
+import math
 import sys
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -24,20 +25,20 @@ class Kind(NamedTuple):
     remedy: str
 
 
-def _number(value: object, kind: type) -> Any:
-    """The number, to be compared exactly however large; 0 for what is none of this kind."""
+def number(value: object, kind: type = Real) -> Any:
+    """The number as Python's own, to be compared exactly however large; NaN for what is none of this kind."""
     if isinstance(value, bool) or not isinstance(value, kind):
-        return 0
+        return math.nan
     return value.item() if isinstance(value, np.generic) else value
 
 
 WHOLE = Kind(
-    lambda value: value is None or 1 <= _number(value, Integral) <= MOST,
+    lambda value: value is None or 1 <= number(value, Integral) <= MOST,
     int,
     f"pass a whole number from 1 to {MOST:,}, or None for the public rule",
 )
 POSITIVE = Kind(
-    lambda value: value is None or 0.0 < _number(value, Real) <= sys.float_info.max,
+    lambda value: value is None or 0.0 < number(value) <= sys.float_info.max,
     float,
     "pass a positive number, or None for the public rule",
 )

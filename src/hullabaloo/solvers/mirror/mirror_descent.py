@@ -121,10 +121,10 @@ class MirrorDescentSolver(Solver):
         strength = penalty_strength(problem)
         mu = allowance.mu
         one = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
-        choices = [
-            (euclidean, blocks, *best(blocks, one, strength))
-            for euclidean, blocks in ((kind, blocks_of(problem, clip, kind)) for kind in _potentials(problem))
-        ]
+        choices = []
+        for euclidean in _potentials(problem):
+            blocks = blocks_of(problem, clip, euclidean)
+            choices.append((euclidean, blocks, *best(blocks, one, strength)))
         euclidean, blocks, count, bound = min(choices, key=lambda choice: choice[3].risk)
         quote = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
         descent = _descent(bound, blocks, count, clip, euclidean, quote.sigma / problem.records, strength)
