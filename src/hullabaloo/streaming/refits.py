@@ -26,7 +26,7 @@ from hullabaloo.release.planned import (
 )
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Problem, Solver
-from hullabaloo.solvers.mirror.mirror_blocks import penalty_strength, prediction_bound, slope_bound
+from hullabaloo.solvers.mirror.mirror_rule import penalty_strength, prediction_bound, slope_bound
 
 MOST = 10_000
 """Fits up to which a stream is planned; long before, each has next to nothing of the budget."""
