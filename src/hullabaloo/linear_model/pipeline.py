@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,6 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Table, TableSchema
@@ -18,6 +17,7 @@ from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.shared import Around
 from hullabaloo.release.estimator import Estimator
 from hullabaloo.release.parameters import declared
 
@@ -99,18 +99,14 @@ def _refuse_learning(step: Any) -> None:
     )
 
 
-def _has(name: str) -> Callable[["PrivatePipeline"], bool]:
-    """Whether the estimator at the end has a method, as scikit-learn's pipelines ask."""
-    return lambda pipeline: hasattr(type(pipeline.model), name)
-
-
-class PrivatePipeline(Estimator):
+class PrivatePipeline(Around, Estimator):
     """Row-wise steps, then a private estimator; made by `private_pipeline`. The table must be numeric.
 
     Cells that are missing or unparsable stay missing through the steps, and the estimator's domain says what they
     become: no step can raise because of a value.
     """
 
+    INSIDE: ClassVar[str] = "model"
     steps: tuple[Any, ...] = field(default=(), kw_only=False)
     model: PrivateLinearModel | None = field(default=None, kw_only=False)
 
@@ -123,28 +119,9 @@ class PrivatePipeline(Estimator):
         self.n_features_in_ = rows.source_width
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predictions of the estimator: numbers in the target's units, or classes."""
-        return np.asarray(self._fitted().predict(self._prepared(X)))
-
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n, k)."""
-        return np.asarray(self._fitted().predict_proba(self._prepared(X)))
-
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Array:
-        """Decisions of a classifier, (n,) or (n, k)."""
-        return np.asarray(self._fitted().decision_function(self._prepared(X)))
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The estimator's score, *not private*: no noise is added, and a warning says so. `hb.evaluate` gives a private one."""
-        return float(self._fitted().score(self._prepared(X), y, sample_weight))
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The declared classes of a classifier."""
-        return np.asarray(self._fitted().classes_)
+        return float(self._inside.score(self._rows(X), y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -154,11 +131,12 @@ class PrivatePipeline(Estimator):
             tags.regressor_tags, tags.target_tags = inner.regressor_tags, inner.target_tags
         return tags
 
-    def _fitted(self) -> Any:
+    @property
+    def _inside(self) -> Any:
         check_is_fitted(self, "n_features_in_")
         return self._model()
 
-    def _prepared(self, X: Any) -> Table:
+    def _rows(self, X: Any) -> Table:
         return RowWise(declared(self._model()).open(X), self.steps, getattr(self, "n_features_in_", None))
 
     def _model(self) -> PrivateLinearModel:

@@ -1,19 +1,24 @@
-"""What private regressions share: predictions in the target's units."""
+"""Private regressions: what all share, predictions in the target's units, and those of other losses than the squared one of a number."""
 
 from abc import ABC
-from typing import Any
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression as PlainRegression
+from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
-from hullabaloo.data import TargetScale
+from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
-from hullabaloo.errors import DomainError
+from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, NoPenalty, NuclearBall, Penalty
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.not_private import PlainScore
+from hullabaloo.linear_model.shared import PlainScore
+from hullabaloo.losses import AnyLoss, Huber, Pinball, Poisson, Squared, SquaredTargets
+from hullabaloo.losses.checks import SHARPEST
+from hullabaloo.release.parameters import found, positive
 
 Array = npt.NDArray[np.float64]
 
@@ -43,12 +48,6 @@ class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[
             )
         return TargetScale.SYMMETRIC, None
 
-    def _meaning(self) -> str:
-        return ""
-
-    def _axis(self, target: str) -> str:
-        return target
-
     def _plain(self, coef: Array, intercept: Array) -> Any:
         single = coef.shape[0] == 1
         plain = PlainRegression(fit_intercept=self.encoding_.facts.intercept)
@@ -60,3 +59,141 @@ class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
         return tags
+
+
+@final
+class HuberRegressor(LinearPredictor):
+    """Private Huber regression: minimise `(1/n) Σ φ(⟨x_i, θ⟩ + b − y_i)` on the unit domain.
+
+    `φ(r) = ½r²` for |r| ≤ h, else `h|r| − ½h²`. A record pulls with at most h, so less noise protects it than under the
+    squared loss, and a few wild targets do not decide the model.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts.
+
+    One parameter more:
+        threshold: h, the residual beyond which the loss is linear, in units of half the target's declared range.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "HuberRegressor"
+    threshold: float = 0.25
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        what = "the residual beyond which the loss is linear, in units of half the target's range"
+        return Huber(positive("threshold", self.threshold, what, highest=1e6, lowest=SHARPEST))
+
+
+@final
+class QuantileRegressor(LinearPredictor):
+    """Private quantile regression: minimise `(1/n) Σ max(τ r_i, (τ − 1) r_i)`, `r_i = y_i − ⟨x_i, θ⟩ − b`, on the unit domain.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts. scikit-learn's `QuantileRegressor(alpha)` on the encoded table is `penalty=hb.L1Penalty(alpha)`.
+
+    One parameter more:
+        quantile: τ, between 0 and 1; the default 0.5 is the median.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "QuantileRegressor"
+    quantile: float = 0.5
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return Pinball(positive("quantile", self.quantile, "the share of targets below the prediction", 1.0))
+
+
+LARGEST = 700.0
+"""Predictions of exp(z) beyond this z are held there: exp(710) is no number."""
+
+
+@final
+class PoissonRegressor(PrivateRegressor):
+    """Private Poisson regression: minimise `(1/n) Σ exp(z_i) − y_i z_i` on the unit domain, `z_i = ⟨x_i, θ⟩ + b`.
+
+    A count has the mean `exp(z)` times its declared upper bound; with an exposure e (a time, an area, a number of
+    people), the mean is e times as large: `z_i = ⟨x_i, θ⟩ + b + log e_i`, and coefficients are of the rate.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts. scikit-learn's `PoissonRegressor(alpha)` on the encoded table is `penalty=hb.SquaredL2Penalty(alpha / hi)`, hi the
+    count's declared upper bound.
+
+    One parameter more:
+        exposure: the column of exposures, declared in the domain as a numeric feature with a positive lower bound; or
+            None. Exposures are clipped to their bounds, and a missing one takes the declared fill (default: the bounds'
+            geometric middle).
+
+    The target is declared as `target=(lo, hi)` with lo ≥ 0; larger counts count as hi.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "PoissonRegressor"
+    exposure: str | None = None
+
+    def predict(self, X: Any) -> Array:
+        """Expected counts `exp(z)`, for the exposure of each row; (n,) or (n, k)."""
+        values = np.exp(np.minimum(self._linear(X), LARGEST))
+        return values[:, 0].copy() if values.shape[1] == 1 else values
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return Poisson()
+
+    def _target(self) -> tuple[TargetScale, str | None]:
+        if not isinstance(self.exposure, str | None):
+            raise InvalidParameter(
+                f"The exposure must be the name of a column that the domain declares, but {found(self.exposure)} was given. "
+                "Exposures are part of the table: add them as a column, declare its bounds, and pass its name."
+            )
+        return TargetScale.NONNEGATIVE, self.exposure
+
+    def _meaning(self) -> str:
+        what = "count" if self.exposure is None else f"count (for one unit of {self.exposure!r})"
+        return f"A coefficient is the change of the logarithm of the expected {what} for one unit of its column."
+
+    def _axis(self, target: str) -> str:
+        return f"the logarithm of {target}"
+
+    def _plain(self, coef: Array, intercept: Array) -> Any:
+        if coef.shape[0] != 1:
+            raise InvalidParameter(
+                f"scikit-learn's PoissonRegressor has one target, and this model has {coef.shape[0]}. Use this model's predict, or "
+                "fit one target at a time."
+            )
+        plain = PlainPoisson(fit_intercept=self.encoding_.facts.intercept)
+        plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays
+        plain.coef_, plain.intercept_ = coef[0], float(intercept[0])
+        return plain
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+@final
+class MultiTaskRegression(LinearPredictor):
+    """Private regression of several targets at once: minimise `(1/2n) Σ ‖Θᵀx_i + b − y_i‖₂²` on the unit domain.
+
+    Over matrices Θ whose singular values sum to at most r: targets that share few directions of the features lend each
+    other strength. Each target is declared, `Domain(target={"a": (0, 1), "b": (0, 9)})`, and has a row of `coef_`.
+
+    Default: `hb.NuclearBall(1.0, columns=k)`, k the number of targets.
+
+    One parameter more, which plays no part where `constraint` or `penalty` is given:
+        radius: r of the default ball.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "MultiTaskRegression"
+    radius: float = 1.0
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return SquaredTargets() if len(encoding.facts.targets) > 1 else Squared()
+
+    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
+        radius = positive("radius", self.radius, "the radius of the default ball")
+        return NuclearBall(radius, columns=max(len(encoding.facts.targets), 1)), NoPenalty()

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, final
 from hullabaloo.curation.moments_process import MomentsProcess, open_moments
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import Projectable, require
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.shared import chosen
 from hullabaloo.release.parameters import one_of
 from hullabaloo.release.price import Price
 from hullabaloo.solvers.moments.moments import solve_moments

@@ -20,7 +20,7 @@ from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.predictions import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.inference.summary import Summary, summarise
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.shared import chosen
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release

@@ -10,7 +10,7 @@ from hullabaloo.data import Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.linear_model.not_private import PlainScore
+from hullabaloo.linear_model.shared import PlainScore
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of

@@ -11,7 +11,7 @@ from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.shared import chosen
 from hullabaloo.streaming.regressor import StreamRegressor
 from hullabaloo.streaming.sketch_size import MOST, paper_size, relative_width, resolved_size
 from hullabaloo.streaming.sketched_solve import solve_sketched
