@@ -127,7 +127,7 @@ class PlainScore:
             ) from None
 
 
-def _offers(method: str) -> Any:
+def offers(method: str) -> Any:
     """A method that is there where the class of the estimator inside has it, as scikit-learn's pipelines and searches ask."""
     return available_if(lambda around: hasattr(type(getattr(around, around.INSIDE)), method))
 
@@ -151,12 +151,12 @@ class Around(ABC):
         """Predictions of the fitted model: numbers in the target's units, or classes."""
         return self._inside.predict(self._rows(X))
 
-    @_offers("predict_proba")  # type: ignore[untyped-decorator]
+    @offers("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Chances of the classes, (n, k), by the fitted model."""
         return self._inside.predict_proba(self._rows(X))
 
-    @_offers("decision_function")  # type: ignore[untyped-decorator]
+    @offers("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """Decisions of the fitted model, (n,) or (n, k)."""
         return self._inside.decision_function(self._rows(X))

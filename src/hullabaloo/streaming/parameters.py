@@ -27,11 +27,6 @@ def check_stream(model: Any) -> None:
         raise InvalidParameter(
             "A key_file was given without a state file that it could encrypt. Pass state='stream.state' too, or leave it out."
         )
-    if (model.ledger is None) != (model.dataset is None):
-        raise InvalidParameter(
-            "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
-            "they use up. Pass both, or neither (and the statement will say that nothing counts repeated streams)."
-        )
     if not isinstance(model.mechanism, str):
         raise InvalidParameter(
             f"The mechanism must be the name of one, such as 'auto', but {found(model.mechanism)} was given."
@@ -45,10 +40,6 @@ def check_stream(model: Any) -> None:
             f"{type(model).__name__} needs a horizon: without one it is not known when to release models. Pass horizon=100_000, for example, the "
             "largest number of records that the stream may take (noise is then least). Running sums can go on without an end: pass "
             "every=… alone, the records between two releases."
-        )
-    if model.window is not None and model.half_life is not None:
-        raise InvalidParameter(
-            "A window and a half_life were both given: one forgets all records but the latest, the other forgets gradually. Pass one."
         )
 
 

@@ -24,6 +24,7 @@ from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.parameters import check_plan, declared_for
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
+from hullabaloo.streaming.sketched_regression import SketchedRegression
 from hullabaloo.tables import Printed, text_table
 
 LOOKS = 4
@@ -68,13 +69,8 @@ class StreamPlanRow:
         if not self.able:
             return (self.name, "cannot", "", "", "")
         kept = " ".join("nothing" if one < NOTHING else f"{one:.0%}" for one in self.kept)
-        return (
-            self.name,
-            kept,
-            " ".join(f"{one:.2g}" for one in self.risk),
-            _bytes(self.memory),
-            f"{self.passes:,.3g}",
-        )
+        risk = " ".join(f"{one:.2g}" for one in self.risk)
+        return (self.name, kept, risk, _bytes(self.memory), f"{self.passes:,.3g}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -208,16 +204,11 @@ def _why(best: StreamPlanRow, able: Sequence[StreamPlanRow]) -> str:
     }[best.name]
     if not rivals:
         return f"{verb}; it is the one way that can."
-    against = ", ".join(
-        f"{way.name} is expected to lose "
-        + (
-            "as much"
-            if way.score < 1.05 * best.score + TINY
-            else f"{way.score / max(best.score, TINY):.2g} times as much"
-        )
-        for way in rivals
-    )
-    return f"{verb}; {against}."
+    against = []
+    for way in rivals:
+        times = "" if way.score < 1.05 * best.score + TINY else f"{way.score / max(best.score, TINY):.2g} times "
+        against.append(f"{way.name} is expected to lose {times}as much")
+    return f"{verb}; {', '.join(against)}."
 
 
 def _way(name: str, made: Callable[[], StreamPlanRow]) -> StreamPlanRow:
@@ -229,9 +220,8 @@ def _way(name: str, made: Callable[[], StreamPlanRow]) -> StreamPlanRow:
 
 def _looks(schedule: Schedule) -> list[int]:
     """Positions of the releases that are compared."""
-    steps = schedule.steps
-    first, last = math.log(1), math.log(steps)
-    chosen = {round(math.exp(first + (last - first) * k / (LOOKS - 1))) for k in range(LOOKS)} | {steps}
+    last = math.log(schedule.steps)
+    chosen = {round(math.exp(last * k / (LOOKS - 1))) for k in range(LOOKS)} | {schedule.steps}
     return [schedule.position(step) for step in sorted(chosen)]
 
 
@@ -247,16 +237,11 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
     for position in looks:
         problem, menu = _posed(task, encoding, position)
         noise = query.sigma * query.error(schedule.completed(position))
-        found.append((_tried(encoding, problem, menu, _as_one(menu, noise), MomentsSolver()), 1.0))
+        once = menu.price("moments", mu=1.0, target_scale=TARGET_SCALE)
+        spent = Allowance.gdp(math.inf if noise == 0.0 else once.sigma / noise)
+        found.append((_tried(encoding, problem, menu, spent, MomentsSolver()), 1.0))
     return _of(
         SUMS, found, _state(query), 1.0, f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
-    )
-
-
-def _as_one(menu: Menu, noise: float) -> Allowance:
-    """What one release of moments with that noise would cost."""
-    return Allowance.gdp(
-        math.inf if noise == 0.0 else menu.price("moments", mu=1.0, target_scale=TARGET_SCALE).sigma / noise
     )
 
 
@@ -273,9 +258,7 @@ def _again(
     own = spacing(RULES[0], task, encoding, horizon) if every == "auto" else every
     schedule = Schedule.of(horizon, own)
     refits = planned(task, encoding, schedule)
-    found = []
-    for position in looks:
-        found.append(_fitted(refits.fits[max(1, schedule.completed(position)) - 1], encoding))
+    found = [_fitted(refits.fits[max(1, schedule.completed(position)) - 1], encoding) for position in looks]
     visits = math.fsum(
         sum(quote.count for quote in fit.plan.quotes) * schedule.position(step)
         for step, fit in enumerate(refits.fits, start=1)
@@ -295,8 +278,6 @@ def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
 
 def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> StreamPlanRow:
     """Sums of sketched rows: the moments' formula in as many dimensions, what the sketch distorts left out."""
-    from hullabaloo.streaming.sketched_regression import SketchedRegression
-
     stream = SketchedRegression(
         budget=task.budget,
         domain=task.domain,
@@ -359,8 +340,8 @@ def _favoured(lost: float, weight: float) -> float:
 
 
 def _bytes(size: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000.0 or unit == "GB":
+    for unit in ("B", "kB", "MB"):
+        if size < 1000.0:
             return f"{size:.3g} {unit}"
         size /= 1000.0
-    return ""
+    return f"{size:.3g} GB"
