@@ -38,6 +38,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
             "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
         )
     terms = ReleaseRequest(**terms_of(stream, encoding.domain, stream.neighbours))
+    terms.check()
     detail = {"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)}
     journal, snapshot = Journal.begin(
         state=stream.state,

@@ -11,7 +11,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.privacy import Budget
-from hullabaloo.release.parameters import found, positive, shown
+from hullabaloo.release.parameters import found, shown
 
 
 def check_stream(model: Any) -> None:
@@ -31,24 +31,17 @@ def check_stream(model: Any) -> None:
         raise InvalidParameter(
             f"The mechanism must be the name of one, such as 'auto', but {found(model.mechanism)} was given."
         )
-    if model.half_life is not None:
-        positive("half_life", model.half_life, "a number of records")
-    _whole("window", model.window)
-    _whole("horizon", model.horizon)
-    if model.horizon is None and isinstance(model.every, str) and model.every == "auto":
+    horizon = model.horizon
+    number = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
+    if horizon is not None and not (number and 1 <= horizon < 2**63):
+        raise InvalidParameter(
+            f"The parameter horizon (a number of records) must be a positive whole number below 2^63 or None, but {shown(horizon)} was given."
+        )
+    if horizon is None and isinstance(model.every, str) and model.every == "auto":
         raise InvalidParameter(
             f"{type(model).__name__} needs a horizon: without one it is not known when to release models. Pass horizon=100_000, for example, the "
             "largest number of records that the stream may take (noise is then least). Running sums can go on without an end: pass "
             "every=… alone, the records between two releases."
-        )
-
-
-def _whole(name: str, value: object) -> None:
-    if value is not None and (
-        isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < 2**63
-    ):
-        raise InvalidParameter(
-            f"The parameter {name} (a number of records) must be a positive whole number below 2^63 or None, but {shown(value)} was given."
         )
 
 
