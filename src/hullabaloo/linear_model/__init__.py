@@ -4,9 +4,18 @@ from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.classification import LinearSVC, LogisticRegression
 from hullabaloo.linear_model.comparison import Comparison, compare
-from hullabaloo.linear_model.least_squares import ElasticNet, GroupLasso, Lasso, LinearRegression, Ridge
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
-from hullabaloo.linear_model.regression import HuberRegressor, MultiTaskRegression, PoissonRegressor, QuantileRegressor
+from hullabaloo.linear_model.regression import (
+    ElasticNet,
+    GroupLasso,
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    MultiTaskRegression,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+)
 from hullabaloo.linear_model.saved import KINDS, load
 from hullabaloo.linear_model.structured_sparse import StructuredSparseClassifier, StructuredSparseRegression
 from hullabaloo.release.price import Price

@@ -146,11 +146,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
         return price(prepare(self._task(encoding), encoding, n))
 
     def refit(
-        self,
-        *,
-        features: list[str] | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
+        self, *, features: list[str] | None = None, constraint: ConvexSet | None = None, penalty: Penalty | None = None
     ) -> Self:
         """Another model from the same noisy moments: other columns, constraint or penalty, at no further cost.
 

@@ -9,7 +9,6 @@ import numpy.typing as npt
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Table, TableSchema
@@ -18,7 +17,6 @@ from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import Around
-from hullabaloo.release.estimator import Estimator
 from hullabaloo.release.parameters import declared
 
 Array = npt.NDArray[np.float64]
@@ -99,7 +97,7 @@ def _refuse_learning(step: Any) -> None:
     )
 
 
-class PrivatePipeline(Around, Estimator):
+class PrivatePipeline(Around):
     """Row-wise steps, then a private estimator; made by `private_pipeline`. The table must be numeric.
 
     Cells that are missing or unparsable stay missing through the steps, and the estimator's domain says what they
@@ -122,14 +120,6 @@ class PrivatePipeline(Around, Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The estimator's score, *not private*: no noise is added, and a warning says so. `hb.evaluate` gives a private one."""
         return float(self._inside.score(self._rows(X), y, sample_weight))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if isinstance(self.model, PrivateLinearModel):
-            inner = self.model.__sklearn_tags__()
-            tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
-            tags.regressor_tags, tags.target_tags = inner.regressor_tags, inner.target_tags
-        return tags
 
     @property
     def _inside(self) -> Any:

@@ -2,11 +2,12 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
 from hullabaloo.data import Domain, Encoding, Table, TargetScale
@@ -132,7 +133,7 @@ def offers(method: str) -> Any:
     return available_if(lambda around: hasattr(type(getattr(around, around.INSIDE)), method))
 
 
-class Around(ABC):
+class Around(Estimator, ABC):
     """What a pipeline, a search or a stream gives on from the estimator that it is around."""
 
     INSIDE: ClassVar[str]
@@ -165,3 +166,23 @@ class Around(ABC):
     def classes_(self) -> Any:
         """A classifier's declared classes."""
         return self._inside.classes_
+
+    def __sklearn_tags__(self) -> Tags:
+        """Those of the estimator: what is around a classifier is a classifier."""
+        estimator = getattr(self, self.INSIDE)
+        return get_tags(estimator) if isinstance(estimator, DomainEstimator) else super().__sklearn_tags__()
+
+
+def check_state(model: Any) -> None:
+    """Refuse a state file or the key that seals it where they are no paths, and a key of no file.
+
+    Raises:
+        InvalidParameter: as above.
+    """
+    for name in ("state", "key_file"):
+        if not isinstance(getattr(model, name), str | Path | None):
+            raise InvalidParameter(f"The {name} must be a path or None, but {found(getattr(model, name))} was given.")
+    if model.key_file is not None and model.state is None:
+        raise InvalidParameter(
+            "A key_file was given without a state file that it could encrypt. Pass state='stream.state' too, or leave it out."
+        )

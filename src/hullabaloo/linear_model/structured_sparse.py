@@ -11,7 +11,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.classification import LogisticClassifier
-from hullabaloo.linear_model.least_squares import LeastSquares
+from hullabaloo.linear_model.regression import LeastSquares
 from hullabaloo.structure.structure import Structure, shape_of
 from hullabaloo.structure.structure_words import function_in_words, structure_in_words
 

@@ -174,17 +174,14 @@ class SearchMetric:
     def _unit(self, metric: Metric) -> float:
         return metric.size if len(self.chosen.metrics) > 1 else 1.0
 
-    def read(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
-        """The metric in the user's units, of several targets the mean in units of their ranges; larger may be worse.
+    def oriented(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
+        """The metric in the user's units, of several targets the mean in units of their ranges, with the sign by which larger is better.
 
         Not cut off at the metric's range, which noise may leave: cut-off numbers of several candidates would be equal.
         """
         found = ScoreAnswer.split(answer, self.chosen.tallies, noise)
-        return float(np.mean([_plain(metric, found) / self._unit(metric) for metric in self.chosen.metrics]))
-
-    def oriented(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
-        """The same with the sign by which larger is better."""
-        return self.read(answer, noise) if self.higher_is_better else -self.read(answer, noise)
+        mean = float(np.mean([_plain(metric, found) / self._unit(metric) for metric in self.chosen.metrics]))
+        return mean if self.higher_is_better else -mean
 
     def error(self, noise: Noise) -> float:
         """The privacy error of such a number, as far as public facts tell it."""

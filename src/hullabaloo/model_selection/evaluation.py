@@ -1,24 +1,21 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import NormalDist
 from types import SimpleNamespace
-from typing import Any, final
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.schema import check_roles, feature_columns, role_columns
 from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.pipeline import PrivatePipeline
 from hullabaloo.linear_model.shared import terms_of
-from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import (
     BINS,
     CALIBRATION,
@@ -33,7 +30,6 @@ from hullabaloo.model_selection.evaluated import Evaluation
 from hullabaloo.model_selection.metrics import ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import check_types, found
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Buy, buy_queries, run_question
@@ -44,38 +40,6 @@ from hullabaloo.streaming.periodic_erm import PeriodicModel
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
 MOST = 2**53 - 1
 """Records up to which a float counts them."""
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Released:
-    """The public parts of a fitted model.
-
-    Attributes:
-        what: its kind, by name.
-        theta: coefficients on the unit domain, (p, k).
-        encoding: how it reads rows.
-        loss: what it was fitted by.
-        neighbours: the relation that it was fitted under.
-    """
-
-    what: str
-    theta: npt.NDArray[np.float64]
-    encoding: Encoding
-    loss: AnyLoss
-    neighbours: Neighbours
-
-    @property
-    def domain(self) -> Domain:
-        """What was declared about rows."""
-        return self.encoding.domain
-
-    def check_schema(self, table: Any, target: Any, weight: Any) -> None:
-        """Refuse a table that `encoding.encode` would refuse; reads no value."""
-        source = self.domain.open(table)
-        encoding, roles = self.encoding, role_columns(self.domain, target)
-        feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
-        check_roles(self.domain, source, target, weight, None)
 
 
 def evaluate(
@@ -138,21 +102,21 @@ def evaluate(
     public, table = released(model, X)
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
-    public.check_schema(table, y, sample_weight)
+    _check_schema(public.encoding, table, y, sample_weight)
     names = [metric.name for metric in chosen.metrics] + [CALIBRATION] * bool(chosen.calibration)
     asked = run_question(
         terms,
         public.encoding,
         buy,
-        lambda curator: curator.answer("score", public.theta),
+        lambda curator: curator.answer("score", public.release.theta),
         table,
         y,
         sample_weight,
-        detail={"model": public.what, "metrics": names},
+        detail={"model": public.name, "metrics": names},
     )
     answer = ScoreAnswer.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
     return Evaluation(
-        model=public.what,
+        model=public.name,
         values={metric.name: metric.measure(answer, z) for metric in chosen.metrics},
         calibration=tuple(row for table in chosen.calibration for row in table.measure(answer, z)),
         confidence=float(confidence),
@@ -195,7 +159,7 @@ def price_evaluation(
 
 
 def _chosen(
-    public: Released, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: LargestError
+    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: LargestError
 ) -> tuple[Chosen, Buy]:
     """What is measured, and how it is bought."""
     reading = reading_of(public.encoding, public.loss)
@@ -203,12 +167,13 @@ def _chosen(
     return chosen, lambda menu, allowance: [menu.price("score", mu=allowance.mu, **chosen.question)]
 
 
-def _terms(public: Released, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:
+def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:
     """The terms, of a domain for so many records; what else is `given` has the types that estimators take."""
     asked = SimpleNamespace(**given)
     check_types(asked, given)
-    relation = public.neighbours if neighbours is None else neighbours
-    terms = ReleaseRequest(**terms_of(asked, public.domain, relation) | {"what": f"evaluation of {public.what}"})
+    relation = public.release.statement.neighbours if neighbours is None else neighbours
+    domain = public.encoding.domain
+    terms = ReleaseRequest(**terms_of(asked, domain, relation) | {"what": f"evaluation of {public.name}"})
     terms.check()
     if terms.count_is_public:
         if records is not None and not priced:
@@ -222,10 +187,10 @@ def _terms(public: Released, neighbours: Any, records: Any, *, priced: bool = Fa
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
             "training table's: pass records=…, a number that you know without looking at the table."
         )
-    return replace(terms, domain=Domain.from_dict({**public.domain.to_dict(), "records": int(records)}))
+    return replace(terms, domain=Domain.from_dict({**domain.to_dict(), "records": int(records)}))
 
 
-def _notes(chosen: Chosen, public: Released) -> tuple[str, ...]:
+def _notes(chosen: Chosen, public: FittedModel) -> tuple[str, ...]:
     notes = [
         "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
         "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means"
@@ -243,7 +208,7 @@ def _notes(chosen: Chosen, public: Released) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def released(model: Any, table: Any) -> tuple[Released, Any]:
+def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
     """The model's public parts, and the table as it sees it: a pipeline's row-wise steps come first.
 
     Raises:
@@ -268,6 +233,12 @@ def released(model: Any, table: Any) -> tuple[Released, Any]:
             f"This {type(model).__name__} was not fitted, so there are no coefficients to evaluate. Nothing was read or charged. Fit it "
             "first, on other records than those it is to be evaluated on."
         )
-    encoding, release = model.encoding_, model.release_
-    what = model.estimator if isinstance(model, StreamModel) else label_of(model)
-    return Released(what, release.theta, encoding, model._fitted().loss, release.statement.neighbours), table
+    return model._fitted(), table
+
+
+def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> None:
+    """Refuse a table that `encoding.encode` would refuse; reads no value."""
+    domain = encoding.domain
+    source, roles = domain.open(table), role_columns(domain, target)
+    feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
+    check_roles(domain, source, target, weight, None)

@@ -44,9 +44,7 @@ class Measured:
         errors = self.privacy_error * abs(factor), self.sampling_error * abs(factor)
         return Measured(offset + factor * self.value, low, high, *errors)
 
-    def to_dict(self) -> dict[str, float | None]:
-        """JSON-ready; what is infinite is None."""
-        return arguments(self)
+    to_dict = arguments
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Measured":
@@ -284,9 +282,7 @@ class Bin:
     prediction: float
     outcome: Measured
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return arguments(self)
+    to_dict = arguments
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Bin":

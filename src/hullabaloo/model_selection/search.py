@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 from sklearn.base import clone
-from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.codec import arguments
@@ -18,12 +17,12 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.shared import Around, offers, terms_of
+from hullabaloo.linear_model.shared import Around, check_state, offers, terms_of
 from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, GaussianEvent, Repeats, base_mu, epsilon_of, gdp_epsilon
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.release.estimator import Estimator, label_of
+from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import check_types
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.tables import Printed
@@ -92,12 +91,10 @@ class SearchPrice(Printed):
             )
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values; infinity is None."""
-        return arguments(self)
+    to_dict = arguments
 
 
-class PrivateSearchCV(Around, Estimator):
+class PrivateSearchCV(Around):
     """The best of many settings of an estimator, found and fitted under one budget and one charge.
 
     A run draws a candidate at random, fits it on one part of the records and scores it on the other, both with noise. How many
@@ -203,11 +200,6 @@ class PrivateSearchCV(Around, Estimator):
         plan = self._plan(models, [model._encoding(feature_names, n_features) for model in models], terms, n)
         return price_search(plan, sizes(plan.records, plan.holdout))
 
-    def __sklearn_tags__(self) -> Tags:
-        """Those of the estimator: a search of classifiers is a classifier."""
-        known = isinstance(self.estimator, PrivateLinearModel)
-        return get_tags(self.estimator) if known else super().__sklearn_tags__()
-
     @property
     def _inside(self) -> Any:
         check_is_fitted(self, "best_estimator_")
@@ -250,13 +242,7 @@ class PrivateSearchCV(Around, Estimator):
     def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], ReleaseRequest]:
         """The candidates' models with what a run may spend, and the terms of the whole."""
         check_types(self, ("budget", "ledger", "dataset", "test_key"))
-        for name in ("state", "key_file"):
-            if not isinstance(getattr(self, name), str | Path | None):
-                raise InvalidParameter(f"The {name} of a search must be a path or None, not {getattr(self, name)!r}.")
-        if self.key_file is not None and self.state is None:
-            raise InvalidParameter(
-                "A key_file was given without a state file to seal. Pass state='search.state' too, or leave it out."
-            )
+        check_state(self)
         if isinstance(self.holdout, bool) or not isinstance(self.holdout, int | float) or not 0.0 < self.holdout < 1.0:
             raise InvalidParameter(
                 f"holdout={self.holdout!r} was given: the share of records to compare by lies between 0 and 1, e.g. 0.25."

@@ -9,11 +9,10 @@ if TYPE_CHECKING:
     from hullabaloo.durable.private_files import new_key_file
     from hullabaloo.streaming.base import PrivateStream
     from hullabaloo.streaming.for_river import RiverRegressor
-    from hullabaloo.streaming.incremental_regression import IncrementalRegression
     from hullabaloo.streaming.model import StreamModel, load
     from hullabaloo.streaming.periodic_erm import PeriodicERM
     from hullabaloo.streaming.planner import plan
-    from hullabaloo.streaming.sketched_regression import SketchedRegression
+    from hullabaloo.streaming.regression import IncrementalRegression, SketchedRegression
 
 __all__ = [
     "CsvSource", "IncrementalRegression", "JsonLinesSource", "ParquetSource", "PeriodicERM", "PrivateStream", "RedisSource",
@@ -26,11 +25,10 @@ _PUBLIC = {
     "durable.private_files": "new_key_file",
     "streaming.base": "PrivateStream",
     "streaming.for_river": "RiverRegressor",
-    "streaming.incremental_regression": "IncrementalRegression",
+    "streaming.regression": "IncrementalRegression SketchedRegression",
     "streaming.model": "StreamModel load",
     "streaming.periodic_erm": "PeriodicERM",
     "streaming.planner": "plan",
-    "streaming.sketched_regression": "SketchedRegression",
 }
 _EXPORTS = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 

@@ -225,9 +225,7 @@ class StreamModel:
         return FORMAT.read(path, cls.from_dict)
 
 
-def load(path: str | Path) -> StreamModel:
-    """Read a model that `StreamModel.save` wrote."""
-    return StreamModel.load(path)
+load = StreamModel.load
 
 
 @final

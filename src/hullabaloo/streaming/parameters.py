@@ -1,6 +1,5 @@
 """The types of a stream's parameters, checked before anything else: `__init__` only stores."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from hullabaloo.data import Domain
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.linear_model.shared import check_state
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.privacy import Budget
 from hullabaloo.release.parameters import found, shown
@@ -20,13 +20,7 @@ def check_stream(model: Any) -> None:
     Raises:
         InvalidParameter: a parameter has a type or value that it cannot have.
     """
-    for name in ("state", "key_file"):
-        if not isinstance(getattr(model, name), str | Path | None):
-            raise InvalidParameter(f"The {name} must be a path or None, but {found(getattr(model, name))} was given.")
-    if model.key_file is not None and model.state is None:
-        raise InvalidParameter(
-            "A key_file was given without a state file that it could encrypt. Pass state='stream.state' too, or leave it out."
-        )
+    check_state(model)
     if not isinstance(model.mechanism, str):
         raise InvalidParameter(
             f"The mechanism must be the name of one, such as 'auto', but {found(model.mechanism)} was given."

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import Tags
 
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
@@ -210,9 +209,6 @@ class PeriodicERM(Around, PrivateStream):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_every": self._every}
-
-    def __sklearn_tags__(self) -> Tags:
-        return self.estimator.__sklearn_tags__()
 
 
 _COMMON = set(PrivateLinearModel.__init__.__kwdefaults__ or ())

@@ -14,15 +14,7 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.planning.choose import FAVOUR, best_of, forecasts, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, compose
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release.planned import (
-    PlanContext,
-    Task,
-    allowance,
-    check,
-    plan_context,
-    prepare,
-    problem_of,
-)
+from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Problem, Solver
 from hullabaloo.solvers.mirror.mirror_blocks import penalty_strength, prediction_bound, slope_bound
