@@ -194,18 +194,11 @@ class RowWise(Table):
         values = np.concatenate([np.zeros((1, values.shape[1])), values])
         with config_context(assume_finite=True), np.errstate(all="ignore"):
             for step in self._steps:
-                broken = ~np.isfinite(values).all(axis=1)
-                clean = np.where(np.isfinite(values), values, 0.0)
-                moved = np.asarray(_silent(step).fit_transform(clean), dtype=np.float64)
-                if type(step) is FunctionTransformer:  # elementwise: only the broken cells are missing
-                    moved[~np.isfinite(values)] = np.nan
-                else:
-                    moved[broken] = np.nan
-                values = moved
+                elementwise = type(step) is FunctionTransformer  # only the broken cells are missing then
+                silent = clone(step)
+                if elementwise:  # values compared with their inverse's would have a warning depend on records
+                    silent.set_params(check_inverse=False)
+                broken = ~np.isfinite(values)
+                values = np.asarray(silent.fit_transform(np.where(broken, 0.0, values)), dtype=np.float64)
+                values[broken if elementwise else broken.any(axis=1)] = np.nan
         return values[1:]
-
-
-def _silent(step: Any) -> Any:
-    """An unfitted copy that does not compare values with their inverse's: a warning would depend on records."""
-    copy = clone(step)
-    return copy.set_params(check_inverse=False) if type(step) is FunctionTransformer else copy

@@ -5,14 +5,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.linear_model import LinearRegression as PlainRegression
 from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
 from hullabaloo.data import Encoding, TargetScale
-from hullabaloo.data.targets import ClassTarget
-from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import (
     ConvexSet,
     ElasticNetPenalty,
@@ -25,7 +24,7 @@ from hullabaloo.geometry import (
     SquaredL2Penalty,
 )
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.shared import PlainScore
+from hullabaloo.linear_model.shared import NumberTargets, PlainScore
 from hullabaloo.losses import AnyLoss, Huber, Pinball, Poisson, Squared, SquaredTargets
 from hullabaloo.losses.checks import SHARPEST
 from hullabaloo.release.parameters import found, positive
@@ -44,7 +43,7 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):  # 
         self.intercept_ = float(intercept[0]) if single else intercept
 
 
-class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[misc]  # untyped base
+class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
     """A private regression whose prediction is `⟨x, θ⟩` itself."""
 
     def predict(self, X: Any) -> Array:
@@ -52,25 +51,12 @@ class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[
         values = self._linear(X)
         return values[:, 0].copy() if values.shape[1] == 1 else values
 
-    def _target(self) -> tuple[TargetScale, str | None]:
-        if self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets):
-            raise DomainError(
-                f"{type(self).__name__} learns numbers, and the domain declares classes. Use hb.LogisticRegression or "
-                "hb.LinearSVC; or declare target={'column': (0, 1)} where the column holds 0 and 1: predictions are then chances."
-            )
-        return TargetScale.SYMMETRIC, None
-
     def _plain(self, coef: Array, intercept: Array) -> Any:
         single = coef.shape[0] == 1
         plain = PlainRegression(fit_intercept=self.encoding_.facts.intercept)
         plain.coef_ = coef[0] if single else coef
         plain.intercept_ = float(intercept[0]) if single else intercept
         return plain
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
-        return tags
 
 
 class LeastSquares(LinearPredictor, ABC):

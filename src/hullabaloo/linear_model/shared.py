@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import MultiOutputMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
 from hullabaloo.data import Domain, Encoding, Table, TargetScale
-from hullabaloo.errors import HullabalooError, InvalidParameter, NotPrivateWarning
+from hullabaloo.data.targets import ClassTarget
+from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotPrivateWarning
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
@@ -126,6 +128,24 @@ class PlainScore:
                 "No score can be computed of this y and sample_weight: scikit-learn refuses them, and what it says is not shown, as it "
                 "may quote a record. Pass one number, or one class as it was declared, for each row, and weights that are numbers."
             ) from None
+
+
+class NumberTargets(MultiOutputMixin):  # type: ignore[misc]  # untyped base
+    """What goes before a model of numbers, of one target or of several, whose domain declares no classes."""
+
+    def _target(self) -> tuple[TargetScale, str | None]:
+        if any(isinstance(target, ClassTarget) for target in self.domain.targets):
+            raise DomainError(
+                f"{type(self).__name__} learns numbers, and the domain declares classes. Use hb.LogisticRegression or hb.LinearSVC, of a "
+                "stream inside hb.streaming.PeriodicERM; or declare target={'column': (0, 1)} where the column holds 0 and 1: "
+                "predictions are then chances."
+            )
+        return TargetScale.SYMMETRIC, None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
+        return tags
 
 
 def offers(method: str) -> Any:

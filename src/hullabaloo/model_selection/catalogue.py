@@ -37,16 +37,12 @@ LargestError = float | Mapping[str, float] | None
 @final
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is asked about a model: metrics, and calibration tables (one a target) if any."""
+    """What is asked about a model: metrics, calibration tables (one a target) if any, and whose errors are cut off within the range."""
 
     reading: Reading
     metrics: tuple[Metric, ...]
     calibration: tuple[Calibration, ...]
-
-    @property
-    def cut(self) -> tuple[str, ...]:
-        """Names of the metrics whose errors are cut off within the target's range."""
-        return tuple(metric.name for metric in self.metrics if metric.reach < 1.0)
+    cut: tuple[str, ...]
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -115,11 +111,13 @@ def choose(
     targets = range(max(len(reading.names), 1))
     reaches = _reaches(reading, largest_error)
     metrics: list[Metric] = []
+    cut = []
     for name, j in product([name for name in asked if name != CALIBRATION], targets):
         full = f"{name}[{reading.names[j]}]" if len(targets) > 1 else name
         metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
+        cut += [full] * (name in CUT and reaches[j] < 1.0)
     tables = tuple(Calibration(Bins(reading, int(bins), j)) for j in targets) if CALIBRATION in asked else ()
-    return Chosen(reading, tuple(metrics), tables)
+    return Chosen(reading, tuple(metrics), tables, tuple(cut))
 
 
 def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:

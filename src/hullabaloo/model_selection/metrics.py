@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.scores import AbsoluteError, Outcome, Score, SquaredError
+from hullabaloo.losses.scores import Outcome, Score, SquaredError
 from hullabaloo.losses.tallies import MIXED, Bins, Mixed, Moments, Tally
 
 SLACK = 0.5
@@ -125,11 +125,6 @@ class Metric(ABC):
         """What has to be added up for it."""
 
     @property
-    def reach(self) -> float:
-        """The largest error that counts, as a share of the target's range; 1 where all count, and for what is no error."""
-        return 1.0
-
-    @property
     def size(self) -> float:
         """How many of the user's units lie between the worst and the best; 1 where it has no unit."""
         return 1.0
@@ -159,11 +154,6 @@ class Mean(Metric):
     def tallies(self) -> tuple[Tally, ...]:
         """The score's moments."""
         return (Moments(self.score),)
-
-    @property
-    def reach(self) -> float:
-        """The score's."""
-        return self.score.reach if isinstance(self.score, SquaredError | AbsoluteError) else 1.0
 
     @property
     def size(self) -> float:
@@ -214,11 +204,6 @@ class RSquared(Metric):
     def tallies(self) -> tuple[Tally, ...]:
         """Errors, targets and both together."""
         return Moments(self.error), Moments(self.outcome), Mixed(self.error, self.outcome)
-
-    @property
-    def reach(self) -> float:
-        """The squared error's."""
-        return self.error.reach
 
     def measure(self, answer: ScoreAnswer, z: float) -> Measured:
         """Without a unit; −∞ to 1 where the spread of the target is not known to differ from 0."""

@@ -51,7 +51,7 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
         body: C.
 
     Raises:
-        InvalidParameter: shapes do not fit, a number is not finite, or no multiple of C reaches ϑ.
+        InvalidParameter: no multiple of C reaches ϑ.
         CapabilityError: C can neither be listed by vertices nor projected onto, or does not hold 0.
 
     Example:
@@ -59,11 +59,6 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
         array([0., 1.])
     """
     phi, aim = np.asarray(matrix, dtype=np.float64), np.asarray(vartheta, dtype=np.float64)
-    if phi.ndim != 2 or aim.shape != phi.shape[:1] or not np.isfinite(phi).all() or not np.isfinite(aim).all():
-        raise InvalidParameter(
-            f"A sketched model of shape {aim.shape} was to be lifted through a matrix of shape {phi.shape}. They must be finite, "
-            "with one number of the model for each row of the matrix."
-        )
     m, p = phi.shape
     if not aim.any():
         return Lifted(np.zeros(p), 0.0, 0.0)

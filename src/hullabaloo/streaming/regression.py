@@ -7,17 +7,15 @@ from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils import Tags
+from sklearn.base import RegressorMixin
 
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.curation.sketch import Sketch
-from hullabaloo.data import Encoding, TargetScale
+from hullabaloo.data import Encoding
 from hullabaloo.data.source import RowFacts
-from hullabaloo.data.targets import ClassTarget
-from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
-from hullabaloo.linear_model.shared import PlainScore, chosen, terms_of
+from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen, terms_of
 from hullabaloo.privacy import Budget, Neighbours, epsilon_of
 from hullabaloo.release import Release, large_delta
 from hullabaloo.release.estimator import label_of
@@ -41,16 +39,8 @@ MOST = 1_000
 """Coordinates up to which eigenvalues, memory (m²/2 numbers a buffer) and noise take about a second a release."""
 
 
-class StreamRegressor(PlainScore, MultiOutputMixin, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
+class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
     """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds."""
-
-    def _target(self) -> tuple[TargetScale, str | None]:
-        if self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets):
-            raise DomainError(
-                f"{type(self).__name__} learns numbers, and the domain declares classes. Declare target={{'column': (0, 1)}} where the "
-                "column holds 0 and 1: predictions are then chances, cut off at 0 and 1."
-            )
-        return TargetScale.SYMMETRIC, None
 
     def _task(self, encoding: Encoding) -> StreamTask:
         constraint, penalty = chosen(self, encoding)
@@ -83,11 +73,6 @@ class StreamRegressor(PlainScore, MultiOutputMixin, RegressorMixin, PrivateStrea
             settings=settings,
             named=hasattr(self, "feature_names_in_"),
         )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
-        return tags
 
 
 @final
