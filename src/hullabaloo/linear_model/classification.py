@@ -6,7 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.svm import LinearSVC as PlainSVC
 
@@ -18,12 +18,13 @@ from hullabaloo.linear_model.shared import PlainScore
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, SmoothedHinge
 from hullabaloo.losses.checks import SHARPEST
 from hullabaloo.planning.named import name_of
+from hullabaloo.release.estimator import ClassifierMixin
 from hullabaloo.release.parameters import declared, one_of, positive
 
 Array = npt.NDArray[np.float64]
 
 
-class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
+class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
     """A private model of classes that the domain declares; a class that no record has is no error."""
 
     @abstractmethod

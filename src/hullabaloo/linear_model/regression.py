@@ -5,7 +5,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
 from sklearn.linear_model import LinearRegression as PlainRegression
 from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
@@ -27,6 +26,7 @@ from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore
 from hullabaloo.losses import AnyLoss, Huber, Pinball, Poisson, Squared, SquaredTargets
 from hullabaloo.losses.checks import SHARPEST
+from hullabaloo.release.estimator import RegressorMixin
 from hullabaloo.release.parameters import found, positive
 from hullabaloo.structure.groups import Groups, column_groups
 
@@ -34,7 +34,7 @@ Array = npt.NDArray[np.float64]
 Shape = tuple[ConvexSet | None, Penalty]
 
 
-class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
+class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
     """A private model of numbers, `coef_` (p,) and `intercept_` a float where there is one target."""
 
     def _publish(self, coef: Array, intercept: Array) -> None:

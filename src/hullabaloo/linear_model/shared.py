@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -18,7 +17,7 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
-from hullabaloo.release.estimator import Estimator, label_of
+from hullabaloo.release.estimator import Estimator, MultiOutputMixin, label_of
 from hullabaloo.release.parameters import found
 
 
@@ -130,7 +129,7 @@ class PlainScore:
             ) from None
 
 
-class NumberTargets(MultiOutputMixin):  # type: ignore[misc]  # untyped base
+class NumberTargets(MultiOutputMixin):
     """What goes before a model of numbers, of one target or of several, whose domain declares no classes."""
 
     def _target(self) -> tuple[TargetScale, str | None]:

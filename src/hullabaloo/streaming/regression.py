@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.curation.sketch import Sketch
@@ -18,7 +17,7 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen, terms_of
 from hullabaloo.privacy import Budget, Neighbours, epsilon_of
 from hullabaloo.release import Release, large_delta
-from hullabaloo.release.estimator import label_of
+from hullabaloo.release.estimator import RegressorMixin, label_of
 from hullabaloo.release.parameters import one_of, whole
 from hullabaloo.release.planned import prepare
 from hullabaloo.release.price import Price, price
@@ -39,7 +38,7 @@ MOST = 1_000
 """Coordinates up to which eigenvalues, memory (m²/2 numbers a buffer) and noise take about a second a release."""
 
 
-class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, ABC):  # type: ignore[misc]  # untyped bases
+class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, ABC):
     """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds."""
 
     def _task(self, encoding: Encoding) -> StreamTask:
