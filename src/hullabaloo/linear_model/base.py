@@ -15,7 +15,7 @@ from hullabaloo.data.given import path_of
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.predictions import predict_interval
-from hullabaloo.inference.refit import refit, released_moments
+from hullabaloo.inference.refit import refit
 from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
@@ -154,7 +154,6 @@ class PrivateLinearModel(DomainEstimator, ABC):
         sub-models and penalties may be looked at. Only a release that contains moments can be refitted.
         """
         check_is_fitted(self, "release_")
-        released_moments(self._fitted())
         sibling: Self = clone(self)
         if constraint is not None or penalty is not None:
             sibling.set_params(constraint=constraint, penalty=penalty)

@@ -165,10 +165,10 @@ class PrivateSearchCV(Around):
             LedgerError: the ledger refuses; nothing was read or spent.
             StateError: the state file is in use, damaged, another search's, an older version's, or that of a search in which a run failed.
         """
-        models, terms = self._opened()
+        models, terms, repeats = self._opened()
         source = terms.domain.open(X)
         encodings = [model._encoding_for(source, y, sample_weight) for model in models]
-        plan = self._plan(models, encodings, terms, source.n_rows)
+        plan = self._plan(models, encodings, terms, repeats, source.n_rows)
         kept = Kept.begin(plan, self.state, self.key_file)
         begun = terms.statement(
             plan.event, kept.charge, records=plan.records, noise=()
@@ -180,15 +180,14 @@ class PrivateSearchCV(Around):
             kept.close()
         number, score, one = best.number, best.score, plan.contenders[best.number]
         noise = tuple(quote.to_dict() for quote in (*one.fit.bought.queries, one.quote))
-        statement = replace(begun, query_noise=noise)
-        self.statement_: PrivacyStatement = statement
+        self.statement_: PrivacyStatement = replace(begun, query_noise=noise)
         self.best_index_, self.best_params_ = number, dict(one.params)
         self.best_score_ = score if one.higher_is_better else -score
         self.best_score_error_, self.metric_ = one.error, one.metric
         model = clone(models[number]).set_params(
             budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
         )
-        model._adopt(replace(best.release, statement=statement), one.encoding, source.schema.names is not None)
+        model._adopt(replace(best.release, statement=self.statement_), one.encoding, source.schema.names is not None)
         self.best_estimator_: PrivateLinearModel = model
         return self
 
@@ -196,9 +195,9 @@ class PrivateSearchCV(Around):
         self, n: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
     ) -> SearchPrice:
         """What the search costs, what each run has of it, and what trying everything would leave; reads and charges nothing."""
-        models, terms = self._opened()
-        plan = self._plan(models, [model._encoding(feature_names, n_features) for model in models], terms, n)
-        return price_search(plan, sizes(plan.records, plan.holdout))
+        models, terms, repeats = self._opened()
+        encodings = [model._encoding(feature_names, n_features) for model in models]
+        return price_search(self._plan(models, encodings, terms, repeats, n))
 
     @property
     def _inside(self) -> Any:
@@ -239,8 +238,8 @@ class PrivateSearchCV(Around):
             "table": {"head": ["parameter", "chosen"], "body": body},
         }
 
-    def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], ReleaseRequest]:
-        """The candidates' models with what a run may spend, and the terms of the whole."""
+    def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], ReleaseRequest, Repeats]:
+        """The candidates' models with what a run may spend, the terms of the whole, and the law of the number of runs."""
         check_types(self, ("budget", "ledger", "dataset", "test_key"))
         check_state(self)
         if isinstance(self.holdout, bool) or not isinstance(self.holdout, int | float) or not 0.0 < self.holdout < 1.0:
@@ -249,47 +248,45 @@ class PrivateSearchCV(Around):
             )
         if not isinstance(self.metric, str | None):
             raise InvalidParameter(f"metric={self.metric!r} was given: name one metric, such as 'accuracy', or None.")
-        candidates = listed(self.candidates)
+        candidates, model = listed(self.candidates), self.estimator
         assert self.budget is not None
-        models_of(self.estimator, candidates, self.budget)  # says what is wrong before the ledger is opened
-        model = self.estimator
+        models_of(model, candidates, self.budget)  # says what is wrong before the ledger is opened
         assert model is not None
         domain, _, _ = clone(model).set_params(budget=self.budget)._declared()
         terms = ReleaseRequest(**terms_of(self, domain, model.neighbours) | {"what": f"search of {label_of(model)}"})
         terms.check()
-        mu = base_mu(self.budget, *self._law(len(candidates)), terms.allowance().filter)
-        return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms
-
-    def _law(self, count: int) -> tuple[float, float | str]:
         if isinstance(self.shape, str) and self.shape not in SHAPES:
             raise InvalidParameter(
                 f"shape={self.shape!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric', "
                 "'poisson' (most even, and dearest), or a number between 0 (logarithmic) and 1 (geometric)."
             )
-        repeats = Repeats(expected_runs(self.expected_candidates, count), self.shape)
-        return repeats.expected, repeats.shape
+        repeats = Repeats(expected_runs(self.expected_candidates, len(candidates)), self.shape)
+        mu = base_mu(self.budget, repeats.expected, repeats.shape, terms.allowance().filter)
+        return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms, repeats
 
     def _plan(
-        self, models: tuple[PrivateLinearModel, ...], encodings: list[Encoding], terms: ReleaseRequest, rows: int | None
+        self,
+        models: tuple[PrivateLinearModel, ...],
+        encodings: list[Encoding],
+        terms: ReleaseRequest,
+        repeats: Repeats,
+        rows: int | None,
     ) -> SearchPlan:
         budget = models[0].budget
-        assert budget is not None
-        mu = math.inf if budget.mu is None else budget.mu
-        candidates = listed(self.candidates)
+        mu = math.inf if budget is None or budget.mu is None else budget.mu
         rows = rows if terms.count_is_public else None
-        contenders = contend(models, encodings, candidates, terms, self.metric, self.holdout, rows)
-        repeats = Repeats(*self._law(len(candidates)))
+        contenders = contend(models, encodings, listed(self.candidates), terms, self.metric, self.holdout, rows)
         event = priced(terms, contenders, repeats, mu)
         return SearchPlan(terms, contenders, repeats, mu, float(self.holdout), terms.records(rows), event)
 
 
-def price_search(plan: SearchPlan, sizes: tuple[int, int]) -> SearchPrice:
+def price_search(plan: SearchPlan) -> SearchPrice:
     """Read the price off a plan."""
-    terms, count = plan.terms, len(plan.contenders)
-    budget = terms.budget
+    budget, count = plan.terms.budget, len(plan.contenders)
+    trained, held = sizes(plan.records, plan.holdout)
     delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
     private = budget.is_private
-    alone = Allowance(budget, terms.allowance().filter).mu
+    alone = Allowance(budget, plan.terms.allowance().filter).mu
     grid = alone / math.sqrt(count)
     return SearchPrice(
         epsilon=epsilon_of(plan.event, delta) if private else math.inf,
@@ -303,8 +300,8 @@ def price_search(plan: SearchPlan, sizes: tuple[int, int]) -> SearchPrice:
         alone_epsilon=gdp_epsilon(alone, delta) if private else math.inf,
         grid_mu=grid,
         grid_epsilon=epsilon_of(GaussianEvent(1.0 / grid), delta) if private else math.inf,
-        trained=sizes[0],
-        held=sizes[1],
+        trained=trained,
+        held=held,
         solvers=tuple(one.fit.plan.solver for one in plan.contenders),
         score_error=max(one.error for one in plan.contenders),
         metric=plan.contenders[0].metric,
