@@ -11,7 +11,7 @@ from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.shared import chosen
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
