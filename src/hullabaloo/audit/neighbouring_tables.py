@@ -11,10 +11,8 @@ from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.privacy_loss import Array, PerturbedLaw, PrivacyLoss
 from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables
-from hullabaloo.curation.answered import answer
-from hullabaloo.data import Encoding
 from hullabaloo.curation.scoring import answer
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.data import Encoding
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey

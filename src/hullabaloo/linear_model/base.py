@@ -15,8 +15,6 @@ from hullabaloo.data.given import path_of
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import predict_interval
-from hullabaloo.inference.refit import refit, released_moments
-from hullabaloo.inference.predictions import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
@@ -27,9 +25,7 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.estimator import Estimator, label_of, warn_of_column
 from hullabaloo.release.estimator import warn_of_column
-from hullabaloo.release.fit import fit
 from hullabaloo.release.parameters import check_types, declared, positive
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price

@@ -24,9 +24,6 @@ from hullabaloo.losses.scores import (
     SquaredError,
     Tally,
 )
-from hullabaloo.model_selection.calibration import Calibration
-from hullabaloo.model_selection.metrics import Mean, Metric, RSquared
-from hullabaloo.losses.tallies import Bins, Tally
 from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, RSquared
 
 CALIBRATION = "calibration"
