@@ -13,7 +13,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.curator import Curator
-from hullabaloo.curator.given import anything, numbers
+from hullabaloo.curator.known import anything, numbers
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotPaidFor

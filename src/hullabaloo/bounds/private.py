@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.bounds.record import PrivateBounds, outer_ranges
 from hullabaloo.data import Domain, Numeric, schema
-from hullabaloo.data.chosen import ChosenColumns
 from hullabaloo.data.given import names_of
 from hullabaloo.data.grid import Grid, GridKind
+from hullabaloo.data.records import ChosenColumns
 from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 from hullabaloo.codec import arguments
 from hullabaloo.data import BoundedTarget, Domain, Numeric
 from hullabaloo.data.documents import Format
-from hullabaloo.data.template import domain_text
+from hullabaloo.data.files import domain_text
 from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
