@@ -31,7 +31,7 @@ class ScoreQuery(NoisySum):
 
     **Guarantee.** Precondition: `0 ≤ w_i ≤ W` (enforced by the domain's encoding); θ is a function of earlier releases. Every tally
     is within its radius r_j of 0 and two of its values are within its diameter d_j, whatever records and θ are (proved in
-    losses/tallies.py): predictions are cut off at declared bounds, chances at public ones, and a prediction that is no number
+    losses/scores.py): predictions are cut off at declared bounds, chances at public ones, and a prediction that is no number
     counts as 0. With `R² = Σ r_j² + a²` and `D² = Σ d_j²` (a constant coordinate cancels): *add-or-remove*: `W R`. *Replace-one*,
     where every record counts once: D, and n is public. *Replace-one* with weights: `‖w c − w' c'‖` is convex in (w, w'),
     hence largest where each is 0 or W: `W max(R, D)`. A record's contribution is a function of the record and θ alone, bit for bit
