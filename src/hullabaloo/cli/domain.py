@@ -146,11 +146,11 @@ def estimate(
 
 def _uses(domain: "Domain", target: str | None) -> list[tuple[str, str]]:
     """The columns that a domain or the caller names, and what each is for."""
-    found = [(name, "feature") for name in domain.feature_names]
     targets = [target] if target is not None else [one.column for one in domain.targets if one.column is not None]
-    found += [(name, "target") for name in targets]
-    found += [] if domain.weight is None else [(domain.weight[0], "weight")]
-    return found + ([] if domain.unit is None else [(domain.unit, "unit")])
+    weights = [] if domain.weight is None else [domain.weight[0]]
+    units = [] if domain.unit is None else [domain.unit]
+    uses = {"feature": domain.feature_names, "target": targets, "weight": weights, "unit": units}
+    return [(name, use) for use, names in uses.items() for name in names]
 
 
 def _ends(text: str | None) -> tuple[float, float] | None:
