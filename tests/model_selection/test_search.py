@@ -234,7 +234,7 @@ def test_units_and_weights():
 
 def test_without_privacy_every_candidate_is_tried_once():
     x, y = data()
-    search = ridge(budget=hb.Budget(math.inf)).fit(x, y)
+    search = ridge(budget=hb.Budget(math.inf), test_key=KEY).fit(x, y)
     assert search.best_params_["penalty"].strength == 1e-4
     assert not search.statement_.private
     assert search.best_score_ == pytest.approx(0.01, rel=0.3)
