@@ -28,7 +28,7 @@ from hullabaloo.curation.scoring import score_quote
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.losses import Squared
-from hullabaloo.model_selection.scoring import SearchMetric
+from hullabaloo.model_selection.candidates import SearchMetric
 from hullabaloo.privacy import Event, Neighbours, gdp_mu
 from hullabaloo.queries import PricedQueries
 

@@ -11,7 +11,7 @@ from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.privacy_loss import Array, PrivacyLoss, has_law
 from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables
-from hullabaloo.curation.answered import answer
+from hullabaloo.curation.scoring import answer
 from hullabaloo.data import Encoding
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import HullabalooError

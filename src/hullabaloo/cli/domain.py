@@ -22,8 +22,8 @@ def template(source: Path, *, out: Path | None = None, overwrite: bool = False, 
     Args:
         out FILE: Write it there instead of printing it.
     """
+    from hullabaloo.data.files import domain_template
     from hullabaloo.data.saving import write_whole
-    from hullabaloo.data.template import domain_template
 
     build.output(out, overwrite)
     text = domain_template(build.existing(source, "table"))

@@ -11,7 +11,7 @@ from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.shared import chosen
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
@@ -22,7 +22,7 @@ from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, dom
 from hullabaloo.report.spending import spending
 from hullabaloo.report.words import up
 from hullabaloo.streaming.model import StreamModel
-from hullabaloo.structure.structure_words import function_in_words
+from hullabaloo.structure.structure_files import function_in_words
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
