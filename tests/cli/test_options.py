@@ -27,7 +27,10 @@ ELSEWHERE = {"budget", "domain", "ledger", "dataset", "test_key"}
 def test_a_help_page_of_80_columns_breaks_no_word(run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Choices were listed beside the names, so that examples had no room: 'polytope:0,0;1,0;0,1' was cut in its middle."""
     monkeypatch.setenv("COLUMNS", "80")
-    shown = set(run(*name.split(), "--help").out.replace("│", " ").split())
+    done = run(*name.split(), "--help")
+    assert done.code == 0
+    assert f"hullabaloo {name}" in done.out
+    shown = set(done.out.replace("│", " ").split())
     for parameter in COMMANDS[name].params:
         assert parameter.help, f"{parameter.name} says nothing"
         assert set(parameter.help.split()) <= shown

@@ -45,6 +45,7 @@ def test_the_guarantee_follows_from_the_event(model: Any) -> None:
 
 
 @pytest.mark.parametrize("place", ["epsilon", "mu", "readings", "groups", "other_deltas"])
+@pytest.mark.few(3)
 def test_an_altered_number_is_found(plain: Any, tmp_path: Path, place: str) -> None:
     altered = hb.report.card(plain).to_dict()
     stated = altered["guarantee"]

@@ -14,6 +14,8 @@ BUDGET = hb.Budget(1.0, 1e-7)
 THREE = hb.Domain(features=FEATURES, classes={"ward": ["a", "b", "c"]}, indicators=False)
 EXPOSED = hb.Domain(features={**FEATURES, "years": (0.25, 8.0)}, target={"events": (0, 60)}, indicators=False)
 
+FAST = ("choices", "three")
+"""Of choices, and of a sum; the price of `objective` takes long, at each of the many δ of a card."""
 MODELS = {
     "choices": (hb.Lasso(domain=domain_for("Lasso"), solver="frank_wolfe"), "a linear model of cost", "cost"),
     "output": (
@@ -44,9 +46,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "objective")) for name in MODELS]
-)  # the price of that one takes long, at each of the many δ of a card
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in MODELS])
 def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
     model, form, measures = MODELS[name]
     card = hb.report.card(model.set_params(budget=BUDGET).fit(table(2000)))

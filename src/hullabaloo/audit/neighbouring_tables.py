@@ -8,7 +8,7 @@ import numpy as np
 
 from hullabaloo.audit import canary as canaries
 from hullabaloo.audit.canary import Canary
-from hullabaloo.audit.privacy_loss import Array, PerturbedLaw, PrivacyLoss
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss, has_law
 from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables
 from hullabaloo.curation.scoring import answer
@@ -62,7 +62,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
         budget=prepared.budget,
         log=log,
         released=released,
-        opaque=any(PerturbedLaw.of(quote, about.tables) is None for quote in _perturbed(about.quotes)),
+        opaque=not all(has_law(quote, about.tables) for quote in _perturbed(about.quotes)),
         quotes=about.quotes,
         canary=canary,
     )

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.audit import privacy_loss
-from hullabaloo.audit.privacy_loss import Array, PerturbedLaw, PrivacyLoss
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.curator import Curator
 from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.curator.moments import MomentsQuery, isometric
@@ -137,7 +137,7 @@ class TracingCurator:
         elif isinstance(query, QuantilesQuery):
             self.log += self._bounded(query, found)
         elif isinstance(query, PerturbedMinimizerQuery):
-            self.log.append(self._perturbed(query, found))
+            self.log.append(privacy_loss.perturbed(query, self.tables, found, self.truth))
         else:
             self.log.append(self._heard(query, found, question))
         return found
@@ -201,12 +201,6 @@ class TracingCurator:
             number = number_of(query.shares, points.size, low, high)
             told.append(privacy_loss.chosen(query, number, (scores[0], scores[1]), None, self.truth))
         return told
-
-    def _perturbed(self, query: PerturbedMinimizerQuery, found: Array) -> PrivacyLoss:
-        """Of one coefficient the law is known; what others tell is left to black-box audits."""
-        law = PerturbedLaw.of(query, self.tables)
-        unknown = PrivacyLoss(query.name, math.nan, math.nan, math.nan, math.nan)
-        return law.privacy_loss(query.name, float(found[0]), self.truth) if law else unknown
 
     def _query(self, name: str) -> Any:
         """The query that paid: those of one name and width are used up one after the other, as the curator does."""

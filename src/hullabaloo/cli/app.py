@@ -20,6 +20,9 @@ EPILOG = (
     "JSON object on standard output (stream: one for each release as well, each on its line)."
 )
 
+# Solvers as Python and plans spell them are taken, too.
+SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": lambda word: word.replace("_", "-")}
+
 app = typer.Typer(
     cls=Boundary,
     name="hullabaloo",
@@ -29,12 +32,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "token_normalize_func": lambda word: word.replace(
-            "_", "-"
-        ),  # solvers as Python and plans spell them are taken too
-    },
+    context_settings=SETTINGS,
 )
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,14 +103,13 @@ def setting(name: str, value: Any, domain: "Domain | None") -> Any:
     """What the parameter of an option takes, from the words of the command line; what is no text stays as it is."""
     from hullabaloo.geometry import penalty_from_text, set_from_text
 
-    if not isinstance(value, str):
-        return value
-    if name == "structure":
-        return structure_from_text(value, domain)
-    if name == "solver":
-        return value.replace("-", "_")
-    reader = {"set_": set_from_text, "penalty": penalty_from_text}.get(name)
-    return value if reader is None else reader(value)
+    readers: dict[str, Callable[[str], Any]] = {
+        "set_": set_from_text,
+        "penalty": penalty_from_text,
+        "structure": lambda text: structure_from_text(text, domain),
+        "solver": lambda text: text.replace("-", "_"),
+    }
+    return readers[name](value) if isinstance(value, str) and name in readers else value
 
 
 def level(confidence: float) -> None:
@@ -131,14 +130,22 @@ def width(domain: "Domain", columns: int | None, named: str = "") -> None:
 
 def target(domain: "Domain", asked: str | None) -> str | None:
     """The column asked for, which must be the one that the domain bounds, where it names one."""
-    if asked is not None and domain.targets_named:
-        names = [one.column for one in domain.targets]
-        if [asked] != names:
-            raise InvalidParameter(
-                f"--target {asked} was asked, but the domain declares the bounds of {', '.join(map(str, names))}. "
-                "Correct one of the two: bounds of another column protect nobody."
-            )
+    names = [one.column for one in domain.targets]
+    if asked is not None and domain.targets_named and [asked] != names:
+        raise InvalidParameter(
+            f"--target {asked} was asked, but the domain declares the bounds of {', '.join(map(str, names))}. "
+            "Correct one of the two: bounds of another column protect nobody."
+        )
     return asked
+
+
+def uses(domain: "Domain", target: str | None) -> list[tuple[str, str]]:
+    """The columns that a domain or the caller names, and what each is for."""
+    targets = [target] if target is not None else [one.column for one in domain.targets if one.column is not None]
+    weights = [] if domain.weight is None else [domain.weight[0]]
+    units = [] if domain.unit is None else [domain.unit]
+    uses = {"feature": domain.feature_names, "target": targets, "weight": weights, "unit": units}
+    return [(name, use) for use, names in uses.items() for name in names]
 
 
 def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> None:
@@ -146,19 +153,16 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
     if path is None:
         return
     places(path)
-    if path.is_dir():
-        raise InvalidParameter(f"The output {path} is a folder. Name a file in it.")
-    if path.exists() and not overwrite:
-        raise InvalidParameter(
-            f"The output {path} exists, and {lost} would be lost. Name another file, or pass --overwrite."
-        )
-    folder = path.parent
-    if not folder.is_dir():
-        raise InvalidParameter(
-            f"The output {path} lies in a folder that does not exist. Make it first: `mkdir -p {folder}`"
-        )
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise InvalidParameter(f"The output {path} cannot be written by this user. Choose another place.")
+    folder, there = path.parent, path.exists()
+    written = os.access(folder, os.W_OK) and (not there or os.access(path, os.W_OK))
+    for refused, why in (
+        (path.is_dir(), "is a folder. Name a file in it."),
+        (there and not overwrite, f"exists, and {lost} would be lost. Name another file, or pass --overwrite."),
+        (not folder.is_dir(), f"lies in a folder that does not exist. Make it first: `mkdir -p {folder}`"),
+        (not written, "cannot be written by this user. Choose another place."),
+    ):
+        if refused:
+            raise InvalidParameter(f"The output {path} {why}")
 
 
 def suffix(path: Path | None, what: str, *known: str) -> None:

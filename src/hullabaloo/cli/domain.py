@@ -1,7 +1,7 @@
 """`hullabaloo domain`: write, explain and check what is declared about a table, and buy bounds of its columns privately."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -9,9 +9,6 @@ from hullabaloo.cli import build
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, Relation, command
 from hullabaloo.cli.output import ORDER, Output, guarantee, save, table
 from hullabaloo.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from hullabaloo.data import Domain
 
 app = typer.Typer(help="Declare what is known about a table without looking at it.", no_args_is_help=True)
 PAID = ("The bounds were bought", "buying bounds")
@@ -64,7 +61,7 @@ def check(domain: Path, source: Path, *, target: str | None = None, json_: bool 
     path = build.existing(source, "table")
     declared.check_schema(path, target)
     schema = declared.open(path).schema
-    found = [(name, use) for name, use in _uses(declared, target) if schema.named(name)]
+    found = [(name, use) for name, use in build.uses(declared, target) if schema.named(name)]
     rest = len(schema.types) - len(found)  # which names these have is not said: a line of names may be a record
     use = "not used" if declared.feature_names else "features, by position"
     columns = [{"name": name, "use": use} for name, use in found]
@@ -142,15 +139,6 @@ def estimate(
         f"Wrote {' and '.join(wrote)}." if wrote else None,
         text.rstrip() if out is None else f"Next: hullabaloo fit {source} --domain {out}",
     )
-
-
-def _uses(domain: "Domain", target: str | None) -> list[tuple[str, str]]:
-    """The columns that a domain or the caller names, and what each is for."""
-    found = [(name, "feature") for name in domain.feature_names]
-    targets = [target] if target is not None else [one.column for one in domain.targets if one.column is not None]
-    found += [(name, "target") for name in targets]
-    found += [] if domain.weight is None else [(domain.weight[0], "weight")]
-    return found + ([] if domain.unit is None else [(domain.unit, "unit")])
 
 
 def _ends(text: str | None) -> tuple[float, float] | None:

@@ -9,7 +9,7 @@ import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,10 +81,7 @@ class Output:
     def working(self, what: str) -> Iterator[None]:
         """Show that something takes time, and nothing about how much of it is done."""
         console = PlainConsole(stderr=True)
-        if self.as_json or not console.is_terminal:
-            yield
-            return
-        with console.status(what):
+        with console.status(what) if console.is_terminal and not self.as_json else nullcontext():
             yield
 
     @contextmanager

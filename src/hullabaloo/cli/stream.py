@@ -241,7 +241,8 @@ def open_source(address: str, files: FileOptions, domain: "Domain", target: str 
     from hullabaloo.data import sources
 
     kind, follow, key = format_of(address, files.format_), files.follow, files.key
-    columns = _columns(domain, target)
+    used = [name for name, use in build.uses(domain, target) if use != "unit"]
+    columns = used if domain.features else None  # None: all there are
     if (key is not None) != (kind == "redis"):
         wrong = "it is missing. Pass --key NAME." if key is None else "it was given for another source. Leave it out."
         raise InvalidParameter(
@@ -264,13 +265,6 @@ def open_source(address: str, files: FileOptions, domain: "Domain", target: str 
     if kind == "jsonl":
         return sources.JsonLinesSource(address, columns, follow=follow)
     return sources.RedisSource(address, str(key), columns, follow=follow)
-
-
-def _columns(domain: "Domain", target: str | None) -> list[str] | None:
-    """The columns that the domain uses; None for all there are."""
-    targets = [target] if target is not None else [str(one.column) for one in domain.targets if one.column is not None]
-    weight = [] if domain.weight is None else [domain.weight[0]]
-    return [*domain.feature_names, *targets, *weight] if domain.features else None
 
 
 def every(text: str) -> int | tuple[int, ...] | str:

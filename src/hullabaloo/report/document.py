@@ -17,7 +17,7 @@ from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report import entries, guarantee, words
-from hullabaloo.report.mechanism import methods, queries, sources
+from hullabaloo.report.mechanism import asked, methods, queries
 from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows
 from hullabaloo.report.spending import spending
 from hullabaloo.report.words import up
@@ -72,7 +72,7 @@ def document(
         "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain)} if model.domain else None,
         "check": _commands(statement),
         "methods": methods(statement, facts, {**about, "intervals": _interval_level(numbers)}, rows, money),
-        "sources": sources(statement),
+        "sources": words.lines("sources", asked(statement)),
         "versions": {"library": statement.version, "card_library": __version__, "accounting": ACCOUNTING_VERSION},
     }
 

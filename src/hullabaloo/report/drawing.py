@@ -39,14 +39,15 @@ def frame(
     axes: "Axes", text: str, below: str = "", *, x: str = "", y: str = "", grid: str = "both", **given: Any
 ) -> None:
     """The grid, the names of both axes, and the heading."""
-    colour, size, place = given.pop("colour", MUTED), given.pop("size", SMALL), given.pop("place", "center")
+    colour, place = given.pop("colour", MUTED), given.pop("place", "center")
+    size = SIZE if given.pop("large", False) else SMALL
     axes.grid(axis=grid, color=GRID, lw=0.6)  # type: ignore[arg-type]
     axes.set_xlabel(x, fontsize=size, color=INK, loc=place)
     axes.set_ylabel(y, fontsize=size, color=INK, **given)
     heading(axes, text, below, colour=colour)
 
 
-def curve(axes: "Axes", x: Any, y: Any, colour: str, width: float, above: float = 2, **given: Any) -> None:
+def line(axes: "Axes", x: Any, y: Any, colour: str, width: float, above: float = 2, **given: Any) -> None:
     """A line; the larger `above`, the further in front."""
     axes.plot(x, y, color=colour, lw=width, zorder=above, **given)
 
@@ -56,16 +57,15 @@ def dots(axes: "Axes", x: Any, y: Any, colour: str, size: float, above: float, *
     axes.plot(x, y, "o", color=colour, ms=size, zorder=above, **given)
 
 
-def note(axes: "Axes", text: str, at: Any, to: Any, *, colour: str, size: float = SMALL, **given: Any) -> None:
+def note(axes: "Axes", text: str, at: Any, to: Any, *, colour: str, strong: bool = False, **given: Any) -> None:
     """Words at a point, `to` points away from it."""
-    axes.annotate(text, at, to, **{"textcoords": "offset points", "fontsize": size, "color": colour, **given})
+    look = {"fontsize": SIZE, "fontweight": "bold"} if strong else {"fontsize": SMALL}
+    axes.annotate(text, at, to, **{"textcoords": "offset points", "color": colour, **look, **given})
 
 
 def heading(axes: "Axes", text: str, below: str = "", *, colour: str = MUTED) -> None:
     """What the picture shows, flush left at the figure's edge, and lines of explanation under it."""
-    figure = axes.get_figure(root=True)
-    if figure is None:
-        return
+    figure: Any = axes.get_figure(root=True)
     height = float(figure.get_figheight())
     lines = below.count("\n") + 1 if below else 0
     figure.text(0.012, 1.0 - 0.07 / height, text, fontsize=SIZE + 1, fontweight="bold", color=INK, va="top")
@@ -97,8 +97,7 @@ def inline_svg(figure: "Figure", name: str, label: str) -> str:
     text = re.sub(r"font: ([^;\"]*?)'[^;\"]*", r"font: \1system-ui, sans-serif", text)
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, f"var(--{variable})")
-    size = re.search(r'viewBox="([^"]+)"', text)
-    box = size.group(1) if size else "0 0 360 240"
+    box = re.findall(r'viewBox="([^"]+)"', text)[0]
     opening = f'<svg role="img" aria-label={quoteattr(label)} viewBox="{box}" preserveAspectRatio="xMinYMin meet">'
     return re.sub(r"<svg [^>]*>", lambda _: opening, text, count=1)
 

@@ -65,8 +65,14 @@ def section(statement: PrivacyStatement, entries: Iterable[Entry]) -> Document |
         found.append({**_shown(entry, about), "counted": not note, "note": note})
     if not found:
         return None
-    apart = any(one["note"] not in ("", _AGAIN) for one in found)
-    return {"entries": found, "together": _together(counted), "text": _text(statement, counted, apart=apart)}
+    private, known = all(one.private for one in counted), all(one.dataset is not None for one in counted)
+    facts = {"alone": len(counted) < 2, "all_private": private, "known": known, "dataset": statement.dataset}
+    facts["apart"] = any(one["note"] not in ("", _AGAIN) for one in found)  # something here is no part of the total
+    together = None
+    if len(counted) > 1 and private:  # composed, at the largest δ at which one of them is quoted
+        event = compose(*(one.event for one in counted))
+        together = {"releases": len(counted), **cost(event, max(one.delta for one in counted))}
+    return {"entries": found, "together": together, "text": words.text("also", facts)}
 
 
 def warnings(also: Document | None) -> list[dict[str, str]]:
@@ -152,23 +158,3 @@ def _same(one: PrivacyStatement, other: PrivacyStatement) -> bool:
     """Whether two statements are of one release. Without a charge only one object is: two releases of a second can say the same."""
     first, second = ((each.ledger, each.dataset, each.charge) for each in (one, other))
     return one is other if first[2] is None and second[2] is None else first == second
-
-
-def _together(counted: Sequence[PrivacyStatement]) -> Document | None:
-    """All of them composed, at the largest δ at which one of them is quoted."""
-    if len(counted) < 2 or not all(one.private for one in counted):
-        return None
-    event = compose(*(one.event for one in counted))
-    return {"releases": len(counted), **cost(event, max(one.delta for one in counted))}
-
-
-def _text(model: PrivacyStatement, counted: Sequence[PrivacyStatement], *, apart: bool) -> str:
-    """What the total means; `apart`: something in the section is a release that is not part of it."""
-    facts = {
-        "alone": len(counted) < 2,
-        "apart": apart,
-        "all_private": all(one.private for one in counted),
-        "known": all(one.dataset is not None for one in counted),
-        "dataset": model.dataset,
-    }
-    return words.text("also", facts)

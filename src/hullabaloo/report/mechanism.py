@@ -98,11 +98,6 @@ def methods(
     return " ".join(sentence for sentence in said if sentence)
 
 
-def sources(statement: PrivacyStatement) -> list[str]:
-    """What the paragraph rests on."""
-    return words.lines("sources", asked(statement))
-
-
 def asked(statement: PrivacyStatement) -> dict[str, bool]:
     """By which mechanisms the release is private."""
     names = {str(query["name"]) for query in statement.query_noise}

@@ -13,23 +13,7 @@ import numpy as np
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Event, delta_of, epsilon_of
 from hullabaloo.release.parameters import found
-from hullabaloo.report.drawing import (
-    BLUE,
-    GRID,
-    INK,
-    MUTED,
-    ORANGE,
-    PALE,
-    PAPER,
-    SIZE,
-    SMALL,
-    curve,
-    dots,
-    frame,
-    heading,
-    new_figure,
-    note,
-)
+from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, dots, frame, heading, line, new_figure, note
 from hullabaloo.report.guarantee import trade_off
 from hullabaloo.report.words import percent, shown, up
 
@@ -81,11 +65,11 @@ def draw_coefficients(
     for place, row in enumerate(bars):
         span, middle, level = row["span"], row["coefficient"] * row["span"], [place, place]
         if row["low"] is not None:
-            curve(axes, [row["low"] * span, row["high"] * span], level, INK, 1.2, 2, solid_capstyle="butt")
+            line(axes, [row["low"] * span, row["high"] * span], level, INK, 1.2, 2, solid_capstyle="butt")
         if row["privacy_std"] is not None:
             half, about = z * row["privacy_std"] * span, row.get("estimate")
             centre = middle if about is None else about * span
-            curve(axes, [centre - half, centre + half], level, PALE, 8, 1, solid_capstyle="butt")
+            line(axes, [centre - half, centre + half], level, PALE, 8, 1, solid_capstyle="butt")
         dots(axes, [middle], [place], BLUE, 5.5, 3)
     axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
     axes.set_yticks(range(len(bars)), [_short(str(row["name"])) for row in bars])
@@ -126,21 +110,21 @@ def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[i
         grid = np.linspace(0.0, min(ends[place], reach) if math.isfinite(ends[place]) else reach, 161)
         values = [max(delta_of(event.group(k), float(e)), floor) for e in grid]
         colour, width, label = (BLUE, 2.2, "1 record") if k == 1 else (MUTED, 1.2, f"{k} records")
-        curve(axes, grid, values, colour, width)
+        line(axes, grid, values, colour, width)
         level = floor * 10 ** (1.2 + 2.2 * place)
         spot = min(range(len(values)), key=lambda i: abs(math.log(values[i] / level)))
-        box = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}
+        box = {"facecolor": figure.get_facecolor(), "edgecolor": "none", "pad": 0.8}
         note(axes, label, (float(grid[spot]), values[spot]), (5, 2), colour=colour, va="bottom", bbox=box)
     dots(axes, [epsilon], [delta], ORANGE, 7, 4)
     arrow = {"arrowstyle": "-", "color": ORANGE, "lw": 0.9, "shrinkB": 4, "relpos": (0.0, 0.5)}
     where: dict[str, Any] = {"va": "center", "ha": "right", "textcoords": "axes fraction", "arrowprops": arrow}
     quoted = f"quoted: ε = {up(epsilon)}, δ = {up(delta)}"
-    note(axes, quoted, (epsilon, delta), (0.98, 0.93), colour=ORANGE, size=SIZE, fontweight="bold", **where)
+    note(axes, quoted, (epsilon, delta), (0.98, 0.93), colour=ORANGE, strong=True, **where)
     axes.set(yscale="log", ylim=(floor, 1.0), xlim=(0.0, reach * 1.12))
     axes.locator_params(axis="x", nbins=6)
     axes.minorticks_off()
     below = "any point on a curve is a valid (ε, δ)"
-    frame(axes, "The whole guarantee", below, x="ε", y="δ", size=SIZE, rotation=0, labelpad=10)
+    frame(axes, "The whole guarantee", below, x="ε", y="δ", large=True, rotation=0, labelpad=10)
     return figure
 
 
@@ -154,11 +138,11 @@ def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
     """The picture of `trade_off_plot`, from an event."""
     figure, axes = new_figure(4.3)
     rates = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.0, 95)])
-    curve(axes, [0, 1], [0, 1], MUTED, 1.0, ls=(0, (4, 3)))
+    line(axes, [0, 1], [0, 1], MUTED, 1.0, ls=(0, (4, 3)))
     note(axes, "learns nothing", (0.74, 0.74), (4, -4), colour=MUTED, va="top", ha="left")
     for k in records:
         hits = trade_off(event.group(k), [float(rate) for rate in rates])
-        curve(axes, rates, hits, *((BLUE, 2.4) if k == 1 else (ORANGE, 1.6)))
+        line(axes, rates, hits, *((BLUE, 2.4) if k == 1 else (ORANGE, 1.6)))
         if k == 1:
             axes.fill_between(rates, rates, hits, color=PALE, lw=0, alpha=0.55)
     tip = trade_off(event.group(1), [0.18])[0] - 0.01
@@ -240,13 +224,14 @@ def error_against_epsilon_plot(
     """
     draws = _draws(points)
     _check(non_private, mean_only, chosen, metric, title)
+    chosen = None if chosen is None else float(chosen)
     figure, axes = new_figure(3.6)
     epsilons = sorted(draws)
     means = [float(np.mean(draws[e])) for e in epsilons]
     for e in epsilons:
         if len(draws[e]) > 1:
             dots(axes, [e] * len(draws[e]), draws[e], PALE, 4, 1, mew=0)
-    curve(axes, epsilons, means, BLUE, 2.2, 2)
+    line(axes, epsilons, means, BLUE, 2.2, 2)
     dots(axes, epsilons, means, BLUE, 5, 3)
     axes.set(xscale="log", xlim=(epsilons[0] / 1.15, epsilons[-1] * 1.15))
     levels = [(non_private, f"without privacy: {shown(float(non_private), 3)}", INK, (0, (5, 3)), ("bottom", 3))]
@@ -259,8 +244,8 @@ def error_against_epsilon_plot(
         value = means[epsilons.index(chosen)]
         dots(axes, [chosen], [value], ORANGE, 8, 4)
         text = f"ε = {chosen:g}: {shown(value, 3)}"
-        note(axes, text, (chosen, value), (8, -8), colour=ORANGE, size=SIZE, fontweight="bold", va="top")
-    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons], fontsize=SMALL)
+        note(axes, text, (chosen, value), (8, -8), colour=ORANGE, strong=True, va="top")
+    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
     axes.minorticks_off()
     axes.margins(y=0.12)
     title = f"{metric} against ε" if title is None else title
@@ -300,16 +285,6 @@ def _finite(value: Any) -> bool:
     return isinstance(size, Real) and bool(abs(size) <= LARGEST)  # type: ignore[operator]
 
 
-def _pairs(points: Any) -> list[tuple[Any, Any]]:
-    pairs = points.items() if isinstance(points, Mapping) else points
-    try:
-        return [(epsilon, value) for epsilon, value in pairs]
-    except (TypeError, ValueError):
-        raise InvalidParameter(
-            f"A curve of error against epsilon was given {found(points)}. Pass a mapping from epsilon to score, {{1.0: 0.52}}, or pairs of both."
-        ) from None
-
-
 def _check(non_private: object, mean_only: object, chosen: object, metric: object, title: object) -> None:
     numbers = {"non_private": non_private, "mean_only": mean_only, "chosen": chosen}
     for name, value in numbers.items():
@@ -324,15 +299,22 @@ def _check(non_private: object, mean_only: object, chosen: object, metric: objec
 
 
 def _draws(points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]]) -> dict[float, list[float]]:
-    found: dict[float, list[float]] = {}
-    for epsilon, value in _pairs(points):
+    pairs: list[tuple[Any, Any]]
+    try:
+        pairs = [(epsilon, value) for epsilon, value in (points.items() if isinstance(points, Mapping) else points)]
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"A curve of error against epsilon was given {found(points)}. Pass a mapping from epsilon to score, {{1.0: 0.52}}, or pairs of both."
+        ) from None
+    draws: dict[float, list[float]] = {}
+    for epsilon, value in pairs:
         scores = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
         if not _finite(epsilon) or not epsilon > SMALLEST or not scores or not all(map(_finite, scores)):
             raise InvalidParameter(
                 f"A curve of error against epsilon was given {epsilon!r}: {value!r}. Each epsilon must be positive and finite and have "
                 "at least one finite score; the fit without privacy is passed as non_private=…."
             )
-        found.setdefault(float(epsilon), []).extend(map(float, scores))
-    if not found:
+        draws.setdefault(float(epsilon), []).extend(map(float, scores))
+    if not draws:
         raise InvalidParameter("A curve of error against epsilon needs at least one point, and none was given.")
-    return found
+    return draws
