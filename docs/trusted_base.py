@@ -47,7 +47,7 @@ GROUPS = (
         "Records to rows",
         "An encoded row is a function of its record and of the declared domain, within the declared bounds; nothing is raised because of a value.",
         "data",
-        "declarations domain encode encoding file_text kernels labels layout memo numbers offset schema source table targets transforms",
+        "declarations domain encode encoding kernels labels layout numbers offset schema source table targets transforms",
     ),
     Group(
         1,
@@ -76,7 +76,7 @@ GROUPS = (
         "Composition",
         "The event of a fit is the composition of its answers; a budget admits what it says.",
         "privacy",
-        "_bisection _rounding budget composition events gaussian_dp neighbours noise_events",
+        "_rounding budget composition events gaussian_dp neighbours noise_events",
     ),
     Group(
         1,
@@ -96,7 +96,13 @@ GROUPS = (
         "curator",
         "coordinate_kernels descent descent_kernels lottery score stream stream_kernels",
     ),
-    Group(2, "Chosen columns", "A table cut down to what is asked about.", "data", "chosen"),
+    Group(
+        2,
+        "Chosen columns",
+        "A table cut down to what is asked about, or made of records that came one by one.",
+        "data",
+        "records",
+    ),
     Group(2, "Continual noise", "Correlated noise whose privacy is that of its strategy.", "noise/continual"),
     Group(2, "Noise of choices", "Exponential mechanism and random numbers of runs.", "noise", "selection stopping"),
     Group(2, "Rows besides fits", "Streams under way and runs of a search.", "curation"),
@@ -107,14 +113,14 @@ GROUPS = (
         "Composition of choices and minimisers",
         "Events of selections, of perturbed minimisers and of the best of many.",
         "privacy",
-        "bounded_range filters objective_calibrate objective_events objective_profile pure_dp renyi repeats schedule tuned_calibrate tuned_events",
+        "bounded_range event_calibrate filters objective_events pure_dp renyi repeats schedule tuned_events",
     ),
     Group(
         2,
         "Charges of streams",
         "A stream's charge, its saves, and databases of every kind.",
         "ledger",
-        "address backend chain deadline guards names postgres schema sqlite streams verify",
+        "address backend chain names postgres schema sqlite streams verify",
     ),
 )
 LIMITS = {"tier 1 without decoders": 5_650, "tier 1": 6_500}

@@ -18,8 +18,7 @@ from hullabaloo.curator.query import Query
 from hullabaloo.data import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotPaidFor
 from hullabaloo.losses.readings import Reading, Reads
-from hullabaloo.losses.scores import PinballError, SquaredError
-from hullabaloo.losses.tallies import Moments
+from hullabaloo.losses.scores import Moments, PinballError, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import GaussianEvent
 from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver

@@ -18,7 +18,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import L1Ball, L2Ball
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.streaming.sketch_size import paper_size, relative_width, resolved_size, row_width
+from hullabaloo.streaming.regression import paper_size, relative_width, resolved_size, row_width
 from tests.curator.neighbours import facts, join, random_rows, reordered
 
 P = 40

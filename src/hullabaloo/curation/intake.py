@@ -17,7 +17,7 @@ from hullabaloo.data.readers.dense import cell_of
 from hullabaloo.data.records import table_of
 from hullabaloo.data.source import Rows
 from hullabaloo.data.sources.base import Mark
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
 from hullabaloo.release import Release
 from hullabaloo.release.parameters import found

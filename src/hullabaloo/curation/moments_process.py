@@ -15,7 +15,7 @@ from hullabaloo.curator import StreamCurator, StreamSumQuery
 from hullabaloo.curator.stream import plan_stream
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.source import RowFacts
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared

@@ -14,7 +14,7 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.readings import Reading
-from hullabaloo.losses.tallies import Tally
+from hullabaloo.losses.scores import Tally
 from hullabaloo.privacy import Neighbours
 
 _BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles

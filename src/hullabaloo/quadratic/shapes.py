@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable
-from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.numerics import increasing_root
 from hullabaloo.quadratic.interior_point import interior_point
 from hullabaloo.quadratic.kernels import coordinate_sweeps
 from hullabaloo.quadratic.linear_system import Quadratic

@@ -9,7 +9,7 @@ _REMEMBERED = (
     Bug(
         "cells remembered as equal",
         "Cells of a mixed column are remembered by value alone: whichever of 1, 1.0 and True comes first decides for all.",
-        "data.memo",
+        "data.labels",
         old="        if len(kinds - {type(None)}) <= 1:",
         new="        if kinds:",
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, equal numbers]",),
@@ -17,7 +17,7 @@ _REMEMBERED = (
     Bug(
         "instants remembered as equal",
         "Dates and times are remembered too, and one instant in two zones has the label of whichever comes first.",
-        "data.memo",
+        "data.labels",
         old="_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})",
         new=(
             "from datetime import date, datetime\n\n"
