@@ -63,6 +63,7 @@ def copies(relation: Neighbours) -> float:
     return 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize("kind", ["l1", "simplex", "select"])
@@ -82,6 +83,7 @@ def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(
     assert asked.sensitivity == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ["p7", "weights", "units", "weighted-units"])
 @pytest.mark.parametrize("records", [1, 20])
@@ -298,6 +300,7 @@ def beside_intercept(about: RowFacts) -> RowFacts:
     return replace(about, columns=names, intercept=True, **norms)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("ends", [(-1.0, 1.0), (-16.0, 8.0)])
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)

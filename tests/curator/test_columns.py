@@ -42,6 +42,7 @@ def sparse(rows: Rows) -> Rows:
     return replace(rows, X=sp.csr_array(rows.X))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_the_facts_bound_the_rows_of_every_view(about: RowFacts, intercept: bool) -> None:
@@ -70,6 +71,7 @@ def test_the_facts_bound_the_rows_of_every_view(about: RowFacts, intercept: bool
         whole.of_columns(about.width + 1)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("kind", ["gradient", "moments", "second moments"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)

@@ -22,6 +22,7 @@ def query(
     return GradientQuery(about, relation, records, 3, mu, Squared(), clip)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
     "about",

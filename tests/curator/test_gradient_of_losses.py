@@ -113,6 +113,7 @@ def test_overflowing_predictions_stay_bounded(loss: AnyLoss, sparse: bool, size:
             assert np.linalg.norm(answer) <= 10 * CLIP * about.norm_l2 * (1.0 + 1e-9)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), SquaredTargets()], ids=zoo.short)
 @pytest.mark.parametrize("p", [1, 2, 5, 8, 13, 31, 32, 33, 64, 100, 131])
 def test_a_record_contributes_the_same_bits_wherever_it_stands(loss: AnyLoss, p: int) -> None:

@@ -206,6 +206,7 @@ def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: f
             assert np.isfinite(answer).all()
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("feasible", "penalty"), [SHAPES[k] for k in (0, 1, 3, 4)], ids=["free", "lasso", "l1", "l2"])
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError, ValueError, FloatingPointError, InvalidParameter])
 def test_plain_steps_alone_reach_the_distance(
@@ -263,6 +264,7 @@ def test_where_the_number_of_rows_is_private_larger_tables_are_reckoned_with() -
     assert minimizer(replace(about, weighted=True), Neighbours.REPLACE_ONE, 10).family.most == MARGIN * 10
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("make", [minimizer, perturbed], ids=["minimizer", "perturbed"])
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
 def test_the_distance_is_proved_for_as_many_rows_as_a_description_says(make: Any, feasible: Any, penalty: Any) -> None:

@@ -106,6 +106,7 @@ def written_out(rows: Rows, query: PartialQuery, updates: Updates, key: TestKey)
     return theta, np.mean(iterates, axis=0), np.array(answers)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
@@ -144,6 +145,7 @@ def test_the_sensitivity_is_attained(relation: Neighbours, sparse: bool) -> None
     assert abs(answers[0] - answers[1]) * 20.0 / 1e-3 >= 0.999999 * query.sensitivity
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 @pytest.mark.parametrize(
     "about", [TABLES["p7"], TABLES["weights"], TABLES["offsets"]], ids=["p7", "weights", "offsets"]
@@ -169,6 +171,7 @@ def test_answers_have_the_bits_of_gaussian_releases_of_exact_sums(loss: Loss, ab
         assert found.mean == pytest.approx(mean, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_bits_do_not_depend_on_the_order_of_records(loss: Loss, sparse: bool) -> None:
@@ -337,6 +340,7 @@ def test_a_query_for_another_number_of_records_has_the_same_noise_in_means() -> 
     assert query.to_dict()["loss"] == {"kind": "squared"}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 def test_derivatives_are_those_of_the_loss_and_zero_where_undefined(loss: Loss) -> None:
     code, residual = int(loss.kernel_code), int(loss.kernel_code) in kernels.RESIDUAL_CODES

@@ -38,6 +38,7 @@ def test_every_sum_with_parts_is_here() -> None:
     assert parted == set(ASKS)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", ASKS)
 def test_a_sum_is_that_of_its_parts(name: str, sparse: bool) -> None:

@@ -84,6 +84,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("shares", SHARES, ids=str)
 @pytest.mark.parametrize("number", range(len(VALUES)))
@@ -253,6 +254,7 @@ def test_the_error_bound_holds():
     assert failures < 10
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("kind", list(GridKind), ids=str)
 @pytest.mark.parametrize(
     "ends",

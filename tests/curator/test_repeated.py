@@ -59,6 +59,7 @@ def walk(steps: int, n: int, *, seed: int = 1) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_answers_are_those_of_a_search_of_its_own(name: str, sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,6 +126,7 @@ def test_pieces_give_the_gradient_in_all_of_their_ball_and_state_its_error(name:
         assert float(np.linalg.norm(pieces.gradient(far, np.zeros(P)) - exact)) > 1.0
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("name", CASES)
 def test_neighbours_answers_are_within_the_sensitivity_for_every_linear_term(relation: Neighbours, name: str) -> None:
@@ -194,6 +196,7 @@ TABLES = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("rows", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize("name", ["squared, wide", "squared, clipped", "huber"])
 def test_every_table_is_answered_to_the_distance(name: str, rows: Rows) -> None:
@@ -204,6 +207,7 @@ def test_every_table_is_answered_to_the_distance(name: str, rows: Rows) -> None:
         assert apart <= 2.0 * asked.distance * (1.0 + 1e-9)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("part", ["gradient", "minimiser", "around", "error"])
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError, ValueError, FloatingPointError, InvalidParameter])
 def test_where_the_quick_way_fails_the_slow_one_answers(

@@ -31,6 +31,7 @@ def test_the_moments_of_three_million_records_are_their_mean() -> None:
     assert query.exact(rows) == pytest.approx([n, n, math.sqrt(2) * n], rel=1e-12)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kappa", [0.5, 1.0, 1.8, 2.0, 2.2, 3.0, 10.0])
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_records_whose_every_entry_is_rounded_away_from_zero(kappa: float, relation: Neighbours) -> None:

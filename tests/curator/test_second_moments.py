@@ -53,6 +53,7 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
         assert np.linalg.norm(left - right, norm) <= asked.sensitivity
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", [facts(6, max_weight=2.0), facts(6, norm_l2=0.7)], ids=["cube", "ball"])
 @pytest.mark.parametrize("kind", ASKED)

@@ -37,6 +37,7 @@ def random_lens(rng: np.random.Generator, about: RowFacts) -> AffineView:
     return AffineView(about.norm_linf * centre, float(10.0 ** rng.uniform(-3.0, 2.0)))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity(
@@ -54,6 +55,7 @@ def test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity(
     assert asked.sensitivity <= (1.0 + 1e-6) * about.records_per_unit * about.max_weight * copies(relation)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity(
@@ -95,6 +97,7 @@ def test_the_sensitivity_is_attained(relation: Neighbours) -> None:
     assert np.linalg.norm(counts[0] - counts[1]) >= 0.999999 * scales.sensitivity
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=["squared", "logistic"])
 @pytest.mark.parametrize("centred", [False, True], ids=["raw", "centred"])

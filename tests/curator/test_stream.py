@@ -45,6 +45,7 @@ def told(curator: StreamCurator, rows: Rows, sizes: list[int]) -> list[bytes]:
     return seen
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_batches_change_no_bit(name: str, every: str) -> None:
@@ -56,6 +57,7 @@ def test_batches_change_no_bit(name: str, every: str) -> None:
     assert found == [b"", single[1], single[8], single[9], single[9], single[19]]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("mu", [1.0, math.inf])
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_restart_changes_no_bit(name: str, mu: float) -> None:
@@ -105,6 +107,7 @@ def test_the_vector_of_a_step_is_its_moments_answer(weighted: bool) -> None:
     assert found[0] == pytest.approx(asked.exact(rows), rel=1e-14)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_without_noise_the_moments_are_those_of_the_prefix(name: str) -> None:
     _, decay, window = STRATEGIES[name]

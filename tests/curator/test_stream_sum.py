@@ -95,6 +95,7 @@ def test_no_neighbour_moves_the_encoded_stream_by_more_than_the_sensitivity(
                 assert np.linalg.norm(encoded(left, asked) - encoded(right, asked)) <= asked.sensitivity
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 def test_the_worst_pair_is_as_far_apart_as_stated(relation: Neighbours, name: str) -> None:

@@ -61,6 +61,7 @@ def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, 
             assert float(np.linalg.norm(points[0] - points[1])) <= query.sensitivity
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("name", [name for name in SHAPES if name.endswith("penalty")])
 def test_the_sensitivity_is_nearly_attained(relation: Neighbours, name: str) -> None:
@@ -97,6 +98,7 @@ def subgradient(function: SetFunction, theta: np.ndarray, g: np.ndarray) -> floa
     return float(np.linalg.norm(held @ (weights / weights.sum()) + g))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("logistic", [False, True])
 def test_a_penalised_minimiser_is_as_near_as_stated(name: str, logistic: bool) -> None:

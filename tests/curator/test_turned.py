@@ -39,6 +39,7 @@ def matrices(rng: np.random.Generator, p: int) -> Iterator[np.ndarray]:
         yield np.sign(plain) * 1.7e308
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity_whatever_the_matrix(
@@ -61,6 +62,7 @@ def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity_whatever_the_
     assert 0.0 < counted <= scales.sensitivity
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_the_spread_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:

@@ -60,6 +60,7 @@ def test_certain_coins_read_one_word():
     assert next(words) == 3
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 2**63, 2**64, 2**64 + 1, 2**215 + 12345])
 def test_below_is_uniform_by_rejection(n):
     rng = random.Random(n)
@@ -91,6 +92,7 @@ def test_wedges_that_tie_are_decided_by_later_bits_of_both_uniforms(density, rat
                 )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("density", [sampler.GAUSSIAN, sampler.LAPLACE])
 @pytest.mark.parametrize("ratio", [1.7 * 2.0**25, 1.37 * 2.0**40])
 @pytest.mark.parametrize("edge", [0, 1], ids=["from above", "from below"])

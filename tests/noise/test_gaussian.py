@@ -13,6 +13,7 @@ from .coupling import cells_of, inputs, violations
 KEY = TestKey(bytes(range(32)))
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("octaves", range(20, 36))
 def test_coupling_for_every_lattice_the_rule_can_give(octaves):
     """k = 40 … 25, σ over 2^±300: not one output differs from f(K(x) + N), with f and N shared by both inputs."""

@@ -39,6 +39,7 @@ def test_too_large_values_for_the_noise_are_refused_before_any_data():
         lattice(1e-6, 1e6)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, -math.inf, 1e-320, 1e300, None, "wide"])
 def test_public_arguments_are_positive_finite_numbers(value):
     for arguments in ((value, 1.0), (1.0, value)):
@@ -46,6 +47,7 @@ def test_public_arguments_are_positive_finite_numbers(value):
             lattice(*arguments)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("p", [1, 2, 100, 10**6])
 @pytest.mark.parametrize("bound", [1.0, 1e3, 1e10])
 def test_inflated_sensitivities_are_rounded_upwards(p, bound):

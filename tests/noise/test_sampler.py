@@ -43,6 +43,7 @@ def test_the_cut_holds_2_to_the_minus_130(density):
     assert tail(density, density.cutoff) < mpmath.mpf(2) ** -130
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("k", range(25, 41))
 def test_the_alias_table_reproduces_the_integer_weights(density, k):
     table = sampler.build(density, 2.0**k * (1 + 0.9 * ((k * 7) % 10) / 10))
@@ -63,6 +64,7 @@ def test_the_alias_table_reproduces_the_integer_weights(density, k):
     assert sum(table.core) > 0.95 * 2**64  # the fast path is the common one
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_boxes_contain_the_density_and_the_density_contains_cores(density, ratio):
     table = sampler.build(density, ratio)
@@ -102,6 +104,7 @@ def kernel_threshold(table, strip, position):
     return mpmath.mpf(high) / 2**64
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_the_kernels_doubles_stay_within_the_window(density, ratio):
     """|q_double − q| < 2^-40 for the whole cell's q, and below the window for every point of the cell."""
@@ -118,6 +121,7 @@ def test_the_kernels_doubles_stay_within_the_window(density, ratio):
                 assert abs(q - reference.reject_probability(table, strip, point)) < table.window
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("window", [sampler.WINDOW, 0.25])
 @pytest.mark.parametrize("ratio", [1.37 * 2.0**40, 1.7 * 2.0**25])
 def test_the_kernel_is_the_plain_python_sampler(density, ratio, window, monkeypatch):

@@ -118,6 +118,7 @@ def test_many_candidates(select):
     assert len(set(drawn)) > 0.98 * runs
 
 
+@pytest.mark.few(4)
 @BOTH
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
 def test_no_value_of_the_data_raises(select, value):

@@ -44,6 +44,7 @@ def quadratic(p: int, condition: float, seed: int = 0) -> tuple[np.ndarray, np.n
     return 0.5 * (gram + gram.T), gram @ theta + 0.02 * rng.normal(size=p)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("condition", [10.0, 1e5])
 def test_the_residual_slope_is_a_subgradient(name: str, condition: float) -> None:

@@ -78,6 +78,7 @@ def test_constrained_minimisers_have_no_duality_gap(name, p, condition):
     assert gap <= 1e-12 * (1.0 + np.linalg.norm(solved.theta)) * (1.0 + np.linalg.norm(cross))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", SETS)
 def test_constrained_minimisers_agree_with_scipy(name):
     from scipy.optimize import minimize
@@ -113,6 +114,7 @@ def test_constrained_minimisers_agree_with_scipy(name):
     assert objective(gram, cross, solved) <= found.fun + 1e-10
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("condition", [1e2, 1e10])
 @pytest.mark.parametrize("strength", [1e-1, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("p", [1, 2, 30, 120])
@@ -226,6 +228,7 @@ def test_an_interior_start_without_any_weight_is_least_squares():
     assert gram @ theta == pytest.approx(cross, abs=1e-10)
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("rank", [1, 5, 39])
 @pytest.mark.parametrize("name", SETS)
 def test_singular_quadratics_on_sets_reach_the_optimum(name, rank):
@@ -237,6 +240,7 @@ def test_singular_quadratics_on_sets_reach_the_optimum(name, rank):
     assert body.support(-slope) + float(slope @ solved.theta) <= 1e-11 * (1.0 + np.linalg.norm(solved.theta))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", SETS)
 def test_a_matrix_of_zeros_leaves_a_linear_problem(name):
     cross = np.array([1.0, -2.0, 0.5])
@@ -270,6 +274,7 @@ def test_what_has_no_minimiser_is_called_unbounded():
     assert solved.status is Status.UNBOUNDED
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("ends", [(-math.inf, math.inf), (-0.1, 0.1), (0.2, 0.5), (-math.inf, -1.0)])
 @pytest.mark.parametrize("kind", ["l1", "l2", "box"])
 def test_the_eliminated_intercept_is_optimal_too(kind, ends):

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.codec import arguments
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
@@ -119,13 +120,7 @@ class Sketch:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values: enough to make Φ again."""
-        return {
-            "columns": self.columns,
-            "size": self.size,
-            "seed": self.seed,
-            "max_nonzeros": self.max_nonzeros,
-            "inside": None if self.inside is None else self.inside.to_dict(),
-        }
+        return arguments(self)
 
     def _bound(self, about: RowFacts) -> float:
         """The bound of ‖x‖₂ of the slopes of a kept record."""

@@ -65,24 +65,17 @@ class Curator:
     __slots__ = ("__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
 
     def __init__(self, rows: Rows, queries: Sequence[Query], *, key: Key | None = None) -> None:
-        self.__begin(rows, tuple(query.afresh() for query in queries), key, Counter(), {}, RLock())
-
-    def __begin(
-        self,
-        rows: Rows,
-        queries: Sequence[Query],
-        key: Key | None,
-        answered: Counter[tuple[str, int]],
-        kept: dict[Any, Any],
-        lock: Any,
-    ) -> None:
-        self.__rows, self.__queries, self.__key = rows, queries, key
-        self.__answered, self.__kept, self.__lock, self.__width = answered, kept, lock, rows.X.shape[1]
+        self.__rows, self.__width, self.__key = rows, rows.X.shape[1], key
+        self.__queries: Sequence[Query] = tuple(query.afresh() for query in queries)
+        self.__answered: Counter[tuple[str, int]] = Counter()
+        self.__kept: dict[Any, Any] = {}
+        self.__lock = RLock()
 
     def __part(self, rows: Rows, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]) -> "Curator":
         """The same curator over other rows; answers come out of the same payment."""
         part = object.__new__(Curator)
-        part.__begin(rows, queries, key, self.__answered, kept, self.__lock)
+        part.__rows, part.__width, part.__key, part.__queries, part.__kept = rows, rows.X.shape[1], key, queries, kept
+        part.__answered, part.__lock = self.__answered, self.__lock
         return part
 
     def __repr__(self) -> str:

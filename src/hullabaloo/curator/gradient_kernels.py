@@ -17,29 +17,22 @@ ROWS = 1 << 14  # contributions span at most 2^37 cells each: sums of so many ar
 
 
 @njit(cache=True, nogil=True)
-def dense_rows(X, y, weight, offset, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
-    """Add `w clip(φ') x` of at most `ROWS` rows to `out`, every coordinate rounded to the lattice."""
-    for i in range(X.shape[0]):
-        row = X[i]
-        z = product(row, theta)
-        if offset.size > 0:
-            z += offset[i]
-        d = clipped(code, parameter, z, y[i], clip)
-        if weight.size > 0:
-            d *= weight[i]
-        for j in range(row.size):
-            out[j] += (d * row[j] + magic) - magic
-
-
-@njit(cache=True, nogil=True)
 def dense_gradient(X, y, weight, offset, theta, clip, code, parameter, magic, unit, high, low):  # type: ignore[no-untyped-def]
-    """Add the contributions of all rows to a sum of two limbs (`add_cells`)."""
-    block = np.empty(theta.size)
-    for start in range(0, X.shape[0], ROWS):
-        stop = start + ROWS
+    """Add `w clip(φ') x` of all rows to a sum of two limbs (`add_cells`), every coordinate rounded to the lattice."""
+    n, p = X.shape
+    block = np.empty(p)
+    for start in range(0, n, ROWS):
         block[:] = 0.0
-        part = (X[start:stop], y[start:stop], weight[start:stop], offset[start:stop])
-        dense_rows(*part, theta, clip, code, parameter, magic, block)
+        for i in range(start, min(start + ROWS, n)):
+            row = X[i]
+            z = product(row, theta)
+            if offset.size > 0:
+                z += offset[i]
+            d = clipped(code, parameter, z, y[i], clip)
+            if weight.size > 0:
+                d *= weight[i]
+            for j in range(p):
+                block[j] += (d * row[j] + magic) - magic
         add_cells(block, unit, high, low)
 
 
@@ -102,36 +95,27 @@ def shorten(vector, clip):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def matrix_rows(X, Y, weight, offset, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
-    """Add `w x ⊗ clip(∇φ)` of at most `ROWS` rows to `out`; θ and `out` are (k, p), one row for each prediction."""
-    k, p = theta.shape
-    z, slope = np.empty(k), np.empty(k)
-    for i in range(X.shape[0]):
-        row = X[i]
-        for m in range(k):
-            z[m] = product(row, theta[m])
-            if offset.size > 0:
-                z[m] += offset[i]
-        vector_derivative(code, z, Y[i], slope)
-        shorten(slope, clip)
-        for m in range(k):
-            d = slope[m]
-            if weight.size > 0:
-                d *= weight[i]
-            line = out[m]
-            for j in range(p):
-                line[j] += (d * row[j] + magic) - magic
-
-
-@njit(cache=True, nogil=True)
 def matrix_gradient(X, Y, weight, offset, theta, clip, code, parameter, magic, unit, high, low):  # type: ignore[no-untyped-def]
-    """Add the contributions of all rows to a sum of two limbs, (k, p)."""
-    block = np.empty(theta.shape)
-    for start in range(0, X.shape[0], ROWS):
-        stop = start + ROWS
+    """Add `w x ⊗ clip(∇φ)` of all rows to a sum of two limbs; θ and the sum are (k, p), one row for each prediction."""
+    n, (k, p) = X.shape[0], theta.shape
+    block, z, slope = np.empty((k, p)), np.empty(k), np.empty(k)
+    for start in range(0, n, ROWS):
         block[:] = 0.0
-        part = (X[start:stop], Y[start:stop], weight[start:stop], offset[start:stop])
-        matrix_rows(*part, theta, clip, code, parameter, magic, block)
+        for i in range(start, min(start + ROWS, n)):
+            row = X[i]
+            for m in range(k):
+                z[m] = product(row, theta[m])
+                if offset.size > 0:
+                    z[m] += offset[i]
+            vector_derivative(code, z, Y[i], slope)
+            shorten(slope, clip)
+            for m in range(k):
+                d = slope[m]
+                if weight.size > 0:
+                    d *= weight[i]
+                line = block[m]
+                for j in range(p):
+                    line[j] += (d * row[j] + magic) - magic
         add_cells(block, unit, high, low)
 
 

@@ -109,28 +109,21 @@ class ScalesQuery(Counts):
     def partial(self, rows: Rows, theta: Array | None, view: AffineView, edges: Array) -> State:
         """How many records lie below `edges[0]`, from there to `edges[1]`, …"""
         point = np.zeros(self.facts.width) if theta is None else theta
+        centre, scale = view.centre, view.scale(self.facts)
         loss = (PLAIN, 0.0) if theta is None else (int(self.loss.kernel_code), self.loss.kernel_parameter)
-        counts = np.zeros(self.bins, dtype=np.int64)
-        for start in range(0, rows.Y.shape[0], _BLOCK):
-            lengths = _lengths(rows, slice(start, start + _BLOCK), point, view, view.scale(self.facts), *loss)
+        n, counts = rows.Y.shape[0], np.zeros(self.bins, dtype=np.int64)
+        y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(n)
+        offset = np.zeros(0) if rows.offset is None else rows.offset
+        for start in range(0, n, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            X, about, lengths = rows.X[part], (y[part], offset[part], point), np.empty(y[part].size)
+            if isinstance(X, np.ndarray) or centre.any():
+                X = X if isinstance(X, np.ndarray) else X.toarray()
+                dense_lengths(X, *about, centre, scale, *loss, lengths)
+            else:
+                sparse_lengths(X.data, X.indices, X.indptr, *about, scale, *loss, lengths)
             places = np.searchsorted(edges, np.where(np.isnan(lengths), 0.0, lengths), side="right")
             if rows.weight is not None:
-                places = places[rows.weight[start : start + _BLOCK] > 0.0]
+                places = places[rows.weight[part] > 0.0]
             counts += np.bincount(places, minlength=self.bins)
         return counts
-
-
-def _lengths(
-    rows: Rows, part: slice, theta: Array, view: AffineView, scale: Array, code: int, parameter: float
-) -> Array:
-    y = np.ascontiguousarray(rows.Y[part, 0]) if rows.Y.shape[1] else np.zeros(rows.Y[part].shape[0])
-    offset = np.zeros(0) if rows.offset is None else rows.offset[part]
-    out = np.empty(y.size)
-    X, centre = rows.X[part], np.ascontiguousarray(view.centre)
-    if not isinstance(X, np.ndarray):
-        if not centre.any():
-            sparse_lengths(X.data, X.indices, X.indptr, y, offset, theta, scale, code, parameter, out)
-            return out
-        X = X.toarray()
-    dense_lengths(X, y, offset, theta, centre, scale, code, parameter, out)
-    return out

@@ -19,7 +19,7 @@ _ROUGH = 1e-3
 _WARM = 60
 
 
-def newton(objective: Objective, start: Array, tolerance: float, least: float = 0.0) -> tuple[Local, Array | None]:
+def newton(objective: Objective, start: Array, least: float = 0.0) -> tuple[Local, Array | None]:
     """Damped proximal Newton steps until they no longer help: the last point, and its Hessian when one was formed.
 
     They end, too, where F would fall at a rate of at most `least` along the step, for each record.
@@ -39,7 +39,7 @@ def newton(objective: Objective, start: Array, tolerance: float, least: float = 
             break
         theta = target if length == 1.0 else local.theta + length * move
         local = objective.at(theta, objective.predictions(theta) if length == 1.0 else local.z + length * image)
-        if size * length <= tolerance + 1e-14 * euclidean(theta):
+        if size * length <= 1e-14 * euclidean(theta):
             break
     return local, hessian
 

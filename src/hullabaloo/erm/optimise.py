@@ -184,13 +184,13 @@ def minimise(objective: Objective, reach: Reach, distance: float, *, slack: floa
 def _quickly(objective: Objective, evidence: Evidence) -> tuple[Array, bool]:
     """Newton steps and evidence, in turn with bursts of steps with momentum."""
     start = objective.shape.proximal(np.zeros(objective.dimension), 1.0)
-    local, hessian = newton(objective, start, 0.0)
+    local, hessian = newton(objective, start)
     for burst in range(_BURSTS + 1):
         theta, done = evidence.improved(local.theta, hessian)
         if done or burst == _BURSTS:
             return theta, done
         local = with_momentum(objective, objective.at(theta, objective.predictions(theta)), _MOMENTUM)
-        local, hessian = newton(objective, local.theta, 0.0)
+        local, hessian = newton(objective, local.theta)
     return theta, done
 
 
@@ -206,12 +206,12 @@ def _surely(objective: Objective, evidence: Evidence, reach: Reach, distance: fl
 
 def settled(objective: Objective, start: Array) -> Array:
     """The exact optimum without noise, to some 1e-9 of its size: Newton steps and bursts of proximal steps with momentum, until neither moves the point."""
-    local, _ = newton(objective, objective.shape.proximal(start, 1.0), 0.0, _LEAST)
+    local, _ = newton(objective, objective.shape.proximal(start, 1.0), _LEAST)
     smooth = objective.shape.kinks is not None and not objective.shape.kinks.any()
     for _ in range(_ROUNDS):
         before = local.theta
         moved = with_momentum(objective, local, _SETTLING).theta
-        local, _ = newton(objective, moved, 0.0, _LEAST)
+        local, _ = newton(objective, moved, _LEAST)
         still = smooth and np.array_equal(local.theta, moved)  # no Newton step was worth taking
         if still or euclidean(local.theta - before) <= 1e-10 * euclidean(before):
             break

@@ -78,7 +78,7 @@ def _smoothed(rows: Rows, family: Family, linear: Array) -> Array:
         copies, ridge = 2.0 * h * family.records, 2.0 * h * family.ridge
         shape, squares = shape_of(family.feasible, family.penalty, copies, ridge, family.coordinates)
         objective = ScalarObjective(rows, Huber(h), np.inf, squares=squares, linear=2.0 * h * tilt, shape=shape)
-        local, _ = newton(objective, shape.proximal(theta, 1.0), 0.0)
-        local, _ = newton(objective, with_momentum(objective, local, _BURST).theta, 0.0)
+        local, _ = newton(objective, shape.proximal(theta, 1.0))
+        local, _ = newton(objective, with_momentum(objective, local, _BURST).theta)
         theta, h = local.theta, h * _FACTOR
     return theta

@@ -105,7 +105,7 @@ class Repeated:
         objective = self.family.objective(self.rows, slope)
         if self.distance == 0.0:
             return settled(objective, last)
-        local, hessian = newton(objective, last, 0.0)
+        local, hessian = newton(objective, last)
         theta, done = Doubled(objective, self.distance).improved(local.theta, hessian)
         return theta if done else None
 

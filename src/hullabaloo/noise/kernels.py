@@ -79,16 +79,6 @@ def to_lattice(x, scale, reach, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def octaves(behind, rate, last, octave, count):  # type: ignore[no-untyped-def]
-    """Write min(floor(rate·behind), last) for each candidate, and how many have each value."""
-    for i in range(behind.size):
-        v = rate * np.float64(behind[i])
-        j = np.int64(v) if v < last else last
-        octave[i] = j
-        count[j] += 1
-
-
-@njit(cache=True, nogil=True)
 def coins(behind, rate, words, heads, unsure):  # type: ignore[no-untyped-def]
     """Toss a coin of probability exp(−rate·behind) for each: how many are heads, and how many a double cannot tell.
 

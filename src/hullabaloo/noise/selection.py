@@ -72,9 +72,8 @@ def exponential_mechanism(
     Source: McSherry and Talwar (2007); bounded range: Dong, Durfee and Rogers (2020); zCDP: Cesar and Rogers (2021).
     """
     behind, candidates, rate = _contest(scores, sensitivity, epsilon, bound, excluded)
-    octave = np.empty(behind.size, np.uint16)
-    count = np.zeros(_LAST + 1, np.int64)
-    kernels.octaves(behind, rate / math.log(2) * (1 - 2.0**-45), _LAST, octave, count)  # rounded down, so b is
+    octave = np.minimum(rate / math.log(2) * (1 - 2.0**-45) * behind, _LAST).astype(np.uint16)  # rounded down, so b is
+    count = np.bincount(octave, minlength=_LAST + 1)
     weights = [int(count[b]) << (_LAST - b) for b in range(_LAST + 1)]
     words = iter(Keystream(bound_to(key, rate, candidates, behind)))
     total = sum(weights)

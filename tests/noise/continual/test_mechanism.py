@@ -26,6 +26,7 @@ def summing(strategy, length, sigma=2.0, key=KEY):
     return ContinualSum(strategy, sigma, length=length, bound=strategy.reach * 1.0, key=key)
 
 
+@pytest.mark.few(5)
 @each
 def test_batching_changes_no_bit(strategy):
     x = np.random.default_rng(4).uniform(-1, 1, size=(21, 3))
@@ -37,6 +38,7 @@ def test_batching_changes_no_bit(strategy):
     assert at_once.step == 21
 
 
+@pytest.mark.few(5)
 @each
 def test_a_restored_stream_goes_on_bit_for_bit(strategy):
     x = np.random.default_rng(5).uniform(-1, 1, size=(21, 3))
@@ -51,6 +53,7 @@ def test_a_restored_stream_goes_on_bit_for_bit(strategy):
         assert np.array_equal(second.add(x[stop:]), expected[stop:])
 
 
+@pytest.mark.few(5)
 @each
 def test_reading_draws_nothing(strategy):
     stream = summing(strategy, 3, key=None)
@@ -62,6 +65,7 @@ def test_reading_draws_nothing(strategy):
         assert all(np.array_equal(a, b) for a, b in zip(stream.state().values(), stream.state().values(), strict=True))
 
 
+@pytest.mark.few(5)
 @each
 def test_without_noise_sums_are_exact(strategy):
     x = np.random.default_rng(6).uniform(-1, 1, size=(21, 2))
@@ -69,12 +73,14 @@ def test_without_noise_sums_are_exact(strategy):
         assert np.allclose(summing(strategy, 2, sigma).add(x), workload(strategy, 21) @ x, rtol=0, atol=1e-12)
 
 
+@pytest.mark.few(5)
 @each
 def test_fresh_noise_differs_between_streams(strategy):
     x = np.zeros((2, 3))
     assert not np.any(summing(strategy, 3, key=None).add(x) == summing(strategy, 3, key=None).add(x))
 
 
+@pytest.mark.few(5)
 @each
 def test_measured_variance_is_the_predicted_one(strategy):
     """20 000 coordinates with independent noise: their variance is within 6.5 standard errors, false alarm 2e-9 in all steps."""
@@ -105,6 +111,7 @@ class Tapped:
         return Decoder()
 
 
+@pytest.mark.few(5)
 @each
 def test_the_whole_stream_is_as_private_as_stated_and_not_more(strategy):
     """The most powerful test of the worst step, the likelihood ratio of the encoded stream, separates by μ = column norm/σ.

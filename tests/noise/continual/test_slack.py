@@ -62,6 +62,7 @@ def exact_epochs(strategy, x):
     return out
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("strategy", SAMPLES, ids=lambda s: f"{s.name}-{s.steps}-{s.decay}-{s.window}")
 def test_floating_point_stays_within_the_slack(strategy):
     n = min(strategy.steps, STEPS)

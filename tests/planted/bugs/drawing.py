@@ -90,13 +90,13 @@ DRAWING = (
         "selection by floating-point Gumbel noise",
         "The candidate is that of the largest score plus a Gumbel double, whose tail ends where the generator's does.",
         "noise.selection",
-        old="    octave = np.empty(behind.size, np.uint16)\n",
+        old="    octave = np.minimum(",
         new=(
             "    from .keys import secret_bytes\n\n"
             "    draw = np.random.default_rng(int.from_bytes(secret_bytes(key), 'little'))\n"
             "    noisy = draw.gumbel(size=behind.size).astype(np.float32) - rate * behind\n"
             "    return int(candidates[np.argmax(noisy)])\n"
-            "    octave = np.empty(behind.size, np.uint16)\n"
+            "    octave = np.minimum("
         ),
         caught_by=("tests/noise/test_selection.py::test_the_least_likely_candidate_is_chosen_when_the_words_say_so",),
     ),

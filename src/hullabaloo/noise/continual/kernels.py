@@ -178,13 +178,7 @@ def decode_nodes(noisy, start, nodes, out):  # type: ignore[no-untyped-def]
         while (t >> level) % 2 == 0:
             level += 1
         nodes[level] = noisy[i]
-        add_set_bits(t, nodes, out[i])
-
-
-@njit(cache=True, nogil=True)
-def add_set_bits(t, nodes, out):  # type: ignore[no-untyped-def]
-    """`Σ nodes[l]` over the set bits l of t, the largest first."""
-    out[:] = 0.0
-    for level in range(nodes.shape[0] - 1, -1, -1):
-        if (t >> level) % 2 == 1:
-            out += nodes[level]
+        out[i] = 0.0
+        for level in range(nodes.shape[0] - 1, -1, -1):
+            if (t >> level) % 2 == 1:
+                out[i] += nodes[level]
