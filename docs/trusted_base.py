@@ -54,8 +54,7 @@ GROUPS = (
         "Exact sums and the door",
         "Each record's part is bounded and rounded on a lattice, sums are exact in any order, and an answer leaves with its noise, as often as it was bought.",
         "curator",
-        "count curator exact given gradient gradient_kernels kernels known moments prefetch "
-        "quantised query scales sealed second_moments spread step step_kernels view_kernels views",
+        "curator exact gradient gradient_kernels kernels known moments query scales second_moments step step_kernels views",
     ),
     Group(
         1,
@@ -70,7 +69,7 @@ GROUPS = (
         "Noise and keys",
         "Discrete Gaussian and Laplace noise on the lattice of the sum, under a fresh key for each answer.",
         "noise",
-        "exact gaussian kernels keys laplace lattice release sampler",
+        "exact kernels keys lattice release sampler",
     ),
     Group(
         1,
@@ -95,7 +94,7 @@ GROUPS = (
         "Sums that go on",
         "Coordinate updates that keep predictions between answers, continual sums, private scores, the draws of a search.",
         "curator",
-        "bits coordinate_kernels descent descent_kernels lottery score score_kernels step_sums stream stream_kernels stream_sum",
+        "coordinate_kernels descent descent_kernels lottery score stream stream_kernels",
     ),
     Group(
         2,

@@ -46,7 +46,7 @@ _REMEMBERED = (
     Bug(
         "frames of an interrupt",
         "An interrupt or an exit leaves the curator with the frames in which exact numbers lie.",
-        "curator.sealed",
+        "curator.curator",
         old="        except BaseException as error:",
         new="        except Exception as error:",
         caught_by=(
@@ -276,7 +276,7 @@ _CODE = (
     Bug(
         "arrays as they come",
         "A solver's arrays are taken as they are where they hold doubles: one of a class of its own sees the exact numbers that it is added to.",
-        "curator.given",
+        "curator.known",
         old='    found = np.array(value, dtype=np.float64, order="C")',
         new='    found = np.asanyarray(value, dtype=np.float64, order="C")\n    if found is not None:\n        return found',
         caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),
@@ -284,7 +284,7 @@ _CODE = (
     Bug(
         "numbers as they come",
         "A solver's number is taken as it is where it is a float: one of a class of its own sees the exact numbers that it is multiplied by.",
-        "curator.given",
+        "curator.known",
         old="    return float(value)",
         new="    return value if isinstance(value, float) else float(value)",
         caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),
