@@ -13,7 +13,7 @@ _OPERATIONS = ("add", "sub", "mul", "truediv", "pow", "lt", "le", "gt", "ge", "e
 
 
 def spied(inner: Any, heard: Heard, *bases: type, also: tuple[str, ...] = ()) -> Any:
-    """An object of a class of its own with these bases: whatever they leave abstract is asked of `inner`."""
+    """An object of a class of its own with these bases: whatever they leave abstract, and `also` these, is asked of `inner`."""
     names = {name for base in bases for name in getattr(base, "__abstractmethods__", ())} | set(also)
     body: dict[str, Any] = {name: _passed_on(name, inner, heard, *bases) for name in names}
     body["__repr__"] = lambda self: f"Spied{type(inner).__name__}()"
@@ -21,7 +21,8 @@ def spied(inner: Any, heard: Heard, *bases: type, also: tuple[str, ...] = ()) ->
 
 
 def _passed_on(name: str, inner: Any, heard: Heard, *bases: type) -> Any:
-    if any(isinstance(getattr(base, name, None), property) for base in bases):
+    declared = [getattr(base, name) for base in bases if hasattr(base, name)]
+    if not declared or any(isinstance(one, property) for one in declared):  # no method: a value
         return property(lambda self: getattr(inner, name))
 
     def ask(self: Any, *given: Any, **named: Any) -> Any:

@@ -260,7 +260,7 @@ def _told(method: Callable[..., Any], heard: Heard) -> Callable[..., Any]:
 @pytest.mark.parametrize("solver", ["gradient", "moments"])
 def test_the_holder_of_the_records_is_asked_the_same(solver: str) -> None:
     def fit(heard: Heard, frame: Any) -> Any:
-        table = spied(open_table(frame), heard, Table)
+        table = spied(open_table(frame), heard, Table, also=("schema", "n_rows", "numbers"))
         domain = examples.domain_for("LinearRegression")
         return hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver).fit(table).coef_
 

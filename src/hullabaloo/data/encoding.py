@@ -14,7 +14,7 @@ from hullabaloo.data.layout import Layout, make_layout, norm_bounds
 from hullabaloo.data.offset import Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
-from hullabaloo.errors import DomainError, SchemaError
+from hullabaloo.errors import DomainError
 
 Array = NDArray[np.float64]
 INTERCEPT = "(intercept)"
@@ -207,15 +207,10 @@ def encoding_for(
     domain: Domain, table: Any, y: Any = None, *, weight: Any, unit: Any, options: Mapping[str, Any]
 ) -> Encoding:
     """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
-    opened = domain.open(table)
-    found = opened.schema
-    if domain.features:
-        encoding = domain.encoding(**options)
-    else:
-        if found.width is None:
-            raise SchemaError(schema.NO_WIDTH)
-        encoding = domain.encoding(*schema.prepared_columns(found, schema.role_columns(domain, y)), **options)
-    schema.feature_columns(found, encoding.feature_names_in, encoding.n_features_in, schema.role_columns(domain, y))
+    opened, others = domain.open(table), schema.role_columns(domain, y)
+    prepared = () if domain.features else schema.prepared_columns(opened.schema, others)
+    encoding = domain.encoding(*prepared, **options)
+    schema.feature_columns(opened.schema, encoding.feature_names_in, encoding.n_features_in, others)
     schema.check_roles(domain, opened, y, weight, unit)
     return encoding
 

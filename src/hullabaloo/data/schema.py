@@ -178,7 +178,9 @@ def prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[s
     The names in a text file may be a record, and what is released holds the names of columns: there they are left out,
     the columns are x0, x1, … and matched by position.
     """
-    kept = [i for i in range(len(schema.types)) if schema.names is None or schema.names[i] not in others]
+    if schema.width is None:
+        raise SchemaError(NO_WIDTH)
+    kept = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
     if schema.names is None or schema.from_text:
         return None, len(kept)
     return [schema.names[i].revealed() for i in kept], len(kept)

@@ -197,8 +197,9 @@ class Ledger:
         """
         from hullabaloo.ledger import streams
 
-        step = streams.Step(dataset, stream, position, token, previous)
-        return self._run(lambda session: streams.advance(session, step), write=True)
+        return self._run(
+            lambda session: streams.advance(session, dataset, stream, position, token, previous), write=True
+        )
 
     def stream(self, dataset: str, stream: str) -> Stream:
         """Where a stream stands; raises UnknownStream."""

@@ -1,7 +1,6 @@
 """Streams in the ledger: one charge each, and the last save that was confirmed. Work inside a transaction, as in store.py."""
 
 import json
-from dataclasses import dataclass
 from re import fullmatch
 
 from sqlalchemy import RowMapping, case, insert, select, update
@@ -11,17 +10,6 @@ from hullabaloo.ledger import names, rows, schema, store
 from hullabaloo.ledger.records import Charge, Request, Stream
 
 _at = schema.streams.c
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """From the save named `previous` to the one named `token`."""
-
-    dataset: str
-    stream: str
-    position: int
-    token: str
-    previous: str
 
 
 def begin(session: store.Session, request: Request, stream: str) -> Charge:
@@ -52,33 +40,32 @@ def begin(session: store.Session, request: Request, stream: str) -> Charge:
     return made
 
 
-def advance(session: store.Session, step: Step) -> Stream:
-    """Compare and set; the caller commits."""
-    store.require_line("token", step.token)
-    session.require_name("save", step.previous)
-    dataset = session.read_dataset(step.dataset).name
-    if type(step.position) is not int or not 0 <= step.position < 2**63:
+def advance(session: store.Session, dataset: str, stream: str, position: int, token: str, previous: str) -> Stream:
+    """Compare and set, from the save named `previous` to the one named `token`; the caller commits."""
+    store.require_line("token", token)
+    session.require_name("save", previous)
+    name = session.read_dataset(dataset).name
+    if type(position) is not int or not 0 <= position < 2**63:
         raise InvalidParameter(
-            f"A stream was to advance to position={step.position!r}, but a position counts records. Pass a whole number."
+            f"A stream was to advance to position={position!r}, but a position counts records. Pass a whole number."
         )
-    row = _row(session, dataset, session.require_name("stream", step.stream))
+    row = _row(session, name, session.require_name("stream", stream))
     if row is None:
-        return read(session, dataset, step.stream)  # which says what is missing
-    mine = (_at.dataset == dataset) & (_at.stream == row["stream"])
-    moved = case(
-        (_at.position < step.position, schema.now()), else_=_at.advanced_at
-    )  # how long a search took is not kept
-    if _is_text(step.previous):
+        return read(session, name, stream)  # which says what is missing
+    mine = (_at.dataset == name) & (_at.stream == row["stream"])
+    # How long a search took is not kept.
+    moved = case((_at.position < position, schema.now()), else_=_at.advanced_at)
+    if _is_text(previous):
         session.connection.execute(
             update(schema.streams)
-            .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
-            .values(position=step.position, token=step.token, advanced_at=moved)
+            .where(mine & (_at.token == previous) & (_at.position <= position))
+            .values(position=position, token=token, advanced_at=moved)
         )
     (saved,) = session.all(select(schema.streams).where(mine))
     now = store.trusted(session.address, rows.to_stream, saved)
-    if (now.token, now.position) != (step.token, step.position):
+    if (now.token, now.position) != (token, position):
         raise StreamMoved(
-            f"Stream {step.stream} of dataset {step.dataset!r} was to go on to position {step.position}, but the ledger "
+            f"Stream {stream} of dataset {dataset!r} was to go on to position {position}, but the ledger "
             f"{session.address.shown} says that it stands at position {now.position} after another save: this state is an outdated copy, or "
             "another process went on from the same state. Going on would release old records a second time, which nobody has "
             "paid for, so nothing is released. Go on from the newest state file, in one process."

@@ -148,8 +148,8 @@ BOOKS = (
         "a copy of a stream is accepted",
         "A save is taken that does not continue the last one: a stream's state can be restored twice.",
         "ledger.streams",
-        old="        .where(mine & (_at.token == step.previous) & (_at.position <= step.position))\n",
-        new="        .where(mine & (_at.position <= step.position))\n",
+        old="        .where(mine & (_at.token == previous) & (_at.position <= position))\n",
+        new="        .where(mine & (_at.position <= position))\n",
         caught_by=("tests/ledger/test_ledger_streams.py::test_a_save_has_one_successor[sqlite]",),
     ),
     Bug(

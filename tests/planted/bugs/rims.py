@@ -207,11 +207,7 @@ _LEFT = (
         "the ledger keeps the end's time",
         "The row of a search in the ledger says when it ended, and so how many runs there were.",
         "ledger.streams",
-        old=(
-            "    moved = case(\n"
-            "        (_at.position < step.position, schema.now()), else_=_at.advanced_at\n"
-            "    )  # how long a search took is not kept"
-        ),
+        old="    moved = case((_at.position < position, schema.now()), else_=_at.advanced_at)",
         new="    moved = schema.now()",
         caught_by=("tests/ledger/test_ledger_searches.py::test_no_statement_tells_the_number_of_runs[sqlite]",),
     ),

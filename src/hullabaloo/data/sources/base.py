@@ -95,13 +95,10 @@ class StreamSource(ABC):
     position; a pipe cannot.
     """
 
+    schema: TableSchema
+    """The names and declared types of the columns, without reading a record."""
     can_wait = False
     """Whether records that were there before may still be on their way: in a pipe they may, in a file they may not."""
-
-    @property
-    @abstractmethod
-    def schema(self) -> TableSchema:
-        """The names and declared types of the columns, without reading a record."""
 
     def empty(self) -> Table:
         """A table of these columns without records, for what is checked and paid before the first is read."""

@@ -54,7 +54,7 @@ class CsvSource(LineSource):
         self._within = False  # whether a quote is open after them
 
     @property
-    def schema(self) -> TableSchema:
+    def schema(self) -> TableSchema:  # type: ignore[override]  # it may have to be waited for
         """The names in the first line; waits for it where it is still to be written."""
         names = self._header()
         return cells_schema(names, len(names), from_text=True)

@@ -28,7 +28,7 @@ from hullabaloo.data.given import names_of
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import Gap, Portion
 from hullabaloo.data.sources.lines import LineSource
-from hullabaloo.data.table import TableSchema, cells_schema
+from hullabaloo.data.table import cells_schema
 
 DEEPEST = 64
 """Levels of lists and objects in a line, the line's own object included."""
@@ -52,11 +52,7 @@ class JsonLinesSource(LineSource):
     def __init__(self, path: str | Path, columns: Sequence[str], *, follow: bool = False) -> None:
         super().__init__(path, follow=follow)
         self._names = names_of(columns, "columns")
-
-    @property
-    def schema(self) -> TableSchema:
-        """The declared keys."""
-        return cells_schema(self._names, len(self._names))
+        self.schema = cells_schema(self._names, len(self._names))
 
     def _next(self, most: int) -> Portion | Gap:
         lines = self._lines.take(most)

@@ -34,21 +34,16 @@ class ParquetSource(StreamSource):
                 f"There is no file {path} to read records from. Check the path; nothing was read or spent."
             )
         table = ParquetTable(self._path)
-        self._schema = table.schema
-        self._kept = self._schema if columns is None else _of(self._schema, names_of(columns, "columns"))
+        self.schema = table.schema  # of the files together
+        self._kept = self.schema if columns is None else _of(self.schema, names_of(columns, "columns"))
         self._groups = [(file, group) for file in table.files for group in file.fragment.split_by_row_group()]
         self._sizes: list[int] = [size for file in table.files for size in file.sizes]
         self._bytes = [ranges for file in table.files for ranges in _ranges(file.fragment)]
         self._rewind(0)
 
-    @property
-    def schema(self) -> TableSchema:
-        """The declared columns of the files together; see `ParquetTable`."""
-        return self._schema
-
     def empty(self) -> Table:
         """See `StreamSource`; the declared types are the file's."""
-        return ParquetPart(None, self._schema)
+        return ParquetPart(None, self.schema)
 
     def _identity(self) -> dict[str, Any]:
         return identity(self._path, os.stat(self._path))

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from hullabaloo.data.given import names_of
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, SourceLost, StreamSource
-from hullabaloo.data.table import TableSchema, cells_schema
+from hullabaloo.data.table import cells_schema
 from hullabaloo.errors import InvalidParameter
 
 BEGINNING = "0-0"
@@ -49,6 +49,7 @@ class RedisSource(StreamSource):
         self._shown = _shown(url)
         self._stream = stream
         self._names = names
+        self.schema = cells_schema(names, len(names))
         self._keys = [name.encode("utf-8", "surrogatepass") for name in names]
         self._follow = follow
         try:
@@ -60,11 +61,6 @@ class RedisSource(StreamSource):
             ) from None
         self._go(BEGINNING)
         self._check()
-
-    @property
-    def schema(self) -> TableSchema:
-        """The declared fields."""
-        return cells_schema(self._names, len(self._names))
 
     def _check(self) -> None:
         try:
