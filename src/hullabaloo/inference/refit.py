@@ -11,8 +11,8 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release import Release
-from hullabaloo.release.planned import check_dimension, check_matrix
-from hullabaloo.solvers import Problem, solve_moments
+from hullabaloo.release.planned import check_dimension, check_matrix, problem_of
+from hullabaloo.solvers import solve_moments
 
 
 def refit(model: FittedModel, features: list[str] | None = None) -> Release:
@@ -23,19 +23,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     names = [facts.columns[place] for place in keep]
     check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets))
     check_dimension(model.constraint, model.penalty, names[:-1] if facts.intercept else names)
-    problem = Problem(
-        loss=model.loss,
-        dimension=len(keep),
-        intercept=facts.intercept,
-        norm_l1=facts.norm_l1,
-        norm_l2=facts.norm_l2,
-        norm_linf=facts.norm_linf,
-        targets=len(facts.targets),
-        records=release.statement.records,
-        neighbours=release.statement.neighbours,
-        constraint=model.constraint,
-        penalty=model.penalty,
-    )
+    problem = replace(problem_of(model, encoding, release.statement.records), dimension=len(keep))
     solution = solve_moments(moments.subset(keep), problem)
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
