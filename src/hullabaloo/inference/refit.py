@@ -58,7 +58,6 @@ def released_moments(model: FittedModel) -> NoisyMoments:
 def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
     """Places of the encoded columns that belong to the named features, the intercept always among them."""
     facts = encoding.facts
-    width = facts.width - (1 if facts.intercept else 0)
     if features is None:
         return list(range(facts.width))
     if isinstance(features, str):
@@ -74,7 +73,7 @@ def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
             "A sub-model without features was asked of a fit without an intercept: nothing is left of it. Name at least one."
         )
     chosen = sorted({place for name in features for place in columns_of(encoding, name)})
-    return [*chosen, *([width] if facts.intercept else [])]
+    return [*chosen, *([facts.width - 1] * facts.intercept)]
 
 
 def _spread(covariance: Array | None, keep: list[int], width: int) -> Array | None:

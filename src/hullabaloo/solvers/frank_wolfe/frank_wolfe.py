@@ -28,7 +28,6 @@ from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
     noise_error,
     printed_gradients,
     printed_selections,
-    public_clip,
     selection_error,
     terms,
 )
@@ -96,9 +95,15 @@ class FrankWolfeSolver(Solver):
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
             walk, quote, reason = (printed_selections if polytope else printed_gradients)(problem, menu, allowance)
             return Plan(self.name, (quote,), asdict(walk), reason)
-        buy = self._selections if polytope else self._gradients
-        walk, quote = buy(problem, menu, allowance, terms(problem, self._clip(problem, allowance)))
-        if self._may_be_narrow(problem, allowance) and walk.risk > NARROW_ABOVE:
+        buy, clip = self._selections if polytope else self._gradients, self.clip
+        if clip is None:
+            anywhere = slope_bound(problem, prediction_bound(problem))
+            at_zero = slope_bound(problem, problem.offset_bound)
+            clip = max(at_zero, min(1.0, anywhere)) if allowance.is_private else anywhere
+        walk, quote = buy(problem, menu, allowance, terms(problem, clip))
+        # beside an intercept a narrow clip would draw an unbalanced 0/1 target to its majority
+        narrow = isinstance(problem.loss, Squared) and not problem.intercept and self.clip is None
+        if narrow and allowance.is_private and walk.risk > NARROW_ABOVE:
             walk, quote = buy(problem, menu, allowance, terms(problem, NARROW))
         how = "private choices of a vertex" if polytope else "noisy gradients"
         reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}"
@@ -134,16 +139,6 @@ class FrankWolfeSolver(Solver):
             size = slopes * problem.targets
             noise[:slopes] = spread * problem.constraint.max_norm(2.0, size) / math.sqrt(size)
         return noise
-
-    def _clip(self, problem: Problem, allowance: Allowance) -> float:
-        if self.clip is not None:
-            return self.clip
-        return public_clip(problem) if allowance.is_private else slope_bound(problem, prediction_bound(problem))
-
-    def _may_be_narrow(self, problem: Problem, allowance: Allowance) -> bool:
-        """Beside an intercept a narrow clip would draw an unbalanced 0/1 target to its majority."""
-        fits = isinstance(problem.loss, Squared) and not problem.intercept
-        return fits and self.clip is None and allowance.is_private
 
     def _is_polytope(self, problem: Problem) -> bool:
         assert problem.constraint is not None  # the check saw to it
