@@ -22,13 +22,13 @@ from hullabaloo.audit.canary import surroundings
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.neighbouring_tables import hardest, staged
 from hullabaloo.audit.probes import probe, worst
-from hullabaloo.audit.stream_subject import of_stream
+from hullabaloo.audit.streams import of_stream
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.scoring import score_quote
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.losses import Squared
-from hullabaloo.model_selection.scoring import SearchMetric
+from hullabaloo.model_selection.candidates import SearchMetric
 from hullabaloo.privacy import Event, Neighbours, gdp_mu
 from hullabaloo.queries import PricedQueries
 

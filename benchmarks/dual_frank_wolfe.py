@@ -19,8 +19,7 @@ from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import Cardinality, NoPenalty, SubmodularPenalty
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.norm import greedy_vertex
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.noise import TestKey

@@ -21,9 +21,8 @@ from hullabaloo.curation.scoring import score_noise
 from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.model_selection import price_evaluation
-from hullabaloo.model_selection.catalogue import choose
+from hullabaloo.model_selection.catalogue import choose, reading_of
 from hullabaloo.model_selection.metrics import ScoreAnswer
-from hullabaloo.model_selection.scoring import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries

@@ -24,7 +24,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem
 from hullabaloo.streaming.lift import minimise_sketched
-from hullabaloo.streaming.sketch_size import FAILURE, paper_size, row_width
+from hullabaloo.streaming.regression import FAILURE, paper_size, row_width
 from hullabaloo.streaming.sketched_solve import solve_sketched
 
 Array = np.ndarray

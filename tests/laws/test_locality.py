@@ -18,7 +18,7 @@ from hullabaloo.data.numbers import number_of
 from hullabaloo.data.readers import opening as readers
 from hullabaloo.data.records import table_of
 from hullabaloo.data.sources import StreamSource
-from hullabaloo.streaming.single import _Row
+from hullabaloo.streaming.model import _Row
 from tests.laws import hostile, locality
 from tests.laws.encoded import CLASSES, UNITS
 from tests.laws.from_files import from_redis

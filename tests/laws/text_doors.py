@@ -138,10 +138,8 @@ def _one(model: Callable[[], Any], method: str) -> Callable[[Any], list[Callable
     return lambda table: [lambda: getattr(model(), method)(table)]
 
 
-def _both(method: str) -> Callable[[Any], list[Callable[[], Any]]]:
-    return _each(
-        *(lambda table, at=at: getattr(getattr(FITTED, at), method)(table) for at in ("logistic", "structured"))
-    )
+def _all(method: str, *places: str) -> Callable[[Any], list[Callable[[], Any]]]:
+    return _each(*(lambda table, at=at: getattr(getattr(FITTED, at), method)(table) for at in places))
 
 
 def _released() -> Any:
@@ -190,24 +188,21 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "PlainScore.score": _scored(lambda: FITTED.linear, lambda: FITTED.logistic, lambda: FITTED.stream),
     "PrivateClassifier.decision_function": _one(lambda: FITTED.logistic, "decision_function"),
     "PrivateClassifier.predict": _one(lambda: FITTED.logistic, "predict"),
-    "LogisticClassifier.predict_proba": _both("predict_proba"),
-    "LogisticClassifier.predict_log_proba": _both("predict_log_proba"),
+    "LogisticClassifier.predict_proba": _all("predict_proba", "logistic", "structured"),
+    "LogisticClassifier.predict_log_proba": _all("predict_log_proba", "logistic", "structured"),
     "PoissonRegressor.predict": _one(lambda: FITTED.poisson, "predict"),
     "PrivateSearchCV.fit": _each(
         lambda table: _search().fit(table),
         lambda table: _search().fit(sound(), table),
     ),
-    "PrivateSearchCV.predict": _one(lambda: FITTED.search, "predict"),
-    "PrivateSearchCV.predict_proba": _one(lambda: FITTED.search, "predict_proba"),
-    "PrivateSearchCV.decision_function": _one(lambda: FITTED.search, "decision_function"),
+    "Around.predict": _all("predict", "search", "pipeline", "periodic"),
+    "Around.predict_proba": _all("predict_proba", "search", "pipeline", "periodic"),
+    "Around.decision_function": _all("decision_function", "search", "pipeline", "periodic"),
     "PrivateSearchCV.score": _scored(lambda: FITTED.search),
     "PrivatePipeline.fit": _each(
         lambda table: hb.private_pipeline(Normalizer(), _regression(PREPARED)).fit(table, "stay"),
         lambda table: hb.private_pipeline(Normalizer(), _regression(PREPARED)).fit(table, table),
     ),
-    "PrivatePipeline.predict": _one(lambda: FITTED.pipeline, "predict"),
-    "PrivatePipeline.predict_proba": _one(lambda: FITTED.pipeline, "predict_proba"),
-    "PrivatePipeline.decision_function": _one(lambda: FITTED.pipeline, "decision_function"),
     "PrivatePipeline.score": _scored(lambda: FITTED.pipeline),
     "evaluate": _each(
         lambda table: hb.evaluate(FITTED.linear, table, budget=BUDGET),
@@ -231,8 +226,6 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "StreamModel.predict": _one(_released, "predict"),
     "StreamModel.predict_interval": _one(_released, "predict_interval"),
     "StreamModel.predict_one": _one(_released, "predict_one"),
-    "PeriodicERM.decision_function": _one(lambda: FITTED.periodic, "decision_function"),
-    "PeriodicERM.predict_proba": _one(lambda: FITTED.periodic, "predict_proba"),
     "PeriodicERM.predict_proba_one": _one(lambda: FITTED.periodic, "predict_proba_one"),
     "RiverRegressor.learn_one": _each(lambda table: streaming.RiverRegressor(stream()).learn_one(table, table)),
     "RiverRegressor.predict_one": _each(lambda table: streaming.RiverRegressor(FITTED.stream).predict_one(table)),

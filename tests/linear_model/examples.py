@@ -9,7 +9,7 @@ import pandas as pd
 import hullabaloo as hb
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.linear_model.classification import PrivateClassifier
-from hullabaloo.linear_model.least_squares import LeastSquares
+from hullabaloo.linear_model.regression import LeastSquares
 
 FEATURES = {
     "age": (18, 90),

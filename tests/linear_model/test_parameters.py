@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import hullabaloo as hb
 from hullabaloo import linear_model, streaming
-from hullabaloo.linear_model.least_squares import LeastSquares
+from hullabaloo.linear_model.regression import LeastSquares
 
 CLASSES = [
     *(getattr(linear_model, name) for name in linear_model.ESTIMATORS),

@@ -74,7 +74,7 @@ def test_a_price_is_for_a_whole_number_of_records(n: object) -> None:
 
 def test_a_price_for_another_number_than_the_declared_one_is_not_passed_off_as_asked() -> None:
     domain = hb.Domain(features={"age": (18, 90)}, target=(0, 30), records=3000)
-    model = hb.Ridge(budget=BUDGET, domain=domain, neighbours="add-or-remove")
+    model = hb.Ridge(budget=BUDGET, domain=domain, neighbours="add-or-remove", solver="moments")
     assert model.price().records == model.price(3000).records == 3000
     with pytest.raises(HullabalooError, match="declare records=500"):
         model.price(n=500)
@@ -157,12 +157,12 @@ def test_moments_of_a_table_too_wide_for_them_are_refused_before_the_charge(ledg
 
 
 def test_a_delta_that_is_not_below_one_over_the_records_is_said() -> None:
-    model = hb.Ridge(budget=hb.Budget(1.0, 1e-2), domain=DOMAIN, test_key=bytes(32))
+    model = hb.Ridge(budget=hb.Budget(1.0, 1e-2), domain=DOMAIN, test_key=bytes(32), solver="moments")
     assert "delta = 0.01 is not below one over the 500 records" in str(model.price(n=500))
     assert "delta" not in "".join(model.price(n=99).notes)
-    private = hb.Ridge(budget=hb.Budget(1.0, 0.5), domain=DOMAIN).fit(TABLE)
+    private = hb.Ridge(budget=hb.Budget(1.0, 0.5), domain=DOMAIN, solver="moments").fit(TABLE)
     assert "Beware: delta = 0.5 is not below one over the 3 records" in str(private.statement_)
-    assert "Beware" not in str(hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE).statement_)
+    assert "Beware" not in str(hb.Ridge(budget=BUDGET, domain=DOMAIN, solver="moments").fit(TABLE).statement_)
 
 
 def test_a_price_says_which_levels_cannot_be_told_apart() -> None:

@@ -27,10 +27,9 @@ from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.errors import BudgetExhausted, DomainError, InvalidParameter, NotPrivateWarning, SchemaError
 from hullabaloo.model_selection import Evaluation, Measured, price_evaluation
-from hullabaloo.model_selection.catalogue import choose
-from hullabaloo.model_selection.fraction import quotient
-from hullabaloo.model_selection.metrics import ScoreAnswer
-from hullabaloo.model_selection.scoring import SearchMetric, reading_of
+from hullabaloo.model_selection.candidates import SearchMetric
+from hullabaloo.model_selection.catalogue import choose, reading_of
+from hullabaloo.model_selection.metrics import ScoreAnswer, quotient
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -407,7 +406,7 @@ def test_bad_models_and_tables_are_refused() -> None:
     fresh = hb.LinearRegression(budget=FREE, domain=NUMBERS)
     with pytest.raises(InvalidParameter, match="was not fitted"):
         hb.evaluate(fresh, X, y, budget=ONE)
-    with pytest.raises(InvalidParameter, match="object of dict"):
+    with pytest.raises(InvalidParameter, match="asked of a dict"):
         hb.evaluate({}, X, y, budget=ONE)
     with pytest.raises(InvalidParameter, match="the class Ridge itself"):
         hb.evaluate(hb.Ridge, X, y, budget=ONE)

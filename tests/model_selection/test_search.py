@@ -180,7 +180,7 @@ def test_everything_is_refused_before_the_charge(tmp_path):
     )
     refused("dimensions", [{"constraint": hb.Box(np.zeros(7), np.ones(7))}])
     refused("the class Ridge itself", model=hb.Ridge)
-    refused("an object of int", model=3)
+    refused("search of an int", model=3)
     refused("has a budget of its own", model=hb.Ridge(domain=DOMAIN, budget=BUDGET))
     refused("has a dataset of its own", model=hb.Ridge(domain=DOMAIN, dataset="clinic"))
     refused("hb.Domain", model=hb.Ridge())

@@ -112,7 +112,7 @@ def killed_often(folder: Path, kills: int, draw: random.Random, longest: float, 
     return hit
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.slow)])
 def test_kills_neither_charge_twice_nor_draw_twice(tmp_path, kills):
     draw, hit, number = random.Random(kills), 0, 0
     search(tmp_path, state=None, test_key=bytes(32)).fit(

@@ -109,7 +109,7 @@ def test_a_failure_counts_though_the_run_dies_after_it_and_a_death_without_one_i
     dying = (
         "import os\nimport _pytest.terminal\n_pytest.terminal.TerminalReporter.summary_stats = lambda _: os.abort()\n"
     )
-    kept = "__all__ = list(_EXPORTS)"
+    kept = "__all__ = ["
     dies = Bug("x", "x.", "streaming", kept, dying + kept, (USUAL,))
     died = nursery.run(dies, dies.caught_by)
     assert died.fault == "the run ended with -6"
@@ -123,7 +123,7 @@ def test_kernels_that_others_compile_in_are_planted_and_kept_apart(nursery: Nurs
     bug = Bug(
         "kernel without a clip",
         "The derivative that every kernel compiles in is not clipped.",
-        "curator.kernels",
+        "losses.kernels",
         old="    return min(max(d, -clip), clip)",
         new="    return d",
         caught_by=("tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity",),

@@ -24,8 +24,7 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
 )
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex
 from hullabaloo.losses import Huber, Logistic, Pinball, Squared, SquaredTargets
 from hullabaloo.noise import TestKey

@@ -260,6 +260,7 @@ def test_a_price_tells_the_noise_that_the_release_has() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+@pytest.mark.few(1)
 def test_a_card_says_that_it_is_of_a_stream(neighbours: str, tmp_path: Path) -> None:
     X, y = table(100)
     model = stream(budget=ONE, neighbours=neighbours, test_key=None).fit(X, y)

@@ -23,7 +23,7 @@ Y = X @ [0.5, -0.5]
 DOMAIN = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target={"y": (-2, 2)}, indicators=False)
 BUDGET = hb.Budget(500.0, 1e-6)  # models that differ with the noise, of few records
 ENDS = [100, 200, 300]
-QUICK, MANY = 12, 700
+QUICK, MANY = 8, 700
 HOME = Path(hb.__file__).parent
 DURABLE = tuple(
     str(HOME / name)

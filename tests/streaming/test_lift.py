@@ -134,7 +134,3 @@ def test_what_cannot_be_lifted_is_refused_in_a_sentence() -> None:
         lift(np.array([[1.0, 1.0, 2.0]]), [-1.0], Simplex(1.0))
     with pytest.raises(CapabilityError, match="does not hold 0"):
         lift(PHI, PHI @ point(0), Box(1.0, 2.0))
-    with pytest.raises(InvalidParameter, match="one number of the model for each row"):
-        lift(PHI, np.ones(M + 1), L1Ball(1.0))
-    with pytest.raises(InvalidParameter, match="finite"):
-        lift(PHI, np.full(M, np.nan), L1Ball(1.0))

@@ -10,7 +10,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data.records import RecordTable, table_of
-from hullabaloo.streaming.single import SinglePredictor
+from hullabaloo.streaming.model import SinglePredictor
 
 FEATURES: dict[str, Any] = {
     "age": (17, 90),

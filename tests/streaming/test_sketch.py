@@ -12,14 +12,13 @@ from scipy import sparse
 
 import hullabaloo as hb
 from hullabaloo.curation.sketch import Sketch
-from hullabaloo.curator.step_sums import StepSums
-from hullabaloo.curator.stream_sum import plan_stream
+from hullabaloo.curator.stream import StepSums, plan_stream
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import L1Ball, L2Ball
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.streaming.sketch_size import paper_size, relative_width, resolved_size, row_width
+from hullabaloo.streaming.regression import paper_size, relative_width, resolved_size, row_width
 from tests.curator.neighbours import facts, join, random_rows, reordered
 
 P = 40

@@ -71,8 +71,8 @@ def test_with_noise_it_learns_from_a_long_stream() -> None:
 
 def test_where_there_is_noise_alone_slopes_are_rare() -> None:
     """A share of the set is ahead by a deviation with chance 1/6, one of three (much alike) below 0.3: over 18 of 24 is below 1e-6."""
-    sketch, m, rng = Sketch(P, 20), 20, np.random.default_rng(0)
-    problem = Problem(Squared(), P, False, 2.0, 1.0, 1.0, 1, N, Neighbours.REPLACE_ONE, constraint=hb.L1Ball(2.0))
+    sketch, m, rng = Sketch(20, 10), 10, np.random.default_rng(0)
+    problem = Problem(Squared(), 20, False, 2.0, 1.0, 1.0, 1, N, Neighbours.REPLACE_ONE, constraint=hb.L1Ball(2.0))
     found = []
     for _ in range(24):
         upper = np.triu(rng.normal(size=(m, m)), 1) / math.sqrt(2.0)

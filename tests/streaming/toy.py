@@ -9,11 +9,11 @@ import hullabaloo as hb
 from hullabaloo.curation.process import Process
 from hullabaloo.data import Encoding
 from hullabaloo.data.source import Rows
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.privacy import Event, GaussianEvent, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.streaming.regressor import StreamRegressor
+from hullabaloo.streaming.regression import StreamRegressor
 
 DOMAIN = hb.Domain(
     features={"a": (0, 10), "b": (-1, 1), "c": hb.Categorical(["x", "y"], baseline="x")}, target={"t": (-5, 5)}

@@ -3,40 +3,39 @@
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import predict_interval
-from hullabaloo.inference.refit import refit, released_moments
+from hullabaloo.inference.refit import refit
 from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
-from hullabaloo.linear_model.regularisation import chosen
+from hullabaloo.linear_model.shared import DomainEstimator, chosen, terms_of
 from hullabaloo.linear_model.transfer import to_sklearn
 from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.estimator import Estimator, label_of, warn_of_column
+from hullabaloo.release.estimator import warn_of_column
 from hullabaloo.release.parameters import check_types, declared, positive
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
-from hullabaloo.structure.not_in_file import refuse_unknown
+from hullabaloo.structure.structure import refuse_unknown
 
 Array = npt.NDArray[np.float64]
 
 
-class PrivateLinearModel(Estimator, ABC):
+class PrivateLinearModel(DomainEstimator, ABC):
     """Abstract base of the private linear models; see a concrete estimator for what it minimises.
 
     Parameters (all keyword-only, the same for every estimator, stored untouched):
@@ -89,12 +88,6 @@ class PrivateLinearModel(Estimator, ABC):
     def _loss(self, encoding: Encoding) -> AnyLoss:
         """The loss of one record; refuses parameters that make none."""
 
-    DEFAULT: ClassVar[tuple[ConvexSet | None, Penalty]] = (None, NoPenalty())
-
-    def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-        """The public default, where neither constraint nor penalty is given."""
-        return self.DEFAULT
-
     @abstractmethod
     def _target(self) -> tuple[TargetScale, str | None]:
         """How the target is scaled, and the column that is a known exposure."""
@@ -107,13 +100,13 @@ class PrivateLinearModel(Estimator, ABC):
     def _plain(self, coef: Array, intercept: Array) -> Any:
         """A fitted scikit-learn estimator of encoded rows with these coefficients, (k, q) and (k,)."""
 
-    @abstractmethod
     def _meaning(self) -> str:
         """A sentence on what a coefficient is, after the summary's table; "" where it is the plain change of the target."""
+        return ""
 
-    @abstractmethod
     def _axis(self, target: str) -> str:
         """What a coefficient of an encoded target changes, in a few words."""
+        return target
 
     # ---- the same for all -----------------------------------------------------------------------------------------
 
@@ -129,12 +122,10 @@ class PrivateLinearModel(Estimator, ABC):
             InvalidParameter: an argument or the table's declared schema does not fit the domain; nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
         """
-        domain, scale, exposure = self._declared()
+        domain, _, _ = self._declared()
         warn_of_column(len(domain.targets), y, stacklevel=3)
         source = domain.open(X)
-        encoding = domain.encoding_for(
-            source, y, weight=sample_weight, fit_intercept=bool(self.fit_intercept), scale=scale, exposure=exposure
-        )
+        encoding = self._encoding_for(source, y, sample_weight)
         fitted = fit(self._task(encoding), source, y, sample_weight, encoding)
         self._adopt(fitted.release, encoding, fitted.named)
         return self
@@ -154,11 +145,7 @@ class PrivateLinearModel(Estimator, ABC):
         return price(prepare(self._task(encoding), encoding, n))
 
     def refit(
-        self,
-        *,
-        features: list[str] | None = None,
-        constraint: ConvexSet | None = None,
-        penalty: Penalty | None = None,
+        self, *, features: list[str] | None = None, constraint: ConvexSet | None = None, penalty: Penalty | None = None
     ) -> Self:
         """Another model from the same noisy moments: other columns, constraint or penalty, at no further cost.
 
@@ -166,7 +153,6 @@ class PrivateLinearModel(Estimator, ABC):
         sub-models and penalties may be looked at. Only a release that contains moments can be refitted.
         """
         check_is_fitted(self, "release_")
-        released_moments(self._fitted())
         sibling: Self = clone(self)
         if constraint is not None or penalty is not None:
             sibling.set_params(constraint=constraint, penalty=penalty)
@@ -221,33 +207,20 @@ class PrivateLinearModel(Estimator, ABC):
         return model
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
-        """The domain and how it is to be read, every parameter's type checked first."""
         domain = declared(self)
         check_types(self)
         return domain, *self._target()
 
-    def _encoding(self, feature_names: list[str] | None, n_features: int | None) -> Encoding:
-        domain, scale, exposure = self._declared()
-        intercept = bool(self.fit_intercept)
-        return domain.encoding(feature_names, n_features, fit_intercept=intercept, scale=scale, exposure=exposure)
-
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
         refuse_unknown(constraint, penalty)
-        assert self.budget is not None
         return Task(
-            what=label_of(self),
+            **terms_of(self, encoding.domain, self.neighbours),
             loss=self._loss(encoding),
-            domain=encoding.domain,
-            budget=self.budget,
-            neighbours=Neighbours.parse(self.neighbours),
             constraint=constraint,
             penalty=penalty,
             fit_intercept=encoding.fit_intercept,
             solver=self.solver,
-            ledger=Ledger(self.ledger) if isinstance(self.ledger, str) else self.ledger,
-            dataset=self.dataset,
-            key=TestKey(self.test_key) if isinstance(self.test_key, bytes) else self.test_key,
             calibration=Calibration.parse(self.calibration),
             scale=encoding.scale,
             exposure=self._target()[1],
@@ -270,9 +243,7 @@ class PrivateLinearModel(Estimator, ABC):
         self.statement_: PrivacyStatement = release.statement
         self._publish(*encoding.coefficients_to_user(release.theta))
         self.feature_names_out_ = np.asarray(encoding.feature_names_out, dtype=object)
-        self.n_features_in_ = encoding.n_features_in
-        if named and encoding.feature_names_in is not None:
-            self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
+        self._name_columns(encoding, named)
 
     def _linear(self, X: Any) -> Array:
         """(n, k) predictions on the link's scale, in the user's units."""
@@ -280,10 +251,3 @@ class PrivateLinearModel(Estimator, ABC):
         encoding: Encoding = self.encoding_
         unit = encoding.predictions(X, self.release_.theta)
         return unit * encoding.target_scale + encoding.prediction_offset
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags

@@ -1,22 +1,30 @@
-"""What private classifiers share: declared classes, decisions, labels in the user's own type."""
+"""Private classifiers: declared classes, decisions, labels in the user's own type, and probabilities learned together or apart."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression as PlainLogistic
+from sklearn.svm import LinearSVC as PlainSVC
 
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.errors import DomainError
+from hullabaloo.geometry import NuclearBall
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.not_private import PlainScore
-from hullabaloo.release.parameters import declared
+from hullabaloo.linear_model.shared import PlainScore
+from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, SmoothedHinge
+from hullabaloo.losses.base import SHARPEST
+from hullabaloo.planning.named import name_of
+from hullabaloo.release.estimator import ClassifierMixin
+from hullabaloo.release.parameters import declared, one_of, positive
 
 Array = npt.NDArray[np.float64]
 
 
-class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
+class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
     """A private model of classes that the domain declares; a class that no record has is no error."""
 
     @abstractmethod
@@ -58,10 +66,6 @@ class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):  
         classes = classes_of(self).ordered
         return f"{self._unit()} of {f'{target}={classes[1]}' if len(classes) == 2 else target}"
 
-    def _columns(self, encoding: Encoding) -> int:
-        """Encoded target columns: 1 for two classes, else one a class."""
-        return len(encoding.facts.targets)
-
 
 def classes_of(model: PrivateLinearModel) -> ClassTarget:
     """The declared classes.
@@ -88,3 +92,138 @@ def labels(classes: tuple[Any, ...]) -> npt.NDArray[Any]:
     mixed = np.empty(len(classes), dtype=object)
     mixed[:] = classes
     return mixed
+
+
+class LogisticClassifier(PrivateClassifier, ABC):
+    """A private classifier that gives probabilities; classes are learned together where `_multinomial` says so, else each against the rest."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, (n, k), in the order of `classes_`."""
+        values = self._linear(X)
+        if values.shape[1] > 1 and self._multinomial():
+            return np.asarray(softmax(values, axis=1), dtype=np.float64)
+        return probabilities_apart(values)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`."""
+        return np.log(np.maximum(self.predict_proba(X), 1e-300))
+
+    def _multinomial(self) -> bool:
+        return False
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        together = self._multinomial()
+        return MultinomialLogistic() if len(encoding.facts.targets) > 1 and together else Logistic()
+
+    def _unit(self) -> str:
+        return "the log-odds" if not self._multinomial() or len(self.classes_) == 2 else "the log-probability"
+
+    def _plain(self, coef: Array, intercept: Array) -> Any:
+        plain = PlainLogistic(fit_intercept=self.encoding_.facts.intercept)
+        if coef.shape[0] > 1 and not self._multinomial():
+            from sklearn.multiclass import OneVsRestClassifier
+
+            return _apart(OneVsRestClassifier(plain), coef, intercept, self.classes_)
+        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
+        return plain
+
+
+def probabilities_apart(values: Array) -> Array:
+    """(n, k) probabilities of k ≥ 2 classes from decisions, (n, 1) for two; of more, each class's own, brought to sum 1."""
+    if values.shape[1] == 1:
+        return np.column_stack([expit(-values[:, 0]), expit(values[:, 0])])
+    apart = expit(values)
+    return np.asarray(apart / np.maximum(apart.sum(axis=1, keepdims=True), 1e-300), dtype=np.float64)
+
+
+def _apart(plain: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any]) -> Any:
+    """scikit-learn's one-vs-rest with these coefficients."""
+    from sklearn.preprocessing import LabelBinarizer
+
+    plain.estimators_ = []
+    for row, constant in zip(coef, intercept, strict=True):
+        one = clone(plain.estimator)
+        one.classes_, one.coef_, one.intercept_ = np.array([0, 1]), row[None, :], np.array([constant])
+        one.n_features_in_ = coef.shape[1]
+        plain.estimators_.append(one)
+    plain.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(classes)
+    plain.classes_ = plain.label_binarizer_.classes_
+    return plain
+
+
+TOGETHER = ("auto", "mirror_descent", "frank_wolfe", "output_perturbation")
+"""Solvers that learn all classes' predictions at once."""
+
+
+@final
+class LogisticRegression(LogisticClassifier):
+    """Private logistic regression: minimise `(1/n) Σ log(1 + exp(−y_i (⟨x_i, θ⟩ + b)))` on the unit domain, y = ±1.
+
+    Of more than two classes: the multinomial log-likelihood, or one logistic regression a class.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts. scikit-learn's `LogisticRegression(C)` on the encoded table is `penalty=hb.SquaredL2Penalty(1 / (C n))`.
+
+    The classes are declared, `Domain(classes=[...])`: one that no record has is no error, and a record of another
+    class counts as the domain's `target_fill`.
+
+    One parameter more:
+        multi_class: of more than two classes, "multinomial" (probabilities that are fitted together), "one-vs-rest", or
+            "auto": one-vs-rest where the solver is left to the planner, whose best solvers are of losses of one
+            prediction, or needs such a loss; multinomial without noise, over a nuclear ball, and for other named solvers.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+
+    Example:
+        >>> import numpy as np, hullabaloo as hb
+        >>> X = np.linspace(0.0, 10.0, 4000)[:, None]
+        >>> y = np.where(X[:, 0] > 6.0, "high", "low")
+        >>> domain = hb.Domain(features={"a": (0, 10)}, classes=["low", "high"], indicators=False)
+        >>> model = hb.LogisticRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X, y)
+        >>> model.predict([[0.0], [10.0]]).tolist()
+        ['low', 'high']
+    """
+
+    key_label: ClassVar[str] = "LogisticRegression"
+    multi_class: str = "auto"
+
+    def _multinomial(self) -> bool:
+        chosen = one_of("multi_class", self.multi_class, ("auto", "multinomial", "one-vs-rest"))
+        if chosen != "auto":
+            return chosen == "multinomial"
+        if self.solver == "auto" and self.budget is not None and self.budget.is_private:
+            return isinstance(self.constraint, NuclearBall)
+        return name_of(self.solver) in TOGETHER
+
+
+@final
+class LinearSVC(PrivateClassifier):
+    """Private linear support vector classifier: the hinge `max(0, 1 − y z)`, its corner rounded, on the unit domain.
+
+    `φ = 0` where yz ≥ 1 + h, `1 − yz` where yz ≤ 1 − h, a parabola between. Of more than two classes: one against the
+    rest for each.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts. The classes are declared, `Domain(classes=[...])`.
+
+    One parameter more:
+        smoothing: h, half the width of the rounded corner. A larger one needs less noise in objective perturbation.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "LinearSVC"
+    smoothing: float = 0.5
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return SmoothedHinge(
+            positive("smoothing", self.smoothing, "half the width of the rounded corner", lowest=SHARPEST)
+        )
+
+    def _unit(self) -> str:
+        return "the decision in favour"
+
+    def _plain(self, coef: Array, intercept: Array) -> Any:
+        plain = PlainSVC(fit_intercept=self.encoding_.facts.intercept)
+        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
+        return plain

@@ -35,17 +35,16 @@ class Comparison(Printed):
         """The rows as a pandas dataframe."""
         return dataframe(self.rows)
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        head = ["model", "target", "columns", "R²", "s.e."]
+    def _cells(self) -> list[list[str]]:
         body = [[r.model, r.target, str(r.columns), f"{r.r2:.4f}", f"{r.standard_error:.2g}"] for r in self.rows]
-        return head, body
+        return [["model", "target", "columns", "R²", "s.e."], *body]
 
     def __str__(self) -> str:
-        head, body = self._cells()
-        return "\n".join([*text_table([head, *body]), self.note])
+        return "\n".join([*text_table(self._cells()), self.note])
 
     def _repr_html_(self) -> str:
-        return html_table(*self._cells()) + html_paragraphs([self.note])
+        head, *body = self._cells()
+        return html_table(head, body) + html_paragraphs([self.note])
 
 
 def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearModel]) -> Comparison:
@@ -61,19 +60,14 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
         InvalidParameter: no model was given, or one is not fitted.
         NotReleased: a model's release does not contain moments.
     """
-    if isinstance(models, PrivateLinearModel):
-        raise InvalidParameter(
-            "One model alone was given to compare. Pass a list of fitted models: hb.compare([first, second])."
-        )
     if not isinstance(models, list | tuple | Mapping):
         raise InvalidParameter(
             f"An object of {type(models).__name__} was given to compare. Pass a list of fitted models: hb.compare([first, second])."
         )
-    named = (
-        {str(name): model for name, model in models.items()}
-        if isinstance(models, Mapping)
-        else {_name(i, m): m for i, m in enumerate(models)}
-    )
+    if isinstance(models, Mapping):
+        named = {str(name): model for name, model in models.items()}
+    else:
+        named = {f"{place}: {type(model).__name__}": model for place, model in enumerate(models, start=1)}
     if not named:
         raise InvalidParameter("No models were given to compare. Pass a list of fitted models, or a mapping of names.")
     rows = []
@@ -91,14 +85,9 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
         keep = kept_columns(model.encoding_, (release.plan.get("refit") or {}).get("features"))
         part = moments.subset(keep)
         for k, target in enumerate(facts.targets):
-            known = [float(line["ridge"]) for line in release.trace if line.get("target") == k and "ridge" in line]
-            ridge = (
-                known[0] if known else math.inf
-            )  # coefficients of another answer were not fitted to these moments' noise
+            # Coefficients of another answer were not fitted to these moments' noise: no ridge is known then.
+            known = (float(line["ridge"]) for line in release.trace if line.get("target") == k and "ridge" in line)
+            ridge = next(known, math.inf)
             found = explained(part, release.theta[keep, k], target=k, intercept=facts.intercept, ridge=ridge)
             rows.append(Compared(name, target, len(keep) - facts.intercept, found.r2, found.standard_error))
     return Comparison(tuple(rows))
-
-
-def _name(place: int, model: PrivateLinearModel) -> str:
-    return f"{place + 1}: {type(model).__name__}"

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
-from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Table, TableSchema
@@ -18,7 +16,7 @@ from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.release.estimator import Estimator
+from hullabaloo.linear_model.shared import Around
 from hullabaloo.release.parameters import declared
 
 Array = npt.NDArray[np.float64]
@@ -99,18 +97,14 @@ def _refuse_learning(step: Any) -> None:
     )
 
 
-def _has(name: str) -> Callable[["PrivatePipeline"], bool]:
-    """Whether the estimator at the end has a method, as scikit-learn's pipelines ask."""
-    return lambda pipeline: hasattr(type(pipeline.model), name)
-
-
-class PrivatePipeline(Estimator):
+class PrivatePipeline(Around):
     """Row-wise steps, then a private estimator; made by `private_pipeline`. The table must be numeric.
 
     Cells that are missing or unparsable stay missing through the steps, and the estimator's domain says what they
     become: no step can raise because of a value.
     """
 
+    INSIDE: ClassVar[str] = "model"
     steps: tuple[Any, ...] = field(default=(), kw_only=False)
     model: PrivateLinearModel | None = field(default=None, kw_only=False)
 
@@ -123,42 +117,16 @@ class PrivatePipeline(Estimator):
         self.n_features_in_ = rows.source_width
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predictions of the estimator: numbers in the target's units, or classes."""
-        return np.asarray(self._fitted().predict(self._prepared(X)))
-
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n, k)."""
-        return np.asarray(self._fitted().predict_proba(self._prepared(X)))
-
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Array:
-        """Decisions of a classifier, (n,) or (n, k)."""
-        return np.asarray(self._fitted().decision_function(self._prepared(X)))
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The estimator's score, *not private*: no noise is added, and a warning says so. `hb.evaluate` gives a private one."""
-        return float(self._fitted().score(self._prepared(X), y, sample_weight))
+        return float(self._inside.score(self._rows(X), y, sample_weight))
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The declared classes of a classifier."""
-        return np.asarray(self._fitted().classes_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if isinstance(self.model, PrivateLinearModel):
-            inner = self.model.__sklearn_tags__()
-            tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
-            tags.regressor_tags, tags.target_tags = inner.regressor_tags, inner.target_tags
-        return tags
-
-    def _fitted(self) -> Any:
+    def _inside(self) -> Any:
         check_is_fitted(self, "n_features_in_")
         return self._model()
 
-    def _prepared(self, X: Any) -> Table:
+    def _rows(self, X: Any) -> Table:
         return RowWise(declared(self._model()).open(X), self.steps, getattr(self, "n_features_in_", None))
 
     def _model(self) -> PrivateLinearModel:
@@ -199,15 +167,10 @@ class RowWise(Table):
                 f"The steps of a private pipeline were tried on a blank row of {found} columns and failed ({type(error).__name__}: "
                 f"{str(error).rstrip('.')}). Nothing was read or charged. Correct their parameters."
             ) from error
-        self._schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
+        self.schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
 
     @property
-    def schema(self) -> TableSchema:
-        """As many numeric columns as the steps make of the source's."""
-        return self._schema
-
-    @property
-    def n_rows(self) -> int:
+    def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
         """The source's."""
         return self._source.n_rows
 
@@ -226,18 +189,11 @@ class RowWise(Table):
         values = np.concatenate([np.zeros((1, values.shape[1])), values])
         with config_context(assume_finite=True), np.errstate(all="ignore"):
             for step in self._steps:
-                broken = ~np.isfinite(values).all(axis=1)
-                clean = np.where(np.isfinite(values), values, 0.0)
-                moved = np.asarray(_silent(step).fit_transform(clean), dtype=np.float64)
-                if type(step) is FunctionTransformer:  # elementwise: only the broken cells are missing
-                    moved[~np.isfinite(values)] = np.nan
-                else:
-                    moved[broken] = np.nan
-                values = moved
+                elementwise = type(step) is FunctionTransformer  # only the broken cells are missing then
+                silent = clone(step)
+                if elementwise:  # values compared with their inverse's would have a warning depend on records
+                    silent.set_params(check_inverse=False)
+                broken = ~np.isfinite(values)
+                values = np.asarray(silent.fit_transform(np.where(broken, 0.0, values)), dtype=np.float64)
+                values[broken if elementwise else broken.any(axis=1)] = np.nan
         return values[1:]
-
-
-def _silent(step: Any) -> Any:
-    """An unfitted copy that does not compare values with their inverse's: a warning would depend on records."""
-    copy = clone(step)
-    return copy.set_params(check_inverse=False) if type(step) is FunctionTransformer else copy

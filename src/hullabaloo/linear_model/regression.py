@@ -1,24 +1,40 @@
-"""What private regressions share: predictions in the target's units."""
+"""Private regressions: least squares, which differ in their default penalty or constraint, and regressions of other losses."""
 
 from abc import ABC
-from typing import Any
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression as PlainRegression
+from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
-from hullabaloo.data import TargetScale
-from hullabaloo.data.targets import ClassTarget
-from hullabaloo.errors import DomainError
+from hullabaloo.data import Encoding, TargetScale
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import (
+    ConvexSet,
+    ElasticNetPenalty,
+    GroupBall,
+    GroupPenalty,
+    L1Ball,
+    NoPenalty,
+    NuclearBall,
+    Penalty,
+    SquaredL2Penalty,
+)
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.not_private import PlainScore
+from hullabaloo.linear_model.shared import NumberTargets, PlainScore
+from hullabaloo.losses import AnyLoss, Huber, Pinball, Poisson, Squared, SquaredTargets
+from hullabaloo.losses.base import SHARPEST
+from hullabaloo.release.estimator import RegressorMixin
+from hullabaloo.release.parameters import found, positive
+from hullabaloo.structure.structure import Groups, column_groups
 
 Array = npt.NDArray[np.float64]
+Shape = tuple[ConvexSet | None, Penalty]
 
 
-class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):  # type: ignore[misc]  # untyped base
+class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
     """A private model of numbers, `coef_` (p,) and `intercept_` a float where there is one target."""
 
     def _publish(self, coef: Array, intercept: Array) -> None:
@@ -27,27 +43,13 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):  # 
         self.intercept_ = float(intercept[0]) if single else intercept
 
 
-class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[misc]  # untyped base
+class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
     """A private regression whose prediction is `⟨x, θ⟩` itself."""
 
     def predict(self, X: Any) -> Array:
         """Predictions `⟨x, θ⟩` in the target's units, rows encoded by the domain; (n,) or (n, k)."""
         values = self._linear(X)
         return values[:, 0].copy() if values.shape[1] == 1 else values
-
-    def _target(self) -> tuple[TargetScale, str | None]:
-        if self.domain is not None and any(isinstance(target, ClassTarget) for target in self.domain.targets):
-            raise DomainError(
-                f"{type(self).__name__} learns numbers, and the domain declares classes. Use hb.LogisticRegression or "
-                "hb.LinearSVC; or declare target={'column': (0, 1)} where the column holds 0 and 1: predictions are then chances."
-            )
-        return TargetScale.SYMMETRIC, None
-
-    def _meaning(self) -> str:
-        return ""
-
-    def _axis(self, target: str) -> str:
-        return target
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
         single = coef.shape[0] == 1
@@ -56,7 +58,242 @@ class LinearPredictor(MultiOutputMixin, PrivateRegressor, ABC):  # type: ignore[
         plain.intercept_ = float(intercept[0]) if single else intercept
         return plain
 
+
+class LeastSquares(LinearPredictor, ABC):
+    """A private regression with the squared loss; several targets share one release of moments, from which further models follow."""
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return Squared()
+
+
+@final
+class LinearRegression(LeastSquares):
+    """Private least squares: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` on the unit domain.
+
+    Default: no constraint and no penalty. With finite ε the solvers still stabilise what noise would dominate: they
+    shrink from the *known* noise level, never from the records, and not at all at ε = ∞, where the result is the least
+    squares of the encoded table.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+
+    Example:
+        >>> import numpy as np, hullabaloo as hb
+        >>> a, b = np.meshgrid(np.linspace(0, 10, 80), np.linspace(0, 10, 80))
+        >>> X = np.column_stack([a.ravel(), b.ravel()])
+        >>> y = 0.3 * X[:, 0] - 0.2 * X[:, 1]
+        >>> domain = hb.Domain(features={"a": (0, 10), "b": (0, 10)}, target=(-5, 5), indicators=False)
+        >>> model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X, y)
+        >>> model.coef_.shape
+        (2,)
+    """
+
+    key_label: ClassVar[str] = "LinearRegression"
+
+
+@final
+class Ridge(LeastSquares):
+    """Private ridge regression: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)² + (λ/2)‖θ‖₂²` on the unit domain.
+
+    Default: `hb.SquaredL2Penalty(0.001)`. scikit-learn's `Ridge(alpha)` on the encoded table is `λ = alpha/n`.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "Ridge"
+    DEFAULT: ClassVar[Shape] = (None, SquaredL2Penalty(0.001))
+
+
+@final
+class Lasso(LeastSquares):
+    """Private lasso: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `‖θ‖₁ ≤ r`, or with `λ‖θ‖₁` added, on the unit domain.
+
+    Default: `hb.L1Ball(1.0)`: the features together can move a prediction by at most half the target's range from the
+    intercept. scikit-learn's `Lasso(alpha)` on the encoded table is `penalty=hb.L1Penalty(alpha)`.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "Lasso"
+    DEFAULT: ClassVar[Shape] = (L1Ball(1.0), NoPenalty())
+
+
+@final
+class ElasticNet(LeastSquares):
+    """Private elastic net: `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)² + λρ‖θ‖₁ + (λ(1−ρ)/2)‖θ‖₂²` on the unit domain.
+
+    Default: `hb.ElasticNetPenalty(0.001, l1_ratio=0.5)`, in scikit-learn's parametrisation.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "ElasticNet"
+    DEFAULT: ClassVar[Shape] = (None, ElasticNetPenalty(0.001, 0.5))
+
+
+@final
+class GroupLasso(LeastSquares):
+    """Private group lasso: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `Σ_G ‖θ_G‖₂ ≤ r`, on the unit domain.
+
+    Or with `λ Σ_G ‖θ_G‖₂` added. A group enters the model as a whole or stays out: all levels of a category, or columns
+    that measure one thing.
+
+    Default: `hb.GroupBall(groups, 1.0)`, a group for each feature: the columns of a category (and whether it is missing),
+    a number with whether it is missing, an interaction.
+
+    Three parameters more, which play no part where `constraint` or `penalty` is given:
+        groups: lists of features, by name or by their place in the declaration, or of single encoded columns by name;
+            what no list names is a group of its own, as by default. With a mapping its keys name the groups, for readers.
+        radius: r of the default ball.
+        strength: λ; when given, the default is `hb.GroupPenalty(groups, λ)` instead of the ball.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "GroupLasso"
+    groups: Groups = None
+    radius: float = 1.0
+    strength: float | None = None
+
+    def _default(self, encoding: Encoding) -> Shape:
+        groups = column_groups(encoding, self.groups)
+        if self.strength is not None:
+            return None, GroupPenalty(groups, positive("strength", self.strength, "the weight of the groups' norms"))
+        return GroupBall(groups, positive("radius", self.radius, "the radius of the default ball")), NoPenalty()
+
+
+@final
+class HuberRegressor(LinearPredictor):
+    """Private Huber regression: minimise `(1/n) Σ φ(⟨x_i, θ⟩ + b − y_i)` on the unit domain.
+
+    `φ(r) = ½r²` for |r| ≤ h, else `h|r| − ½h²`. A record pulls with at most h, so less noise protects it than under the
+    squared loss, and a few wild targets do not decide the model.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts.
+
+    One parameter more:
+        threshold: h, the residual beyond which the loss is linear, in units of half the target's declared range.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "HuberRegressor"
+    threshold: float = 0.25
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        what = "the residual beyond which the loss is linear, in units of half the target's range"
+        return Huber(positive("threshold", self.threshold, what, highest=1e6, lowest=SHARPEST))
+
+
+@final
+class QuantileRegressor(LinearPredictor):
+    """Private quantile regression: minimise `(1/n) Σ max(τ r_i, (τ − 1) r_i)`, `r_i = y_i − ⟨x_i, θ⟩ − b`, on the unit domain.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts. scikit-learn's `QuantileRegressor(alpha)` on the encoded table is `penalty=hb.L1Penalty(alpha)`.
+
+    One parameter more:
+        quantile: τ, between 0 and 1; the default 0.5 is the median.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "QuantileRegressor"
+    quantile: float = 0.5
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return Pinball(positive("quantile", self.quantile, "the share of targets below the prediction", 1.0))
+
+
+LARGEST = 700.0
+"""Predictions of exp(z) beyond this z are held there: exp(710) is no number."""
+
+
+@final
+class PoissonRegressor(PrivateRegressor):
+    """Private Poisson regression: minimise `(1/n) Σ exp(z_i) − y_i z_i` on the unit domain, `z_i = ⟨x_i, θ⟩ + b`.
+
+    A count has the mean `exp(z)` times its declared upper bound; with an exposure e (a time, an area, a number of
+    people), the mean is e times as large: `z_i = ⟨x_i, θ⟩ + b + log e_i`, and coefficients are of the rate.
+
+    Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
+    facts. scikit-learn's `PoissonRegressor(alpha)` on the encoded table is `penalty=hb.SquaredL2Penalty(alpha / hi)`, hi the
+    count's declared upper bound.
+
+    One parameter more:
+        exposure: the column of exposures, declared in the domain as a numeric feature with a positive lower bound; or
+            None. Exposures are clipped to their bounds, and a missing one takes the declared fill (default: the bounds'
+            geometric middle).
+
+    The target is declared as `target=(lo, hi)` with lo ≥ 0; larger counts count as hi.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "PoissonRegressor"
+    exposure: str | None = None
+
+    def predict(self, X: Any) -> Array:
+        """Expected counts `exp(z)`, for the exposure of each row; (n,) or (n, k)."""
+        values = np.exp(np.minimum(self._linear(X), LARGEST))
+        return values[:, 0].copy() if values.shape[1] == 1 else values
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return Poisson()
+
+    def _target(self) -> tuple[TargetScale, str | None]:
+        if not isinstance(self.exposure, str | None):
+            raise InvalidParameter(
+                f"The exposure must be the name of a column that the domain declares, but {found(self.exposure)} was given. "
+                "Exposures are part of the table: add them as a column, declare its bounds, and pass its name."
+            )
+        return TargetScale.NONNEGATIVE, self.exposure
+
+    def _meaning(self) -> str:
+        what = "count" if self.exposure is None else f"count (for one unit of {self.exposure!r})"
+        return f"A coefficient is the change of the logarithm of the expected {what} for one unit of its column."
+
+    def _axis(self, target: str) -> str:
+        return f"the logarithm of {target}"
+
+    def _plain(self, coef: Array, intercept: Array) -> Any:
+        if coef.shape[0] != 1:
+            raise InvalidParameter(
+                f"scikit-learn's PoissonRegressor has one target, and this model has {coef.shape[0]}. Use this model's predict, or "
+                "fit one target at a time."
+            )
+        plain = PlainPoisson(fit_intercept=self.encoding_.facts.intercept)
+        plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays
+        plain.coef_, plain.intercept_ = coef[0], float(intercept[0])
+        return plain
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.domain is not None and len(self.domain.targets) > 1
+        tags.target_tags.positive_only = True
         return tags
+
+
+@final
+class MultiTaskRegression(LinearPredictor):
+    """Private regression of several targets at once: minimise `(1/2n) Σ ‖Θᵀx_i + b − y_i‖₂²` on the unit domain.
+
+    Over matrices Θ whose singular values sum to at most r: targets that share few directions of the features lend each
+    other strength. Each target is declared, `Domain(target={"a": (0, 1), "b": (0, 9)})`, and has a row of `coef_`.
+
+    Default: `hb.NuclearBall(1.0, columns=k)`, k the number of targets.
+
+    One parameter more, which plays no part where `constraint` or `penalty` is given:
+        radius: r of the default ball.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`.
+    """
+
+    key_label: ClassVar[str] = "MultiTaskRegression"
+    radius: float = 1.0
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return SquaredTargets() if len(encoding.facts.targets) > 1 else Squared()
+
+    def _default(self, encoding: Encoding) -> Shape:
+        radius = positive("radius", self.radius, "the radius of the default ball")
+        return NuclearBall(radius, columns=max(len(encoding.facts.targets), 1)), NoPenalty()

@@ -24,34 +24,32 @@ from hullabaloo.structure.structure_files import (
 FORMAT = Format("hullabaloo model", "saved model", "model.save(path)")
 KINDS: dict[str, type] = {}
 """The estimators that files may name, by what files call them; filled where they are all known, in `linear_model`."""
-_COMMON = {
-    "budget", "domain", "constraint", "penalty", "solver", "neighbours", "fit_intercept", "ledger", "dataset", "calibration",
-    "test_key",
-}  # fmt: skip
 
 
 def save(model: Any, path: Path) -> None:
     """Write the model atomically: a reader sees the old file or the new one."""
     encoding = model.encoding_
-    assert model.domain is not None
-    assert model.budget is not None
+    parameters: dict[str, Any] = {
+        "budget": model.budget.to_dict(),
+        "domain": model.domain.to_dict(),
+        "constraint": shape_to_dict(model.constraint, encoding),
+        "penalty": shape_to_dict(model.penalty, encoding),
+        "solver": solver_to_dict(model.solver),
+        "neighbours": str(Neighbours.parse(model.neighbours)),
+        "fit_intercept": bool(model.fit_intercept),
+        "ledger": model.release_.statement.ledger,
+        "dataset": model.dataset,
+        "calibration": str(Calibration.parse(model.calibration)),
+    }
+    own = {name: value for name, value in model.get_params(deep=False).items() if name not in {*parameters, "test_key"}}
+    if "structure" in own:
+        own["structure"] = structure_to_dict(own["structure"], encoding)
+    parameters |= {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
     document: dict[str, Any] = {
         **FORMAT.head,
         "library_version": __version__,
         "estimator": label_of(model),
-        "parameters": {
-            "budget": model.budget.to_dict(),
-            "domain": model.domain.to_dict(),
-            "constraint": shape_to_dict(model.constraint, encoding),
-            "penalty": shape_to_dict(model.penalty, encoding),
-            "solver": solver_to_dict(model.solver),
-            "neighbours": str(Neighbours.parse(model.neighbours)),
-            "fit_intercept": bool(model.fit_intercept),
-            "ledger": model.release_.statement.ledger,
-            "dataset": model.dataset,
-            "calibration": str(Calibration.parse(model.calibration)),
-            **_own(model),
-        },
+        "parameters": parameters,
         "columns": {
             "named": hasattr(model, "feature_names_in_"),
             "names": None if encoding.feature_names_in is None else list(encoding.feature_names_in),
@@ -60,14 +58,6 @@ def save(model: Any, path: Path) -> None:
         "release": model.release_.to_dict(),
     }
     FORMAT.write(document, path)
-
-
-def _own(model: Any) -> dict[str, Any]:
-    """The parameters that this estimator has beyond those of every estimator, as JSON-ready values."""
-    own = {name: value for name, value in model.get_params(deep=False).items() if name not in _COMMON}
-    if "structure" in own:
-        own["structure"] = structure_to_dict(own["structure"], model.encoding_)
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
 
 
 def load(path: str | Path, expected: type | None = None) -> Any:
@@ -88,21 +78,20 @@ def load(path: str | Path, expected: type | None = None) -> Any:
 
 def _build(kind: type, document: dict[str, Any]) -> Any:
     given, columns = document["parameters"], document["columns"]
-    model = kind(
-        budget=Budget.from_dict(given["budget"]),
-        domain=Domain.from_dict(given["domain"]),
-        constraint=set_in_file(given["constraint"]),
-        penalty=penalty_in_file(given["penalty"]),
-        solver=solver_from_dict(given["solver"]),
-        neighbours=given["neighbours"],
-        fit_intercept=given["fit_intercept"],
-        ledger=given["ledger"],
-        dataset=given["dataset"],
-        calibration=given.get("calibration", "exact"),
-    )
-    model.set_params(**{name: value for name, value in given.items() if name not in _COMMON})
+    parameters = {
+        **given,
+        "budget": Budget.from_dict(given["budget"]),
+        "domain": Domain.from_dict(given["domain"]),
+        "constraint": set_in_file(given["constraint"]),
+        "penalty": penalty_in_file(given["penalty"]),
+        "solver": solver_from_dict(given["solver"]),
+        **{
+            name: given[name] for name in ("neighbours", "fit_intercept", "ledger", "dataset")
+        },  # none of them is guessed
+    }
     if "structure" in given:
-        model.set_params(structure=structure_from_dict(given["structure"]))
+        parameters["structure"] = structure_from_dict(given["structure"])
+    model = kind(**parameters)
     encoding = model._encoding(columns["names"], columns["n_features"])
     release = Release.from_dict(document["release"]).of_width(encoding.facts.width)
     model._adopt(release, encoding, bool(columns["named"]))

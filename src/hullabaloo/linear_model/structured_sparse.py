@@ -1,6 +1,7 @@
-"""What the two structured sparse models share: a structure, the ball or penalty made of it, and what was selected."""
+"""Private models with structured sparsity: a structure, the ball or penalty made of it, and what was selected."""
 
 from abc import ABC
+from typing import ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.classification import LogisticClassifier
+from hullabaloo.linear_model.regression import LeastSquares
 from hullabaloo.structure.structure import Structure, shape_of
-from hullabaloo.structure.structure_words import function_in_words, structure_in_words
+from hullabaloo.structure.structure_files import function_in_words, structure_in_words
 
 
 class StructuredSparse(PrivateLinearModel, ABC):
@@ -69,7 +72,38 @@ class StructuredSparse(PrivateLinearModel, ABC):
         size = f"radius {self.radius:g}" if self.strength is None else f"strength {self.strength:g}"
         return "" if given is not None else f"{structure_in_words(self.structure)}; {size}, for one coefficient alone"
 
-    def _shape(self) -> str:
-        """The same as a sentence."""
+    def _meaning(self) -> str:
         words = self._structure_in_words()
-        return f"Structure: {words}." if words else ""
+        return " ".join(filter(None, [super()._meaning(), f"Structure: {words}." if words else ""]))
+
+
+@final
+class StructuredSparseClassifier(StructuredSparse, LogisticClassifier):
+    """Private classification with structured sparsity: minimise `(1/n) Σ log(1 + exp(−y_i (⟨x_i, θ⟩ + b)))` over `Ω(θ) ≤ r`.
+
+    On the unit domain, y = ±1; or with `λ Ω(θ)` added. Ω is the norm of a submodular set function F (Bach 2010): it favours
+    supports that F makes cheap, such as contiguous runs, unions or complements of groups, or subtrees with their root. Of
+    more than two classes: one against the rest for each, with a structure of its own. The classes are declared,
+    `Domain(classes=[...])`.
+
+    Default, structure, radius and strength: see `StructuredSparse`.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`. `selected_` names the columns that entered.
+    """
+
+    key_label: ClassVar[str] = "StructuredSparseClassifier"
+
+
+@final
+class StructuredSparseRegression(StructuredSparse, LeastSquares):
+    """Private regression with structured sparsity: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `Ω(θ) ≤ r`, on the unit domain.
+
+    Or with `λ Ω(θ)` added. Ω is the norm of a submodular set function F (Bach 2010): it favours supports that F makes cheap,
+    such as contiguous runs, unions or complements of groups, or subtrees with their root.
+
+    Default, structure, radius and strength: see `StructuredSparse`.
+
+    Parameters, attributes and methods: see `PrivateLinearModel`. `selected_` names the columns that entered.
+    """
+
+    key_label: ClassVar[str] = "StructuredSparseRegression"

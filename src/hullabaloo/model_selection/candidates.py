@@ -2,23 +2,26 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from hullabaloo.curation.parts import sizes
-from hullabaloo.curation.scoring import score_noise, score_quote
+from hullabaloo.curation.scoring import Noise, score_noise, score_quote
 from hullabaloo.curation.searching import PlannedCandidate
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import CalibrationError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.model_selection.scoring import SearchMetric
+from hullabaloo.losses import AnyLoss
+from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose, reading_of
+from hullabaloo.model_selection.metrics import Mean, Metric, ScoreAnswer
 from hullabaloo.privacy import Budget
-from hullabaloo.release.parameters import shown
+from hullabaloo.release.parameters import found, shown
 from hullabaloo.release.planned import prepare
 from hullabaloo.release.request import ReleaseRequest
 
@@ -72,13 +75,8 @@ def models_of(
             code that is not the library's own.
     """
     if not isinstance(estimator, PrivateLinearModel):
-        what = (
-            f"the class {estimator.__name__} itself"
-            if isinstance(estimator, type)
-            else f"an object of {type(estimator).__name__}"
-        )
         raise InvalidParameter(
-            f"A search of {what} was asked. It fits estimators of hullabaloo, whose every run has a known price: pass one that is not fitted, "
+            f"A search of {found(estimator)} was asked. It fits estimators of hullabaloo, whose every run has a known price: pass one that is not fitted, "
             "such as hb.Ridge(domain=domain)."
         )
     for name in ("budget", "ledger", "dataset", "test_key"):
@@ -101,9 +99,7 @@ def models_of(
                 )
         own_code(candidate, f"Candidate {number}")
         model = clone(estimator)
-        if {"constraint", "penalty"} & set(
-            candidate
-        ):  # one of the two excludes the other, whichever the estimator was given
+        if {"constraint", "penalty"} & candidate.keys():  # one excludes the other, whichever the estimator was given
             model.set_params(constraint=None, penalty=None)
         models.append(model.set_params(**candidate, budget=budget))
     return tuple(models)
@@ -138,6 +134,68 @@ def expected_runs(asked: Any, count: int) -> float:
             f"expected_candidates={shown(asked)} was given. It is the number of runs to be expected, from 1 on, or 'auto'."
         )
     return float(asked)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchMetric:
+    """The one metric by which candidates are compared, made from public facts: an evaluation's query, its answer read without an interval.
+
+    Attributes:
+        chosen: the metric; of several targets one each, whose mean counts.
+    """
+
+    chosen: Chosen
+
+    @classmethod
+    def of(cls, encoding: Encoding, loss: AnyLoss, metric: str | None = None) -> "SearchMetric":
+        """The metric of that name, None for what such a model is fitted to be good at.
+
+        Raises:
+            InvalidParameter: there is no such metric for these models, or it is no single number.
+        """
+        if metric == CALIBRATION:
+            raise InvalidParameter(
+                "A search compares candidates by one number, and calibration is a table. Name another metric, such as 'log_loss' or "
+                "'squared_error'."
+            )
+        return cls(choose(reading_of(encoding, loss), loss, metric))
+
+    @property
+    def name(self) -> str:
+        """Of the metric."""
+        return self.chosen.metrics[0].name.partition("[")[0]
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the metric itself is better; `oriented` numbers always are."""
+        return self.chosen.metrics[0].higher_is_better
+
+    def _unit(self, metric: Metric) -> float:
+        return metric.size if len(self.chosen.metrics) > 1 else 1.0
+
+    def oriented(self, answer: npt.NDArray[np.float64], noise: Noise) -> float:
+        """The metric in the user's units, of several targets the mean in units of their ranges, with the sign by which larger is better.
+
+        Not cut off at the metric's range, which noise may leave: cut-off numbers of several candidates would be equal.
+        """
+        found = ScoreAnswer.split(answer, self.chosen.tallies, noise)
+        mean = float(np.mean([_plain(metric, found) / self._unit(metric) for metric in self.chosen.metrics]))
+        return mean if self.higher_is_better else -mean
+
+    def error(self, noise: Noise) -> float:
+        """The privacy error of such a number, as far as public facts tell it."""
+        errors = [metric.foreseen(noise) / self._unit(metric) for metric in self.chosen.metrics]
+        return float(np.linalg.norm(errors)) / len(errors)
+
+
+def _plain(metric: Metric, answer: ScoreAnswer) -> float:
+    """A mean of scores as the noisy sums give it; other metrics as they are measured."""
+    if not isinstance(metric, Mean) or not answer.number > 0.0:
+        return metric.measure(answer, 1.0).value
+    low, high = metric.score.bounds
+    centred = 2.0 * float(answer.sums[metric.tallies[0]][0]) / answer.number
+    return 0.5 * (low + high) + 0.5 * (high - low) * centred
 
 
 GAUSSIAN = " Every run of a search has a budget in Gaussian differential privacy, however that of the whole is stated: take this candidate out."
@@ -177,8 +235,7 @@ def contend(
         except HullabalooError as fault:
             more = GAUSSIAN if isinstance(fault, CalibrationError) else ""
             raise type(fault)(f"Candidate {number} of {len(models)}, {dict(params)!r}: {fault}{more}") from fault
-        scored = (score.oriented, score.name, score.higher_is_better, error)
-        found.append(PlannedCandidate(params, fit, quote, *scored))
+        found.append(PlannedCandidate(params, fit, quote, score.oriented, score.name, score.higher_is_better, error))
     if len({one.metric for one in found}) > 1:
         raise InvalidParameter(
             f"The candidates are measured by {sorted({one.metric for one in found})}, which cannot be compared. Name one metric for "

@@ -1,16 +1,20 @@
-"""Which metrics a model can be asked for, by name, and which one is taken by default."""
+"""How a model's predictions are read, which metrics it can be asked for, by name, and which one is taken by default."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from numbers import Integral, Real
 from typing import Any, final
 
+from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.data.given import names_of
+from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import AnyLoss, Pinball
+from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import (
     AbsoluteError,
+    Bins,
     Brier,
     Correct,
     LogLoss,
@@ -18,10 +22,9 @@ from hullabaloo.losses.scores import (
     PinballError,
     PoissonDeviance,
     SquaredError,
+    Tally,
 )
-from hullabaloo.losses.tallies import Bins, Tally
-from hullabaloo.model_selection.calibration import Calibration
-from hullabaloo.model_selection.metrics import Mean, Metric, RSquared
+from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, RSquared
 
 CALIBRATION = "calibration"
 CUT = ("squared_error", "absolute_error", "r2")
@@ -35,16 +38,12 @@ LargestError = float | Mapping[str, float] | None
 @final
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is asked about a model: metrics, and calibration tables (one a target) if any."""
+    """What is asked about a model: metrics, calibration tables (one a target) if any, and whose errors are cut off within the range."""
 
     reading: Reading
     metrics: tuple[Metric, ...]
     calibration: tuple[Calibration, ...]
-
-    @property
-    def cut(self) -> tuple[str, ...]:
-        """Names of the metrics whose errors are cut off within the target's range."""
-        return tuple(metric.name for metric in self.metrics if metric.reach < 1.0)
+    cut: tuple[str, ...]
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -56,6 +55,28 @@ class Chosen:
     def question(self) -> dict[str, Any]:
         """What the one query about all of it is made of."""
         return {"reading": self.reading, "tallies": self.tallies}
+
+
+def reading_of(encoding: Encoding, loss: AnyLoss) -> Reading:
+    """Numbers for bounded targets, means for counts; classes with chances where the loss is a likelihood, else decisions."""
+    first = encoding.targets[0]
+    if isinstance(first, ClassTarget):
+        reads = Reads.DECISIONS
+        if isinstance(loss, MultinomialLogistic):
+            reads = Reads.TOGETHER
+        elif isinstance(loss, Logistic):
+            reads = Reads.APART
+        return Reading(reads, names=(first.column or "target",), classes=len(first.classes))
+    targets = [target for target in encoding.targets if isinstance(target, BoundedTarget)]
+    scales = [target.scale(encoding.fit_intercept, encoding.scale) for target in targets]
+    return Reading(
+        Reads.COUNTS if encoding.scale is TargetScale.NONNEGATIVE else Reads.NUMBERS,
+        low=tuple((target.lo - mid) / half for target, (mid, half) in zip(targets, scales, strict=True)),
+        high=tuple((target.hi - mid) / half for target, (mid, half) in zip(targets, scales, strict=True)),
+        names=tuple(target.names[0] for target in targets),
+        span=tuple(target.hi - target.lo for target in targets),
+        origin=tuple(target.lo for target in targets),
+    )
 
 
 def choose(
@@ -89,17 +110,15 @@ def choose(
                 "Nothing was read or charged. Name some of these."
             )
     targets = range(max(len(reading.names), 1))
-    several = len(reading.names) > 1
     reaches = _reaches(reading, largest_error)
     metrics: list[Metric] = []
-    for name in asked:
-        if name == CALIBRATION:
-            continue
-        for j in targets:
-            full = f"{name}[{reading.names[j]}]" if several else name
-            metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
+    cut = []
+    for name, j in product([name for name in asked if name != CALIBRATION], targets):
+        full = f"{name}[{reading.names[j]}]" if len(targets) > 1 else name
+        metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
+        cut += [full] * (name in CUT and reaches[j] < 1.0)
     tables = tuple(Calibration(Bins(reading, int(bins), j)) for j in targets) if CALIBRATION in asked else ()
-    return Chosen(reading, tuple(metrics), tables)
+    return Chosen(reading, tuple(metrics), tables, tuple(cut))
 
 
 def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:
@@ -161,16 +180,20 @@ def _within(value: Any, span: float) -> bool:
 
 
 def _check(floor: float, bins: int) -> None:
-    number = isinstance(floor, Real) and not isinstance(floor, bool)
-    if not number or not 1e-6 <= floor <= 0.25:
+    if isinstance(floor, bool) or not isinstance(floor, Real) or not 1e-6 <= floor <= 0.25:
         raise InvalidParameter(
             f"probability_floor={floor!r} was asked. It is the least chance that a loss takes a class to have been given, and bounds what "
             "one record can say: pass a number between 1e-6 and 0.25, such as 0.01."
         )
-    if isinstance(bins, bool) or not isinstance(bins, Integral) or not 1 <= int(bins) <= 1000:
+    if not whole(bins, 1000):
         raise InvalidParameter(
             f"bins={bins!r} was asked. It is the number of rows of the calibration table: pass a whole number from 1 to 1000."
         )
+
+
+def whole(value: object, most: int) -> bool:
+    """Whether it is a whole number from 1 to `most`."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= int(value) <= most
 
 
 def _predicts(reading: Reading) -> str:

@@ -8,8 +8,7 @@ from typing import Any, final
 
 from hullabaloo.codec import arguments
 from hullabaloo.data.documents import Format
-from hullabaloo.model_selection.calibration import Bin
-from hullabaloo.model_selection.fraction import Measured
+from hullabaloo.model_selection.metrics import Bin, Measured
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
@@ -43,7 +42,7 @@ class Evaluation(Printed):
 
     def _metrics(self) -> tuple[list[str], list[list[str]]]:
         body = [
-            [name, _number(one.value), _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
+            [name, f"{one.value:.4g}", _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
             for name, one in self.values.items()
         ]
         return ["metric", "value", self._percent, "privacy s.e.", "sampling s.e."], body
@@ -56,8 +55,8 @@ class Evaluation(Printed):
                 *([row.target] if several else []),
                 f"{row.low:.4g} to {row.high:.4g}",
                 f"{row.count:.0f} ± {row.count_error:.2g}",
-                _number(row.prediction),
-                _number(row.outcome.value),
+                f"{row.prediction:.4g}",
+                f"{row.outcome.value:.4g}",
                 _interval(row.outcome),
             ]
             for row in self.calibration
@@ -81,9 +80,7 @@ class Evaluation(Printed):
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
-        head, body = self._metrics()
-        if not body:
-            head, body = self._bins()
+        head, body = self.tables()[0]
         lines = [*self.notes]
         if self.values and self.calibration:
             lines += [
@@ -91,11 +88,8 @@ class Evaluation(Printed):
                 f"{row.count:.0f} records (± {row.count_error:.2g})"
                 for row in self.calibration
             ]
-        return {
-            "title": f"Private evaluation of {self.model}",
-            "lines": lines,
-            "table": {"head": head, "body": body},
-        }
+        table = {"head": head, "body": body}
+        return {"title": f"Private evaluation of {self.model}", "lines": lines, "table": table}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
@@ -132,10 +126,6 @@ class Evaluation(Printed):
             InvalidParameter: the file is missing, damaged, or something else.
         """
         return FORMAT.read(path, cls.from_dict)
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}"
 
 
 def _error(value: float) -> str:

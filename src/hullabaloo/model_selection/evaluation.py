@@ -1,29 +1,45 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
-from numbers import Integral, Real
 from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any
 
 from hullabaloo.curation.scoring import score_noise
-from hullabaloo.data import Domain
+from hullabaloo.data import Domain, Encoding
+from hullabaloo.data.schema import check_roles, feature_columns, role_columns
 from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
-from hullabaloo.model_selection.catalogue import BINS, CALIBRATION, FLOOR, Chosen, LargestError, choose
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.pipeline import PrivatePipeline
+from hullabaloo.linear_model.shared import terms_of
+from hullabaloo.model_selection.catalogue import (
+    BINS,
+    CALIBRATION,
+    FLOOR,
+    Chosen,
+    LargestError,
+    choose,
+    reading_of,
+    whole,
+)
 from hullabaloo.model_selection.evaluated import Evaluation
 from hullabaloo.model_selection.metrics import ScoreAnswer
-from hullabaloo.model_selection.released import Released, released
-from hullabaloo.model_selection.scoring import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.parameters import check_types
+from hullabaloo.release.parameters import check_types, found
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Buy, buy_queries, run_question
+from hullabaloo.streaming.base import PrivateStream
+from hullabaloo.streaming.model import StreamModel
+from hullabaloo.streaming.periodic_erm import PeriodicModel
 
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
+MOST = 2**53 - 1
+"""Records up to which a float counts them."""
 
 
 def evaluate(
@@ -82,24 +98,25 @@ def evaluate(
         >>> found.values["r2"].value > 0.8
         True
     """
-    z = _quantile(confidence)
+    z = NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2.0)
     public, table = released(model, X)
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
-    terms = _terms(public, budget, neighbours, records, ledger, dataset, test_key)
-    public.check_schema(table, y, sample_weight)
+    terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
+    _check_schema(public.encoding, table, y, sample_weight)
+    names = [metric.name for metric in chosen.metrics] + [CALIBRATION] * bool(chosen.calibration)
     asked = run_question(
         terms,
         public.encoding,
         buy,
-        lambda curator: curator.answer("score", public.theta),
+        lambda curator: curator.answer("score", public.release.theta),
         table,
         y,
         sample_weight,
-        detail={"model": public.what, "metrics": _names(chosen)},
+        detail={"model": public.name, "metrics": names},
     )
     answer = ScoreAnswer.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
     return Evaluation(
-        model=public.what,
+        model=public.name,
         values={metric.name: metric.measure(answer, z) for metric in chosen.metrics},
         calibration=tuple(row for table in chosen.calibration for row in table.measure(answer, z)),
         confidence=float(confidence),
@@ -128,8 +145,9 @@ def price_evaluation(
     """
     public, _ = released(model, None)
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
-    terms = _terms(public, budget, neighbours, n, ledger, dataset, None, priced=True)
-    if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) < 2**53:
+    given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
+    terms = _terms(public, neighbours, n, priced=True, **given)
+    if not whole(n, MOST):
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
@@ -141,7 +159,7 @@ def price_evaluation(
 
 
 def _chosen(
-    public: Released, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: LargestError
+    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: LargestError
 ) -> tuple[Chosen, Buy]:
     """What is measured, and how it is bought."""
     reading = reading_of(public.encoding, public.loss)
@@ -149,38 +167,13 @@ def _chosen(
     return chosen, lambda menu, allowance: [menu.price("score", mu=allowance.mu, **chosen.question)]
 
 
-def _quantile(confidence: object) -> float:
-    number: Any = math.nan if isinstance(confidence, bool) or not isinstance(confidence, Real) else confidence
-    if not 0 < number < 1:  # exact, however large
-        raise InvalidParameter(
-            f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
-        )
-    return NormalDist().inv_cdf(0.5 + float(number) / 2.0)
-
-
-def _terms(
-    public: Released,
-    budget: Any,
-    neighbours: Any,
-    records: Any,
-    ledger: Any,
-    dataset: Any,
-    key: Any,
-    *,
-    priced: bool = False,
-) -> ReleaseRequest:
-    given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": key}
-    check_types(SimpleNamespace(**given), given)  # as estimators check theirs
-    relation = public.neighbours if neighbours is None else Neighbours.parse(neighbours)
-    terms = ReleaseRequest(
-        what=f"evaluation of {public.what}",
-        domain=public.domain,
-        budget=budget,
-        neighbours=relation,
-        ledger=Ledger(ledger) if isinstance(ledger, str) else ledger,
-        dataset=dataset,
-        key=TestKey(key) if isinstance(key, bytes) else key,
-    )
+def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:
+    """The terms, of a domain for so many records; what else is `given` has the types that estimators take."""
+    asked = SimpleNamespace(**given)
+    check_types(asked, given)
+    relation = public.release.statement.neighbours if neighbours is None else neighbours
+    domain = public.encoding.domain
+    terms = ReleaseRequest(**terms_of(asked, domain, relation) | {"what": f"evaluation of {public.name}"})
     terms.check()
     if terms.count_is_public:
         if records is not None and not priced:
@@ -188,21 +181,16 @@ def _terms(
                 f"records={records!r} was given, but the number of records is public here and is that of the table. Leave records out."
             )
         return terms
-    if isinstance(records, bool) or not isinstance(records, Integral) or not 1 <= int(records) < 2**53:
+    if not whole(records, MOST):
         raise DomainError(
-            f"The number of records to evaluate on is private here (neighbours {str(relation)!r}, unit {terms.unit!r}), and "
+            f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and "
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
             "training table's: pass records=…, a number that you know without looking at the table."
         )
-    return replace(terms, domain=Domain.from_dict({**public.domain.to_dict(), "records": int(records)}))
+    return replace(terms, domain=Domain.from_dict({**domain.to_dict(), "records": int(records)}))
 
 
-def _names(chosen: Chosen) -> list[str]:
-    return [metric.name for metric in chosen.metrics] + ([CALIBRATION] if chosen.calibration else [])
-
-
-def _notes(chosen: Chosen, public: Released) -> tuple[str, ...]:
-    facts = public.encoding.facts
+def _notes(chosen: Chosen, public: FittedModel) -> tuple[str, ...]:
     notes = [
         "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
         "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means"
@@ -213,8 +201,44 @@ def _notes(chosen: Chosen, public: Released) -> tuple[str, ...]:
         notes.append(
             "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
         )
-    if not facts.alike:
+    if not public.encoding.facts.alike:
         notes.append(
             "Weights and several records of one person are allowed for by the most that they can add to the sampling noise"
         )
     return tuple(notes)
+
+
+def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
+    """The model's public parts, and the table as it sees it: a pipeline's row-wise steps come first.
+
+    Raises:
+        InvalidParameter: it is no private model, or none that was fitted.
+    """
+    if isinstance(model, PrivatePipeline):
+        return released(model.model, None if table is None else model._rows(table))
+    if not isinstance(model, type) and hasattr(model, "best_estimator_"):  # a search, private or not
+        return released(model.best_estimator_, table)
+    if isinstance(model, PrivateStream):
+        return released(model.model_at(), table)
+    if isinstance(model, PeriodicModel):
+        return released(model.estimator, table)
+    if not isinstance(model, PrivateLinearModel | StreamModel):
+        raise InvalidParameter(
+            f"A private evaluation was asked of {found(model)}. What it measures has to follow from released coefficients and a "
+            "declared domain: pass a fitted estimator of hullabaloo, a pipeline of hb.private_pipeline, the model of a stream, or "
+            "what hb.load or hb.streaming.load gives."
+        )
+    if not hasattr(model, "release_"):
+        raise InvalidParameter(
+            f"This {type(model).__name__} was not fitted, so there are no coefficients to evaluate. Nothing was read or charged. Fit it "
+            "first, on other records than those it is to be evaluated on."
+        )
+    return model._fitted(), table
+
+
+def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> None:
+    """Refuse a table that `encoding.encode` would refuse; reads no value."""
+    domain = encoding.domain
+    source, roles = domain.open(table), role_columns(domain, target)
+    feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
+    check_roles(domain, source, target, weight, None)

@@ -1,21 +1,85 @@
-"""Metrics: from noisy sums to numbers with intervals; pure post-processing, which never fails."""
+"""Metrics and calibration tables: from noisy sums to numbers with intervals; pure post-processing, which never fails."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.scores import AbsoluteError, Outcome, Score, SquaredError
-from hullabaloo.losses.tallies import MIXED, Mixed, Moments, Tally
-from hullabaloo.model_selection.fraction import Measured, quotient
+from hullabaloo.losses.scores import MIXED, Bins, Mixed, Moments, Outcome, Score, SquaredError, Tally
 
 SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
+Quadratic = tuple[float, float, float]
+"""q0 + q1 x + q2 x², a variance as a function of the quotient."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number about a population, in the user's units.
+
+    Attributes:
+        value: the estimate, within the range that the number can have.
+        low, high: the confidence interval, of the population's value for this very model.
+        privacy_error: standard error from the privacy noise, which is known; infinite where the noise drowned the number.
+        sampling_error: standard error from the records being a sample.
+    """
+
+    value: float
+    low: float
+    high: float
+    privacy_error: float
+    sampling_error: float
+
+    def scaled(self, offset: float, factor: float) -> "Measured":
+        """`offset + factor · this`; a negative factor turns the interval round."""
+        low, high = sorted((offset + factor * self.low, offset + factor * self.high))
+        errors = self.privacy_error * abs(factor), self.sampling_error * abs(factor)
+        return Measured(offset + factor * self.value, low, high, *errors)
+
+    to_dict = arguments
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Measured":
+        """Read what `to_dict` wrote."""
+        absent = {"low": -math.inf}
+        given = {name: data[name] for name in cls.__slots__}
+        return cls(**{name: absent.get(name, math.inf) if one is None else float(one) for name, one in given.items()})
+
+
+def quotient(
+    top: float, bottom: float, noise: Quadratic, sampling: Quadratic, z: float, low: float, high: float, unknown: float
+) -> Measured:
+    """The x with `top = x · bottom`, and all x in [low, high] for which `(top − x bottom)² ≤ z² (noise(x) + sampling(x))`.
+
+    `top − x bottom` is normal with mean 0 at the true x, however small the denominator is: no expansion in it is used (Fieller
+    1954). Where the denominator does not differ from 0 at this confidence, nothing is known: the interval is [low, high], and
+    the value is `unknown` where the denominator is not positive at all.
+    """
+    spread = (noise[0] + sampling[0], noise[1] + sampling[1], noise[2] + sampling[2])
+    a = bottom**2 - z**2 * spread[2]
+    value = min(max(top / bottom, low), high) if bottom > 0.0 else unknown
+    if not (bottom > 0.0 and a > 0.0):
+        return Measured(value, low, high, math.inf, math.inf)
+    privacy, sampled = (math.sqrt(max(_at(q, value), 0.0)) / bottom for q in (noise, sampling))
+    b, c = 2.0 * top * bottom + z**2 * spread[1], top**2 - z**2 * spread[0]
+    root = math.sqrt(max(b**2 - 4.0 * a * c, 0.0))
+    ends = (b - root) / (2.0 * a), (b + root) / (2.0 * a)
+    # Where noise carried it out of its range, intervals are too short.
+    if b**2 < 4.0 * a * c or not low <= top / bottom <= high:
+        half = z * math.hypot(privacy, sampled)
+        ends = min(ends[0], value - half), max(ends[1], value + half)
+    return Measured(value, max(low, min(ends[0], value)), min(high, max(ends[1], value)), privacy, sampled)
+
+
+def _at(q: Quadratic, x: float) -> float:
+    return q[0] + q[1] * x + q[2] * x**2
 
 
 @final
@@ -60,11 +124,6 @@ class Metric(ABC):
         """What has to be added up for it."""
 
     @property
-    def reach(self) -> float:
-        """The largest error that counts, as a share of the target's range; 1 where all count, and for what is no error."""
-        return 1.0
-
-    @property
     def size(self) -> float:
         """How many of the user's units lie between the worst and the best; 1 where it has no unit."""
         return 1.0
@@ -96,11 +155,6 @@ class Mean(Metric):
         return (Moments(self.score),)
 
     @property
-    def reach(self) -> float:
-        """The score's."""
-        return self.score.reach if isinstance(self.score, SquaredError | AbsoluteError) else 1.0
-
-    @property
     def size(self) -> float:
         """The largest score less the least."""
         least, largest = self.score.bounds
@@ -110,9 +164,8 @@ class Mean(Metric):
         """In the user's units."""
         sums, noise, number = answer.sums[self.tallies[0]], answer.noise, answer.number
         room = noise.inflation * max(number, 0.0)
-        if self.score.two_valued:
-            sampling = (room, 0.0, -room)
-        else:
+        sampling = (room, 0.0, -room)
+        if not self.score.two_valued:
             sampling = (room * self._variance(float(sums[0]), float(sums[1]), number, noise.sigma), 0.0, 0.0)
         private = (4.0 * noise.sigma**2, 0.0, noise.number_variance)
         found = quotient(2.0 * float(sums[0]), number, private, sampling, z, -1.0, 1.0, 0.0)
@@ -150,11 +203,6 @@ class RSquared(Metric):
     def tallies(self) -> tuple[Tally, ...]:
         """Errors, targets and both together."""
         return Moments(self.error), Moments(self.outcome), Mixed(self.error, self.outcome)
-
-    @property
-    def reach(self) -> float:
-        """The squared error's."""
-        return self.error.reach
 
     def measure(self, answer: ScoreAnswer, z: float) -> Measured:
         """Without a unit; −∞ to 1 where the spread of the target is not known to differ from 0."""
@@ -194,3 +242,80 @@ class RSquared(Metric):
         variance = (16.0 * self.error.reach**4 + 4.0 * ratio**2) * noise.sigma**2
         variance += (2.0 * self.error.reach**2 - ratio) ** 2 * noise.number_variance
         return math.sqrt(variance) / (noise.records * spread)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The records whose prediction lies in [low, high), in the user's units (of classes: chances).
+
+    Attributes:
+        target: the target's name.
+        count: their noisy number, at least 0.
+        count_error: its noise.
+        prediction: their mean prediction, within the bin.
+        outcome: the mean of what was true, with its interval: of two classes the share of the second, of more the share of records whose
+            likeliest class is theirs.
+    """
+
+    target: str
+    low: float
+    high: float
+    count: float
+    count_error: float
+    prediction: float
+    outcome: Measured
+
+    to_dict = arguments
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Bin":
+        """Read what `to_dict` wrote."""
+        return cls(**{**data, "outcome": Measured.from_dict(data["outcome"])})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The table of one target.
+
+    In a bin, `T(x) = Σ w (o − ½) − x N_b` is 0 in the mean at x = E o − ½, both sums noisy; its sampling variance is at most
+    `N_b (¼ − x²)` (Bhatia and Davis 2000), which is exact for outcomes of 0 and 1.
+    """
+
+    tally: Bins
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Where the user's units begin, and how many there are; chances have none."""
+        reading, target = self.tally.reading, self.tally.target
+        return (0.0, 1.0) if reading.reads.classes else (reading.origin[target], reading.span[target])
+
+    def measure(self, answer: ScoreAnswer, z: float) -> tuple[Bin, ...]:
+        """The rows, from low predictions to high ones."""
+        reading, m, sigma = self.tally.reading, self.tally.bins, answer.noise.sigma
+        origin, span = self._range
+        rows = []
+        for b, (half, outcome, moved) in enumerate(answer.sums[self.tally].reshape(m, 3).tolist()):
+            number = 2.0 * half
+            middle = (b + 0.5) / m
+            within = min(max(moved / number, -0.5 / m), 0.5 / m) if number > 0.0 else 0.0
+            room = answer.noise.inflation * max(number, 0.0)
+            noise, sampling = (sigma**2, 0.0, 4.0 * sigma**2), (0.25 * room, 0.0, -room)
+            share = quotient(outcome, number, noise, sampling, z, -0.5, 0.5, 0.0).scaled(0.5, 1.0)
+            rows.append(
+                Bin(
+                    target=reading.names[self.tally.target],
+                    low=origin + span * b / m,
+                    high=origin + span * (b + 1) / m,
+                    count=max(number, 0.0),
+                    count_error=2.0 * sigma,
+                    prediction=origin + span * (middle + within),
+                    outcome=share.scaled(origin, span),
+                )
+            )
+        return tuple(rows)
+
+    def foreseen(self, noise: Noise) -> float:
+        """Of the outcome of a bin that holds its share of the records, at the end of the range, in the user's units."""
+        return float(self._range[1] * 2.0**0.5 * noise.sigma * self.tally.bins / noise.records)

@@ -1,15 +1,14 @@
 """`PrivateSearchCV`: the best of many settings, whose cost is counted."""
 
 import math
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self, final
 
 from sklearn.base import clone
-from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.kept import Kept
 from hullabaloo.curation.parts import sizes
 from hullabaloo.curation.running import search
@@ -18,24 +17,84 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.shared import Around, check_state, offers, terms_of
 from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
-from hullabaloo.model_selection.search_price import SearchPrice, price_search
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours, Repeats, base_mu
+from hullabaloo.privacy import Allowance, Budget, GaussianEvent, Repeats, base_mu, epsilon_of, gdp_epsilon
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.release.estimator import Estimator, label_of
+from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import check_types
 from hullabaloo.release.request import ReleaseRequest, machine_failures
+from hullabaloo.tables import Printed
 
 SHAPES = ("geometric", "logarithmic", "poisson")
 
 
-def _has(name: str) -> Any:
-    """Whether the estimator has a method, as scikit-learn's searches ask."""
-    return lambda search: hasattr(type(search.estimator), name)
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchPrice(Printed):
+    """Spend of a search, from public facts; reads and charges nothing.
+
+    Attributes:
+        epsilon, delta: of the release, however many candidates there are.
+        candidates: how many there are.
+        expected_runs, shape: of the number of runs.
+        chance: the probability that a given candidate is tried at all.
+        run_mu, run_epsilon: of one run: its fit and its score each have all of it.
+        alone_epsilon: what one fit without a search would have.
+        grid_mu, grid_epsilon: what each candidate has where all are fitted and scored, everything may be shown, and the costs add up
+            (Gaussian composition).
+        trained, held: records to train on and to compare by.
+        solvers: of each candidate.
+        score_error: the privacy error of a score, as far as public facts tell it, in units of the metric.
+        metric: its name.
+    """
+
+    epsilon: float
+    delta: float
+    candidates: int
+    expected_runs: float
+    shape: float | str
+    chance: float
+    run_mu: float
+    run_epsilon: float
+    alone_epsilon: float
+    grid_mu: float
+    grid_epsilon: float
+    trained: int
+    held: int
+    solvers: tuple[str, ...]
+    score_error: float
+    metric: str
+
+    @property
+    def grid_is_better(self) -> bool:
+        """Whether trying everything leaves each candidate more than the search does: so for few candidates."""
+        return self.grid_mu > self.run_mu
+
+    def __str__(self) -> str:
+        if math.isinf(self.epsilon):
+            return "spend: no privacy at all (epsilon is infinite); every candidate is tried"
+        tried = f"{100 * self.chance:.0f} %"
+        lines = [
+            f"spend: epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}, once, for the best of {self.expected_runs:g} expected runs",
+            f"run:   epsilon = {self.run_epsilon:.4g} (mu = {self.run_mu:.4g}) for a fit on {self.trained} records and a score on {self.held}; "
+            f"a fit without a search would have {self.alone_epsilon:.4g}",
+            f"grid:  epsilon = {self.grid_epsilon:.4g} (mu = {self.grid_mu:.4g}) would be left to each of all {self.candidates} candidates, were "
+            "all fitted, scored and shown",
+            f"score: {self.metric}, with a privacy error of about {self.score_error:.3g}",
+            f"luck:  a given candidate is tried at all with probability {tried}",
+        ]
+        if self.grid_is_better:
+            lines.append(
+                "note:  so few candidates are better tried all: fit and evaluate each with its share of the budget, and choose then"
+            )
+        return "\n".join(lines)
+
+    to_dict = arguments
 
 
-class PrivateSearchCV(Estimator):
+class PrivateSearchCV(Around):
     """The best of many settings of an estimator, found and fitted under one budget and one charge.
 
     A run draws a candidate at random, fits it on one part of the records and scores it on the other, both with noise. How many
@@ -81,6 +140,7 @@ class PrivateSearchCV(Estimator):
     `parts.held_out` (a run is μ-GDP), `searching.priced` and `TunedBound` (the best of K runs); everything else is post-processing.
     """
 
+    INSIDE: ClassVar[str] = "estimator"
     estimator: PrivateLinearModel | None = field(default=None, kw_only=False)
     candidates: Any = field(default=None, kw_only=False)
     budget: Budget | None = None
@@ -105,17 +165,10 @@ class PrivateSearchCV(Estimator):
             LedgerError: the ledger refuses; nothing was read or spent.
             StateError: the state file is in use, damaged, another search's, an older version's, or that of a search in which a run failed.
         """
-        models, terms = self._opened()
+        models, terms, repeats = self._opened()
         source = terms.domain.open(X)
-
-        def encoded(model: PrivateLinearModel) -> Encoding:
-            domain, scale, exposure = model._declared()
-            intercept = bool(model.fit_intercept)
-            return domain.encoding_for(
-                source, y, weight=sample_weight, fit_intercept=intercept, scale=scale, exposure=exposure
-            )
-
-        plan = self._plan(models, [encoded(model) for model in models], terms, source.n_rows)
+        encodings = [model._encoding_for(source, y, sample_weight) for model in models]
+        plan = self._plan(models, encodings, terms, repeats, source.n_rows)
         kept = Kept.begin(plan, self.state, self.key_file)
         begun = terms.statement(
             plan.event, kept.charge, records=plan.records, noise=()
@@ -127,15 +180,14 @@ class PrivateSearchCV(Estimator):
             kept.close()
         number, score, one = best.number, best.score, plan.contenders[best.number]
         noise = tuple(quote.to_dict() for quote in (*one.fit.bought.queries, one.quote))
-        statement = replace(begun, query_noise=noise)
-        self.statement_: PrivacyStatement = statement
+        self.statement_: PrivacyStatement = replace(begun, query_noise=noise)
         self.best_index_, self.best_params_ = number, dict(one.params)
         self.best_score_ = score if one.higher_is_better else -score
         self.best_score_error_, self.metric_ = one.error, one.metric
         model = clone(models[number]).set_params(
             budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
         )
-        model._adopt(replace(best.release, statement=statement), one.encoding, source.schema.names is not None)
+        model._adopt(replace(best.release, statement=self.statement_), one.encoding, source.schema.names is not None)
         self.best_estimator_: PrivateLinearModel = model
         return self
 
@@ -143,43 +195,19 @@ class PrivateSearchCV(Estimator):
         self, n: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
     ) -> SearchPrice:
         """What the search costs, what each run has of it, and what trying everything would leave; reads and charges nothing."""
-        models, terms = self._opened()
-        plan = self._plan(models, [model._encoding(feature_names, n_features) for model in models], terms, n)
-        return price_search(plan, sizes(plan.records, plan.holdout))
-
-    def __sklearn_tags__(self) -> Tags:
-        """Those of the estimator: a search of classifiers is a classifier."""
-        known = isinstance(self.estimator, PrivateLinearModel)
-        return get_tags(self.estimator) if known else super().__sklearn_tags__()
+        models, terms, repeats = self._opened()
+        encodings = [model._encoding(feature_names, n_features) for model in models]
+        return price_search(self._plan(models, encodings, terms, repeats, n))
 
     @property
-    def _best(self) -> Any:
+    def _inside(self) -> Any:
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def predict(self, X: Any) -> Any:
-        """Predictions of the best estimator."""
-        return self._best.predict(X)
-
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
-        """Chances of classes by the best estimator."""
-        return self._best.predict_proba(X)
-
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Any:
-        """Decision values of the best estimator."""
-        return self._best.decision_function(X)
-
-    @available_if(_has("score"))  # type: ignore[untyped-decorator]
+    @offers("score")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The best estimator's `score`, which is not private: no noise is added."""
-        return float(self._best.score(X, y, sample_weight))
-
-    @property
-    def classes_(self) -> Any:
-        """A classifier's declared classes."""
-        return self._best.classes_
+        return float(self._inside.score(X, y, sample_weight))
 
     @property
     def statement(self) -> PrivacyStatement:
@@ -189,11 +217,11 @@ class PrivateSearchCV(Estimator):
 
     def summary(self, *, confidence: float = 0.95) -> Any:
         """The best estimator's coefficients."""
-        return self._best.summary(confidence=confidence)
+        return self._inside.summary(confidence=confidence)
 
     def save(self, path: str | Path) -> None:
         """Write the best estimator as it writes itself; `hb.load` reads it."""
-        self._best.save(path)
+        self._inside.save(path)
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of the search: a title, sentences, one table. Its charge is that of the model."""
@@ -210,61 +238,71 @@ class PrivateSearchCV(Estimator):
             "table": {"head": ["parameter", "chosen"], "body": body},
         }
 
-    def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], ReleaseRequest]:
-        """The candidates' models with what a run may spend, and the terms of the whole."""
+    def _opened(self) -> tuple[tuple[PrivateLinearModel, ...], ReleaseRequest, Repeats]:
+        """The candidates' models with what a run may spend, the terms of the whole, and the law of the number of runs."""
         check_types(self, ("budget", "ledger", "dataset", "test_key"))
-        for name in ("state", "key_file"):
-            if not isinstance(getattr(self, name), str | Path | None):
-                raise InvalidParameter(f"The {name} of a search must be a path or None, not {getattr(self, name)!r}.")
-        if self.key_file is not None and self.state is None:
-            raise InvalidParameter(
-                "A key_file was given without a state file to seal. Pass state='search.state' too, or leave it out."
-            )
+        check_state(self)
         if isinstance(self.holdout, bool) or not isinstance(self.holdout, int | float) or not 0.0 < self.holdout < 1.0:
             raise InvalidParameter(
                 f"holdout={self.holdout!r} was given: the share of records to compare by lies between 0 and 1, e.g. 0.25."
             )
         if not isinstance(self.metric, str | None):
             raise InvalidParameter(f"metric={self.metric!r} was given: name one metric, such as 'accuracy', or None.")
-        candidates = listed(self.candidates)
+        candidates, model = listed(self.candidates), self.estimator
         assert self.budget is not None
-        models_of(
-            self.estimator, candidates, self.budget
-        )  # what is wrong with them is said before the ledger is opened
-        model = self.estimator
+        models_of(model, candidates, self.budget)  # says what is wrong before the ledger is opened
         assert model is not None
         domain, _, _ = clone(model).set_params(budget=self.budget)._declared()
-        terms = ReleaseRequest(
-            what=f"search of {label_of(model)}",
-            domain=domain,
-            budget=self.budget,
-            neighbours=Neighbours.parse(model.neighbours),
-            ledger=Ledger(self.ledger) if isinstance(self.ledger, str) else self.ledger,
-            dataset=self.dataset,
-            key=TestKey(self.test_key) if isinstance(self.test_key, bytes) else self.test_key,
-        )
+        terms = ReleaseRequest(**terms_of(self, domain, model.neighbours) | {"what": f"search of {label_of(model)}"})
         terms.check()
-        mu = base_mu(self.budget, *self._law(len(candidates)), terms.allowance().filter)
-        return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms
-
-    def _law(self, count: int) -> tuple[float, float | str]:
         if isinstance(self.shape, str) and self.shape not in SHAPES:
             raise InvalidParameter(
                 f"shape={self.shape!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric', "
                 "'poisson' (most even, and dearest), or a number between 0 (logarithmic) and 1 (geometric)."
             )
-        repeats = Repeats(expected_runs(self.expected_candidates, count), self.shape)
-        return repeats.expected, repeats.shape
+        repeats = Repeats(expected_runs(self.expected_candidates, len(candidates)), self.shape)
+        mu = base_mu(self.budget, repeats.expected, repeats.shape, terms.allowance().filter)
+        return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms, repeats
 
     def _plan(
-        self, models: tuple[PrivateLinearModel, ...], encodings: list[Encoding], terms: ReleaseRequest, rows: int | None
+        self,
+        models: tuple[PrivateLinearModel, ...],
+        encodings: list[Encoding],
+        terms: ReleaseRequest,
+        repeats: Repeats,
+        rows: int | None,
     ) -> SearchPlan:
         budget = models[0].budget
-        assert budget is not None
-        mu = math.inf if budget.mu is None else budget.mu
-        candidates = listed(self.candidates)
+        mu = math.inf if budget is None or budget.mu is None else budget.mu
         rows = rows if terms.count_is_public else None
-        contenders = contend(models, encodings, candidates, terms, self.metric, self.holdout, rows)
-        repeats = Repeats(*self._law(len(candidates)))
+        contenders = contend(models, encodings, listed(self.candidates), terms, self.metric, self.holdout, rows)
         event = priced(terms, contenders, repeats, mu)
         return SearchPlan(terms, contenders, repeats, mu, float(self.holdout), terms.records(rows), event)
+
+
+def price_search(plan: SearchPlan) -> SearchPrice:
+    """Read the price off a plan."""
+    budget, count = plan.terms.budget, len(plan.contenders)
+    trained, held = sizes(plan.records, plan.holdout)
+    delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
+    private = budget.is_private
+    alone = Allowance(budget, plan.terms.allowance().filter).mu
+    grid = alone / math.sqrt(count)
+    return SearchPrice(
+        epsilon=epsilon_of(plan.event, delta) if private else math.inf,
+        delta=delta,
+        candidates=count,
+        expected_runs=plan.repeats.expected,
+        shape=plan.repeats.shape,
+        chance=1.0 if not private else plan.repeats.chance(count),
+        run_mu=plan.mu,
+        run_epsilon=gdp_epsilon(plan.mu, delta) if private else math.inf,
+        alone_epsilon=gdp_epsilon(alone, delta) if private else math.inf,
+        grid_mu=grid,
+        grid_epsilon=epsilon_of(GaussianEvent(1.0 / grid), delta) if private else math.inf,
+        trained=trained,
+        held=held,
+        solvers=tuple(one.fit.plan.solver for one in plan.contenders),
+        score_error=max(one.error for one in plan.contenders),
+        metric=plan.contenders[0].metric,
+    )

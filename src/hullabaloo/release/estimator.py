@@ -4,16 +4,32 @@ import inspect
 import re
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 
 from hullabaloo.errors import without_passwords
 
+if TYPE_CHECKING:  # scikit-learn publishes no types, and any keyword would do for a class with a base of no type
+
+    class BaseEstimator:  # noqa: D101
+        def __getattr__(self, name: str) -> Any: ...
+        def __repr__(self, N_CHAR_MAX: int = 700) -> str: ...
+        def __sklearn_tags__(self) -> Any: ...
+        def set_params(self, **params: Any) -> Any: ...  # noqa: D102
+        def _html_repr(self, *given: Any, **named: Any) -> str: ...
+
+    class ClassifierMixin(BaseEstimator): ...  # noqa: D101
+
+    class MultiOutputMixin(BaseEstimator): ...  # noqa: D101
+
+    class RegressorMixin(BaseEstimator): ...  # noqa: D101
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin  # noqa: F401
+
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
-class Estimator(BaseEstimator):  # type: ignore[misc]  # untyped base
+class Estimator(BaseEstimator):
     """An estimator whose words and pages repeat no password; its parameters stay as they were given.
 
     The annotated names of a class, and of the classes that it is derived from, are its parameters: `__init__` takes each by keyword and

@@ -3,42 +3,34 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_EXPORTS = {
-    "CsvSource": "data.sources",
-    "IncrementalRegression": "streaming.incremental_regression",
-    "JsonLinesSource": "data.sources",
-    "ParquetSource": "data.sources",
-    "PeriodicERM": "streaming.periodic_erm",
-    "PrivateStream": "streaming.base",
-    "RedisSource": "data.sources",
-    "RiverRegressor": "streaming.for_river",
-    "Sketch": "curation.sketch",
-    "SketchedRegression": "streaming.sketched_regression",
-    "StreamModel": "streaming.model",
-    "StreamSource": "data.sources",
-    "load": "streaming.model",
-    "new_key_file": "durable.private_files",
-    "plan": "streaming.planner",
-}
-
-__all__ = list(_EXPORTS)
-
 if TYPE_CHECKING:
-    from hullabaloo.curation.sketch import Sketch as Sketch
-    from hullabaloo.data.sources import CsvSource as CsvSource
-    from hullabaloo.data.sources import JsonLinesSource as JsonLinesSource
-    from hullabaloo.data.sources import ParquetSource as ParquetSource
-    from hullabaloo.data.sources import RedisSource as RedisSource
-    from hullabaloo.data.sources import StreamSource as StreamSource
-    from hullabaloo.durable.private_files import new_key_file as new_key_file
-    from hullabaloo.streaming.base import PrivateStream as PrivateStream
-    from hullabaloo.streaming.for_river import RiverRegressor as RiverRegressor
-    from hullabaloo.streaming.incremental_regression import IncrementalRegression as IncrementalRegression
-    from hullabaloo.streaming.model import StreamModel as StreamModel
-    from hullabaloo.streaming.model import load as load
-    from hullabaloo.streaming.periodic_erm import PeriodicERM as PeriodicERM
-    from hullabaloo.streaming.planner import plan as plan
-    from hullabaloo.streaming.sketched_regression import SketchedRegression as SketchedRegression
+    from hullabaloo.curation.sketch import Sketch
+    from hullabaloo.data.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource
+    from hullabaloo.durable.state import new_key_file
+    from hullabaloo.streaming.base import PrivateStream
+    from hullabaloo.streaming.for_river import RiverRegressor
+    from hullabaloo.streaming.model import StreamModel, load
+    from hullabaloo.streaming.periodic_erm import PeriodicERM
+    from hullabaloo.streaming.planner import plan
+    from hullabaloo.streaming.regression import IncrementalRegression, SketchedRegression
+
+__all__ = [
+    "CsvSource", "IncrementalRegression", "JsonLinesSource", "ParquetSource", "PeriodicERM", "PrivateStream", "RedisSource",
+    "RiverRegressor", "Sketch", "SketchedRegression", "StreamModel", "StreamSource", "load", "new_key_file", "plan",
+]  # fmt: skip
+
+_PUBLIC = {
+    "curation.sketch": "Sketch",
+    "data.sources": "CsvSource JsonLinesSource ParquetSource RedisSource StreamSource",
+    "durable.state": "new_key_file",
+    "streaming.base": "PrivateStream",
+    "streaming.for_river": "RiverRegressor",
+    "streaming.regression": "IncrementalRegression SketchedRegression",
+    "streaming.model": "StreamModel load",
+    "streaming.periodic_erm": "PeriodicERM",
+    "streaming.planner": "plan",
+}
+_EXPORTS = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,6 @@ from typing import Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 
 from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.curation.process import Process
@@ -20,11 +19,12 @@ from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.shared import DomainEstimator
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import Release
-from hullabaloo.release.estimator import Estimator, warn_of_column
+from hullabaloo.release.estimator import warn_of_column
 from hullabaloo.release.parameters import check_types, declared, whole
 from hullabaloo.streaming.opening import EXISTS, opened
 from hullabaloo.streaming.parameters import check_stream
@@ -44,7 +44,7 @@ def _of_release(name: str, what: str) -> Any:
     return property(lambda stream: getattr(stream.model_at(), name), doc=what)
 
 
-class PrivateStream(Estimator, ABC):
+class PrivateStream(DomainEstimator, ABC):
     """Abstract base of the private streams; see a concrete one for what it learns.
 
     Records are taken in order and counted by `position_`, which is public. A model is released when the records of a step are
@@ -133,9 +133,7 @@ class PrivateStream(Estimator, ABC):
             InvalidParameter: an argument, the declared schema or the horizon does not fit; or a state file exists. Nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
         """
-        if self._is_copy:
-            raise NotReleased(_COPY)
-        if self.state is not None and Path(self.state).exists():
+        if not self._is_copy and self.state is not None and Path(self.state).exists():
             raise InvalidParameter(EXISTS.format(self.state))
         self.close()
         self._intake = None
@@ -146,8 +144,6 @@ class PrivateStream(Estimator, ABC):
 
         Parameters and errors are those of `fit`. A table that the horizon has no room for is refused whole.
         """
-        if self._is_copy:
-            raise NotReleased(_COPY)
         return self._take_table(X, y, sample_weight, fresh=False)
 
     def learn_one(self, x: Mapping[str, Any], y: Any = None) -> None:
@@ -160,10 +156,7 @@ class PrivateStream(Estimator, ABC):
         Records wait until about a thousand are taken together, or until somebody reads beyond a release: what is seen is as if
         they were taken one by one. `checkpoint` and `close` take and save what waits.
         """
-        intake = self._intake
-        if intake is None:
-            intake = self.begin()._live()
-        intake.learn(x, y)
+        (self._intake or self.begin()._live()).learn(x, y)
 
     def begin(self, *, feature_names: list[str] | None = None, n_features: int | None = None) -> Self:
         """Open the stream without taking a record: charge it, or restore it from its state file. Nothing where it is open.
@@ -174,12 +167,7 @@ class PrivateStream(Estimator, ABC):
         if self._is_copy:
             raise NotReleased(_COPY)
         if self._intake is None:
-            domain, scale, exposure = self._declared()
-            intercept = bool(self.fit_intercept)
-            encoding = domain.encoding(
-                feature_names, n_features, fit_intercept=intercept, scale=scale, exposure=exposure
-            )
-            self._start(encoding)
+            self._start(self._encoding(feature_names, n_features))
         return self
 
     def checkpoint(self) -> Self:
@@ -228,8 +216,7 @@ class PrivateStream(Estimator, ABC):
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The prediction for one record; before the first release the middle of the declared bounds, which knows nothing."""
-        intake = self._intake
-        model = self._read() if intake is not None or self._is_copy else None
+        model = self._latest()
         return self._knowing_nothing() if model is None else model.predict_one(x)
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
@@ -277,24 +264,17 @@ class PrivateStream(Estimator, ABC):
     def _schedule(self) -> Schedule:
         return Schedule.of(whole(self.horizon), whole(self.every))
 
-    def _ledger(self) -> Ledger | None:
-        return Ledger(self.ledger) if isinstance(self.ledger, str) else self.ledger
-
-    def _key(self) -> TestKey | None:
-        return TestKey(self.test_key) if isinstance(self.test_key, bytes) else self.test_key
-
     def _take_table(self, X: Any, y: Any, weight: Any, *, fresh: bool) -> Self:
-        domain, scale, exposure = self._declared()
+        if self._is_copy:
+            raise NotReleased(_COPY)
+        domain, _, _ = self._declared()
         warn_of_column(len(domain.targets), y, stacklevel=4)
         source = domain.open(X)
         count = source.n_rows
         if fresh and count < 1:
             raise InvalidParameter("A fit needs at least one record: found 0 sample(s). Pass a table that has rows.")
         if self._intake is None:
-            intercept = bool(self.fit_intercept)
-            encoding = domain.encoding_for(
-                source, y, weight=weight, fit_intercept=intercept, scale=scale, exposure=exposure
-            )
+            encoding = self._encoding_for(source, y, weight)
             self._start(encoding, room_for=count, named=source.schema.names is not None, fresh=fresh)
         intake = self._live()
         intake.take(count, lambda: intake.encoding.encode(source, y, weight=weight))
@@ -304,9 +284,7 @@ class PrivateStream(Estimator, ABC):
         with _OPENING:
             if self._intake is None:
                 self._intake = opened(self, encoding, room_for=room_for, fresh=fresh)
-        self.n_features_in_ = encoding.n_features_in
-        if named and encoding.feature_names_in is not None:
-            self.feature_names_in_ = np.asarray(encoding.feature_names_in, dtype=object)
+        self._name_columns(encoding, named)
 
     def _live(self) -> StreamBuffer:
         if self._intake is None:
@@ -316,6 +294,10 @@ class PrivateStream(Estimator, ABC):
     def _read(self) -> Any:
         """The model of the last release; None before the first."""
         return self._copied if self._is_copy else self._live().read()
+
+    def _latest(self) -> Any:
+        """The same; None before the stream is opened, too."""
+        return self._read() if self._intake is not None or self._is_copy else None
 
     def _not_yet(self) -> str:
         name = type(self).__name__
@@ -333,7 +315,7 @@ class PrivateStream(Estimator, ABC):
         return next(iter(middles.values())) if len(middles) == 1 else middles
 
     def __sklearn_is_fitted__(self) -> bool:
-        return (self._intake is not None or self._is_copy) and self._read() is not None
+        return self._latest() is not None
 
     def __getstate__(self) -> dict[str, Any]:
         """What may leave: parameters, the public schema, and the released model. Never sums, noise or records."""
@@ -342,13 +324,3 @@ class PrivateStream(Estimator, ABC):
         if self._intake is not None or self._is_copy:
             state |= {"_is_copy": True, "_copied": self._read()}
         return state
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags

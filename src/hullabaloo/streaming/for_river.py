@@ -69,7 +69,7 @@ class RiverRegressor(Regressor):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        from hullabaloo.streaming.incremental_regression import IncrementalRegression
+        from hullabaloo.streaming.regression import IncrementalRegression
 
         domain = Domain(features={"a": (0, 1)}, target=(0, 1))
         yield {"model": IncrementalRegression(budget=Budget(1.0, 1e-6), domain=domain, horizon=100)}

@@ -51,14 +51,14 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
         body: C.
 
     Raises:
-        InvalidParameter: shapes do not fit, a number is not finite, or no multiple of C reaches ϑ.
+        InvalidParameter: no multiple of C reaches ϑ.
         CapabilityError: C can neither be listed by vertices nor projected onto, or does not hold 0.
 
     Example:
         >>> lift([[1.0, 2.0]], [2.0], L1Ball(1.0)).theta
         array([0., 1.])
     """
-    phi, aim = _system(matrix, vartheta)
+    phi, aim = np.asarray(matrix, dtype=np.float64), np.asarray(vartheta, dtype=np.float64)
     m, p = phi.shape
     if not aim.any():
         return Lifted(np.zeros(p), 0.0, 0.0)
@@ -111,16 +111,6 @@ def is_least(matrix: Array, theta: Array, pull: Array, body: ConvexSet) -> bool:
     """Whether θ in C provably has the least gauge of all with its Φθ, within 1 %: `pull` λ = b − AΦθ points out of ΦC there."""
     outward = float(pull @ (matrix @ theta))
     return outward > 0.0 and outward >= 0.99 * body.support(pull @ matrix)
-
-
-def _system(matrix: npt.ArrayLike, vartheta: npt.ArrayLike) -> tuple[Array, Array]:
-    phi, aim = np.asarray(matrix, dtype=np.float64), np.asarray(vartheta, dtype=np.float64)
-    if phi.ndim != 2 or aim.shape != phi.shape[:1] or not np.isfinite(phi).all() or not np.isfinite(aim).all():
-        raise InvalidParameter(
-            f"A sketched model of shape {aim.shape} was to be lifted through a matrix of shape {phi.shape}. They must be finite, "
-            "with one number of the model for each row of the matrix."
-        )
-    return phi, aim
 
 
 def _nearest(matrix: Array, aim: Array) -> Array:
@@ -191,7 +181,8 @@ def _accelerated(
     factor: Array, linear: Array, project: Callable[[Array], Array], start: Array, steps: int, tolerance: float
 ) -> Array:
     """Accelerated projected gradient for ½‖Fθ‖² − ⟨l, θ⟩, momentum dropped where it points uphill (O'Donoghue, Candès 2015)."""
-    curvature = _largest(factor)
+    # The largest eigenvalue of FᵀF, a little from above.
+    curvature = float(np.linalg.eigvalsh(factor @ factor.T)[-1]) * (1.0 + 1e-9) if factor.size else 0.0
     if curvature == 0.0:
         return project(start + linear * (1e12 / max(float(np.linalg.norm(linear)), 1e-300)))
     theta = ahead = project(start)
@@ -211,10 +202,3 @@ def _accelerated(
         if float(np.linalg.norm(move)) <= tolerance * float(np.linalg.norm(new)):
             break
     return theta
-
-
-def _largest(factor: Array) -> float:
-    """The largest eigenvalue of FᵀF, a little from above."""
-    if factor.size == 0:
-        return 0.0
-    return float(np.linalg.eigvalsh(factor @ factor.T)[-1]) * (1.0 + 1e-9)

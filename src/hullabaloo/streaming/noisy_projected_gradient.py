@@ -75,10 +75,17 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
     Nissim and Jin (2017), Appendix B; the gradient is that of the mean, not of the sum, which changes no iterate.
     """
     plan, feasible = step_constants(moments, problem), problem.feasible
-    assert feasible is not None
-    columns = [_descend(moments.gram, moments.cross[:, target], feasible, plan) for target in range(problem.targets)]
+    assert isinstance(feasible, Projectable)
+    columns, size = [], plan.size
+    for target in range(problem.targets):
+        cross = moments.cross[:, target]
+        theta, total = feasible.start(cross.size), np.zeros(cross.size)
+        for _ in range(plan.steps):
+            total += theta
+            theta = feasible.project(theta - size * (moments.gram @ theta - cross))
+        columns.append(total / plan.steps)
     settings = {"diameter": plan.diameter, "lipschitz": plan.lipschitz, "error": plan.error, "steps": plan.steps}
-    trace = tuple({"target": target, **settings, "step": plan.size} for target in range(problem.targets))
+    trace = tuple({"target": target, **settings, "step": size} for target in range(problem.targets))
     return Solution(theta=np.stack(columns, axis=1), moments=moments, trace=trace)
 
 
@@ -94,13 +101,3 @@ def check_bounded(constraint: ConvexSet | None) -> None:
             f"solver='noisy_projected_gradient' projects onto a convex set and takes its diameter for the size of its steps; {found}. "
             "Pass constraint=hb.L2Ball(1.0) or another set with a projection, or leave solver='moments'."
         )
-
-
-def _descend(gram: Array, cross: Array, feasible: ConvexSet, plan: StepConstants) -> Array:
-    assert isinstance(feasible, Projectable)
-    theta, size = feasible.start(cross.size), plan.size
-    total = np.zeros_like(theta)
-    for _ in range(plan.steps):
-        total += theta
-        theta = feasible.project(theta - size * (gram @ theta - cross))
-    return np.asarray(total / plan.steps, dtype=np.float64)

@@ -7,7 +7,7 @@ from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.shared import terms_of
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
@@ -37,29 +37,24 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
             f"A table of {room_for} records was given to a stream with a horizon of {horizon}, for which its noise is calibrated. "
             "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
         )
-    ledger: Ledger | None = stream._ledger()
-    about = (stream.budget, Neighbours.parse(stream.neighbours), ledger, stream.dataset, stream._key())
-    terms = ReleaseRequest(label_of(stream), encoding.domain, *about)
+    terms = ReleaseRequest(**terms_of(stream, encoding.domain, stream.neighbours))
+    terms.check()
     detail = {"schedule": process.schedule.to_dict(), "columns": list(encoding.facts.columns)}
     journal, snapshot = Journal.begin(
         state=stream.state,
         key_file=stream.key_file,
         fingerprint=process.fingerprint,
         public=public_facts(stream, encoding),
-        ledger=ledger,
-        dataset=stream.dataset,
+        ledger=terms.ledger,
+        dataset=terms.dataset,
         charge=lambda name: terms.open_stream(name, process.event, detail),
     )
-    address = None if ledger is None else ledger.address
-    paid = journal.charge
-    row: dict[str, Any] = (
-        {}
-        if paid is None
-        else {"dataset": paid.dataset, "charge": paid.number, "database": paid.database, "head": paid.head}
-    )
+    row: dict[str, Any] = {"ledger": None if terms.ledger is None else terms.ledger.address}
+    if (paid := journal.charge) is not None:
+        row |= {"dataset": paid.dataset, "charge": paid.number, "database": paid.database, "head": paid.head}
 
     def model(release: Release, position: int) -> Any:
-        statement = replace(release.statement, ledger=address, **row)
+        statement = replace(release.statement, **row)
         return stream._released_model(replace(release, statement=statement), position, encoding)
 
     try:

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
@@ -18,8 +16,8 @@ from hullabaloo.data.records import table_of
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
-from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.shared import Around, offers
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Calibration
 from hullabaloo.privacy.schedule import Schedule
@@ -54,10 +52,6 @@ class PeriodicModel:
             raise AttributeError(name)
         return getattr(self.estimator, name)
 
-    def predict(self, X: Any) -> Any:
-        """The estimator's predictions."""
-        return self.estimator.predict(X)
-
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The prediction for one record: a number, or a class; unknown keys are ignored, missing ones are missing values."""
         made = self.estimator.predict(_table(self.estimator, x))[0]
@@ -68,14 +62,6 @@ class PeriodicModel:
         chances = self.estimator.predict_proba(_table(self.estimator, x))[0]
         return dict(zip(self.estimator.classes_.tolist(), map(float, chances), strict=True))
 
-    def summary(self, *, confidence: float = 0.95) -> Summary:
-        """Coefficients with what is known of their errors."""
-        return self.estimator.summary(confidence=confidence)
-
-    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Any:
-        """Intervals of predictions; see `PrivateLinearModel.predict_interval`."""
-        return self.estimator.predict_interval(X, confidence=confidence, kind=kind)
-
     def __repr__(self) -> str:
         return f"PeriodicModel({type(self.estimator).__name__}, position={self.position})"
 
@@ -85,12 +71,8 @@ def _table(estimator: PrivateLinearModel, x: Mapping[str, Any]) -> Any:
     return table_of([tuple(map(x.get, names))], names, len(names))
 
 
-def _offers(method: str) -> Any:
-    return available_if(lambda self: hasattr(self.estimator, method))
-
-
 @final
-class PeriodicERM(PrivateStream):
+class PeriodicERM(Around, PrivateStream):
     """An estimator fitted again on all records so far, at every release; in between the last model stays.
 
     Mechanism PrivIncERM of Kasiviswanathan, Nissim and Jin (2017), around any estimator. All fits up to the horizon share one budget,
@@ -129,6 +111,7 @@ class PeriodicERM(PrivateStream):
     """
 
     key_label: ClassVar[str] = "PeriodicERM"
+    INSIDE: ClassVar[str] = "estimator"
 
     _every: int | tuple[int, ...] | None = None
 
@@ -151,26 +134,16 @@ class PeriodicERM(PrivateStream):
 
     mechanism, window, half_life = "none", None, None
 
-    @_offers("predict_proba")  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
-        """Chances of the classes, by the model of the last release."""
-        return self.model_at().predict_proba(X)
+    @property
+    def _inside(self) -> PeriodicModel:
+        model: PeriodicModel = self.model_at()
+        return model
 
-    @_offers("decision_function")  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Any:
-        """Decisions of the model of the last release."""
-        return self.model_at().decision_function(X)
-
-    @_offers("predict_proba")  # type: ignore[untyped-decorator]
+    @offers("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """The chance of each class for one record; empty before the first release."""
-        model = self._read() if self._intake is not None or self._is_copy else None
+        model = self._latest()
         return {} if model is None else model.predict_proba_one(x)
-
-    @property
-    def classes_(self) -> Any:
-        """A classifier's declared classes."""
-        return self.model_at().classes_
 
     # ---- what the base asks -----------------------------------------------------------------------------------------
 
@@ -236,9 +209,6 @@ class PeriodicERM(PrivateStream):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_every": self._every}
-
-    def __sklearn_tags__(self) -> Tags:
-        return self.estimator.__sklearn_tags__()
 
 
 _COMMON = set(PrivateLinearModel.__init__.__kwdefaults__ or ())

@@ -24,6 +24,7 @@ from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
+from hullabaloo.streaming.regression import SketchedRegression
 from hullabaloo.tables import Printed, text_table
 
 LOOKS = 4
@@ -35,6 +36,8 @@ KEEPS = (
     "Keeps: of what the non-private model gains over a constant, the mean over synthetic tables of the domain, whose features are correlated "
     "and off the middle of their bounds; sums do better where features fill their bounds evenly. Nothing: at best a constant."
 )
+Way = tuple[list[tuple[Forecast, float]], float, float, str]
+"""Forecasts at each look with their weights, bytes of the state, visits of a record, and settings in words."""
 HEAD = ("way", "keeps", "excess risk", "memory", "passes")
 
 
@@ -68,13 +71,8 @@ class StreamPlanRow:
         if not self.able:
             return (self.name, "cannot", "", "", "")
         kept = " ".join("nothing" if one < NOTHING else f"{one:.0%}" for one in self.kept)
-        return (
-            self.name,
-            kept,
-            " ".join(f"{one:.2g}" for one in self.risk),
-            _bytes(self.memory),
-            f"{self.passes:,.3g}",
-        )
+        risk = " ".join(f"{one:.2g}" for one in self.risk)
+        return (self.name, kept, risk, _bytes(self.memory), f"{self.passes:,.3g}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -106,9 +104,7 @@ class StreamPlan(Printed):
         notes += [f"{way.name} cannot: {way.reason}" for way in self.ways if not way.able]
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values; what is infinite is None."""
-        return arguments(self)
+    to_dict = arguments
 
 
 def plan(
@@ -205,34 +201,32 @@ def _why(best: StreamPlanRow, able: Sequence[StreamPlanRow]) -> str:
     }[best.name]
     if not rivals:
         return f"{verb}; it is the one way that can."
-    against = ", ".join(
-        f"{way.name} is expected to lose "
-        + (
-            "as much"
-            if way.score < 1.05 * best.score + TINY
-            else f"{way.score / max(best.score, TINY):.2g} times as much"
-        )
-        for way in rivals
-    )
-    return f"{verb}; {against}."
+    against = []
+    for way in rivals:
+        times = "" if way.score < 1.05 * best.score + TINY else f"{way.score / max(best.score, TINY):.2g} times "
+        against.append(f"{way.name} is expected to lose {times}as much")
+    return f"{verb}; {', '.join(against)}."
 
 
-def _way(name: str, made: Callable[[], StreamPlanRow]) -> StreamPlanRow:
+def _way(name: str, made: Callable[[], Way]) -> StreamPlanRow:
+    """A line from the forecasts at each look, and how many times better than rehearsed solvers can be expected to do there."""
     try:
-        return made()
+        found, memory, passes, reason = made()
     except HullabalooError as refused:
         return StreamPlanRow(name, False, reason=str(refused))
+    score = float(np.mean([_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]))
+    kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
+    return StreamPlanRow(name, True, kept, tuple(one.risk for one, _ in found), score, memory, passes, reason)
 
 
 def _looks(schedule: Schedule) -> list[int]:
     """Positions of the releases that are compared."""
-    steps = schedule.steps
-    first, last = math.log(1), math.log(steps)
-    chosen = {round(math.exp(first + (last - first) * k / (LOOKS - 1))) for k in range(LOOKS)} | {steps}
+    last = math.log(schedule.steps)
+    chosen = {round(math.exp(last * k / (LOOKS - 1))) for k in range(LOOKS)} | {schedule.steps}
     return [schedule.position(step) for step in sorted(chosen)]
 
 
-def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> StreamPlanRow:
+def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
     """The moments solver at the noise of the running sum."""
     if not isinstance(task.loss, Squared):
         raise InvalidParameter(
@@ -244,17 +238,11 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
     for position in looks:
         problem, menu = _posed(task, encoding, position)
         noise = query.sigma * query.error(schedule.completed(position))
-        found.append((_tried(encoding, problem, menu, _as_one(menu, noise), MomentsSolver()), 1.0))
-    return _of(
-        SUMS, found, _state(query), 1.0, f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
-    )
-
-
-def _as_one(menu: Menu, noise: float) -> Allowance:
-    """What one release of moments with that noise would cost."""
-    return Allowance.gdp(
-        math.inf if noise == 0.0 else menu.price("moments", mu=1.0, target_scale=TARGET_SCALE).sigma / noise
-    )
+        once = menu.price("moments", mu=1.0, target_scale=TARGET_SCALE)
+        spent = Allowance.gdp(math.inf if noise == 0.0 else once.sigma / noise)
+        found.append((_tried(encoding, problem, menu, spent, MomentsSolver()), 1.0))
+    reason = f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
+    return found, _state(query), 1.0, reason
 
 
 def _state(query: Any) -> float:
@@ -263,24 +251,18 @@ def _state(query: Any) -> float:
     return float(sum(array.nbytes for part in parts for array in part.values()) * query.moments.length)
 
 
-def _again(
-    task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]
-) -> StreamPlanRow:
+def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]) -> Way:
     """The best batch solver at its share of the budget."""
     own = spacing(RULES[0], task, encoding, horizon) if every == "auto" else every
     schedule = Schedule.of(horizon, own)
     refits = planned(task, encoding, schedule)
-    found = []
-    for position in looks:
-        found.append(_fitted(refits.fits[max(1, schedule.completed(position)) - 1], encoding))
-    visits = math.fsum(
-        sum(quote.count for quote in fit.plan.quotes) * schedule.position(step)
-        for step, fit in enumerate(refits.fits, start=1)
-    )
+    found = [_fitted(refits.fits[max(1, schedule.completed(position)) - 1], encoding) for position in looks]
+    answers = [sum(quote.count for quote in fit.plan.quotes) for fit in refits.fits]
+    visits = math.fsum(count * schedule.position(step) for step, count in enumerate(answers, start=1))
     facts = encoding.facts
     solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
     memory = 8.0 * horizon * (facts.width + len(facts.targets))
-    return _of(AGAIN, found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}")
+    return found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}"
 
 
 def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
@@ -290,10 +272,8 @@ def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
     return _tried(encoding, problem, menu, fit.allowance, fit.solver), weight.get(fit.plan.solver, 1.0)
 
 
-def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> StreamPlanRow:
+def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
     """Sums of sketched rows: the moments' formula in as many dimensions, what the sketch distorts left out."""
-    from hullabaloo.streaming.sketched_regression import SketchedRegression
-
     stream = SketchedRegression(
         budget=task.budget,
         domain=task.domain,
@@ -303,7 +283,7 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
         fit_intercept=task.fit_intercept,
         neighbours=task.neighbours,
     )
-    query = stream._open(encoding).query  # type: ignore[attr-defined]  # a process of moments
+    query = stream._open(encoding).query
     found, facts = [], query.moments.facts
     if facts.width >= encoding.facts.width:
         raise InvalidParameter(
@@ -321,7 +301,7 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
         sums, noise = MomentsSolver(), query.sigma * query.error(schedule.completed(position))
         plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
         found.append((Forecast(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
-    return _of(SKETCH, found, _state(query), 1.0, f"{query.moments.facts.width} coordinates of {encoding.facts.width}")
+    return found, _state(query), 1.0, f"{facts.width} coordinates of {encoding.facts.width}"
 
 
 def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu]:
@@ -341,23 +321,14 @@ def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowanc
     return found[0]
 
 
-def _of(name: str, found: list[tuple[Forecast, float]], memory: float, passes: float, reason: str) -> StreamPlanRow:
-    """A line from the forecasts at each look, and how many times better than rehearsed solvers can be expected to do there."""
-    scores = [_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]
-    kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
-    return StreamPlanRow(
-        name, True, kept, tuple(one.risk for one, _ in found), float(np.mean(scores)), memory, passes, reason
-    )
-
-
 def _favoured(lost: float, weight: float) -> float:
     """The odds of what is lost to what is kept, divided by the weight: where nothing is kept there is nothing to favour."""
     return lost / (lost + weight * (1.0 - lost)) if lost < 1.0 else lost
 
 
 def _bytes(size: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000.0 or unit == "GB":
+    for unit in ("B", "kB", "MB"):
+        if size < 1000.0:
             return f"{size:.3g} {unit}"
         size /= 1000.0
-    return ""
+    return f"{size:.3g} GB"

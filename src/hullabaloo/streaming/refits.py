@@ -14,16 +14,7 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.planning.choose import FAVOUR, best_of, forecasts, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, compose
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release.planned import (
-    PlanContext,
-    PlannedFit,
-    Task,
-    allowance,
-    check,
-    plan_context,
-    prepare,
-    problem_of,
-)
+from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Problem, Solver
 from hullabaloo.solvers.mirror.mirror_rule import penalty_strength, prediction_bound, slope_bound
@@ -54,7 +45,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
     budgets = _budgets(task, positions)
     solvers = _solvers(task, encoding, positions, budgets)
     fits = tuple(
-        _prepared(replace(task, solver=solver), encoding, position, budget, step)
+        prepare(_alone(replace(task, solver=solver), position, budget, step), encoding, position)
         for step, (position, budget, solver) in enumerate(zip(positions, budgets, solvers, strict=True), start=1)
     )
     event = compose(*(one.bought.event for one in fits))
@@ -156,8 +147,9 @@ def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets
     grid = {round(math.expm1(math.log1p(last) * k / (REHEARSED - 1))) for k in range(REHEARSED)}
     chosen: list[str | Solver] = []
     for step, (position, budget) in enumerate(zip(positions, budgets, strict=True)):
-        alone = _alone(task, position, budget, 0)
-        chosen.append(_best(plan_context(alone, encoding, position)) if step in grid else chosen[-1])
+        if step in grid:
+            best = _best(plan_context(_alone(task, position, budget, 0), encoding, position))
+        chosen.append(best)
     return chosen
 
 
@@ -188,11 +180,6 @@ def _best(posed: PlanContext) -> str:
 def _remembered(problem: Problem, menu: Menu, allowance: Allowance) -> str:
     found = forecasts(problem, menu, allowance, rehearsal(menu.facts))  # type: ignore[attr-defined]  # the curator's menu
     return best_of(found, favours(problem, menu, allowance)).solver.name
-
-
-def _prepared(task: Task, encoding: Encoding, position: int, budget: Budget, step: int) -> PlannedFit:
-    """One fit, planned for as many records as there are."""
-    return prepare(_alone(task, position, budget, step), encoding, position)
 
 
 def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:

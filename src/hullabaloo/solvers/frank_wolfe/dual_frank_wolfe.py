@@ -36,8 +36,7 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
     SubmodularPolyhedron,
 )
-from hullabaloo.geometry.submodular.norm import greedy_vertex
-from hullabaloo.geometry.submodular.singletons import singletons
+from hullabaloo.geometry.submodular.norm import greedy_vertex, singletons
 from hullabaloo.geometry.width import expected_largest_magnitude
 from hullabaloo.losses import Pinball, Squared
 from hullabaloo.privacy import Allowance, Calibration
