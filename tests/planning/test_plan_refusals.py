@@ -1,5 +1,6 @@
 """What `hb.plan` refuses, and with which remedy."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,11 +8,23 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.cli.plan import loss_from_text
 from hullabaloo.errors import HullabalooError
+from hullabaloo.planning.named import SOLVERS
+from hullabaloo.release.planned import _chosen
 
 QUICK = hb.Budget.gdp(0.2)
 """No bisection over ε prices its plans."""
 NUMBER = hb.Domain(features={"a": (0, 1)}, target=(0, 1), indicators=False)
 CLASSES = hb.Domain(features={"a": (0, 1)}, classes=["no", "yes"], indicators=False)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two solvers to choose from: which is the better is not the subject."""
+    monkeypatch.setattr(
+        "hullabaloo.planning.choose.SOLVERS", {name: SOLVERS[name] for name in ("gradient", "output_perturbation")}
+    )
+    yield
+    _chosen.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ SOLVER_OF = {
     "GroupLasso": "mirror_descent",
     "HuberRegressor": "adaptive_gradient",
     "Lasso": "dual_frank_wolfe",
-    "LinearSVC": "output_perturbation",
+    "LinearSVC": "gradient",
     "LogisticRegression": "gradient",
     "MultiTaskRegression": "frank_wolfe",
     "PoissonRegressor": "preconditioned_gradient",

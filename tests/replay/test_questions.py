@@ -62,7 +62,7 @@ def test_private_bounds(relation: str, fresh: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "PoissonRegressor"])
 @pytest.mark.few(3)
 def test_evaluations(name: str, relation: str, fresh: Any, tmp_path: Path) -> None:
-    model = cases.model(name, "auto", relation).set_params(test_key=TestKey(bytes(32))).fit(cases.base())
+    model = cases.model(name, "gradient", relation).set_params(test_key=TestKey(bytes(32))).fit(cases.base())
     model.test_key = None
     number = {} if relation == "replace-one" else {"records": cases.N}
 
@@ -79,7 +79,7 @@ def test_evaluations(name: str, relation: str, fresh: Any, tmp_path: Path) -> No
 def test_searches(relation: str, tmp_path: Path) -> None:
     """With a key, that fixes how many runs there are and which: all the rest comes from noisy answers."""
     (tmp_path / "run").mkdir()
-    model = cases.model("LogisticRegression", "auto", relation).set_params(budget=None)
+    model = cases.model("LogisticRegression", "gradient", relation).set_params(budget=None)
     candidates = {"constraint": [hb.L2Ball(0.5), hb.L2Ball(2.0)]}
 
     def show(model: Any, table: Any) -> Mapping[str, Any]:

@@ -156,7 +156,7 @@ def one_of_each(pairs):
 
 @pytest.mark.parametrize(("body", "mirror"), mirrored(7), ids=zoo.short)
 @pytest.mark.parametrize("count", [1, 30])
-@pytest.mark.few(16)
+@pytest.mark.few(10)
 def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
     """`(1/N) Σ ⟨g_t, θ_t − θ*⟩ ≤ R G √(2/N)` for gradients that always point at where the iterate is."""
     rng = np.random.default_rng(1)

@@ -50,11 +50,6 @@ class Bootstrapped:
     sampling: Array
     residual_variance: float
 
-    @property
-    def basis(self) -> Array:
-        """All coefficients are asked for."""
-        return np.eye(self.theta.size)
-
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
         """Of `functions @ θ`, functions (m, p)."""
         privacy = np.einsum("ij,jk,ik->i", functions, self.privacy, functions)
@@ -64,13 +59,12 @@ class Bootstrapped:
         return Intervals(estimate, np.sqrt(sampling), np.sqrt(privacy), estimate - half, estimate + half)
 
 
-def bootstrapped(model: FittedModel) -> list[Bootstrapped] | str:
+def bootstrapped(model: FittedModel) -> Bootstrapped | str:
     """The bootstrap of a model of one target, or in a sentence why there is none."""
-    encoding = model.encoding
-    loss = model.loss
-    if len(encoding.facts.targets) != 1 or not isinstance(loss, Logistic | Poisson | Squared | Huber):
-        return f"A bootstrap is made of models of one target by the squared, logistic, Huber or Poisson loss, not of {loss.name!r} with {len(encoding.facts.targets)}."
-    if encoding.offset is not None or model.constraint is not None:
+    loss, targets = model.loss, len(model.encoding.facts.targets)
+    if targets != 1 or not isinstance(loss, Logistic | Poisson | Squared | Huber):
+        return f"A bootstrap is made of models of one target by the squared, logistic, Huber or Poisson loss, not of {loss.name!r} with {targets}."
+    if model.encoding.offset is not None or model.constraint is not None:
         return (
             "A bootstrap is made neither where exposures are known, whose spread over the records is not released, nor of coefficients "
             "held by a set, on whose boundary they are not normal."
@@ -88,7 +82,7 @@ def bootstrapped(model: FittedModel) -> list[Bootstrapped] | str:
     if isinstance(prepared, str):
         return UNLIKE.format(prepared)
     found = None if _drowned(model) else _Scene(model, prepared, *known, variance).found()
-    return UNSETTLED if found is None else [found]
+    return UNSETTLED if found is None else found
 
 
 def _planned(model: FittedModel) -> PlannedFit | str:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss
+from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.planned import Task
 
@@ -37,3 +38,8 @@ class FittedModel:
     name: str
     meaning: str = ""
     task: Callable[[], Task] | None = None
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation that the release's guarantee is about."""
+        return self.release.statement.neighbours

@@ -27,28 +27,22 @@ LEAST_COUNT = 0.2
 
 def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[Debiased, float]:
     """The unshrunk estimate of one target's coefficients, and the residual variance with its own noise's deviation added."""
-    encoding, n = model.encoding, moments.records
-    ridge = asked_ridge(model)
-    gram, exact = moments.gram.copy(order="C"), encoding.facts.intercept and moments.counted
-    if exact:
-        gram[-1, -1] = 1.0
-    basis = subspace(model, gram, moments.gram_noise)
-    penalised = gram + np.diag(ridge)
+    n, ridge = moments.records, asked_ridge(model)
+    gram, basis, exact = question(model, moments)
     cross = np.ascontiguousarray(moments.cross[:, target])
-    nothing = np.zeros_like(gram)
+    nowhere = np.zeros_like(cross)
 
     def solved(sampling: Array) -> Debiased:
         noise = (moments.gram_noise, moments.cross_noise)
-        nowhere = np.zeros_like(cross)
-        return Debiased(Equations(penalised, cross, *noise, sampling, basis, nowhere, nowhere, exact))
+        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, nowhere, nowhere, exact))
 
-    first = solved(nothing)
+    first = solved(np.zeros_like(gram))
     theta, square = first.theta, float(moments.square[target, target])
     optimism = float(np.sum(first.inverse * first.noise))
     freedom = max(n - basis.shape[1], 1.0)
     left = float(square - 2.0 * theta @ cross + theta @ gram @ theta) + optimism
     variance = min(max(left, 0.0), 1.0) * n / freedom
-    share = max(float(gram[-1, -1]), LEAST_COUNT) if encoding.facts.intercept else 1.0
+    share = max(float(gram[-1, -1]), LEAST_COUNT) if model.encoding.facts.intercept else 1.0
     pull = ridge * theta
     found = solved((variance * gram / share + np.outer(pull, pull)) / n)
     doubt = math.sqrt(
@@ -57,6 +51,14 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
         + (moments.gram_noise * theta @ theta) ** 2
     )
     return found, (variance + doubt) / share
+
+
+def question(model: FittedModel, moments: NoisyMoments) -> tuple[Array, Array, bool]:
+    """The released Gram, the subspace that is asked about, and whether the Gram's last entry is known: of the constant where records are counted."""
+    gram, exact = moments.gram.copy(order="C"), model.encoding.facts.intercept and moments.counted
+    if exact:
+        gram[-1, -1] = 1.0
+    return gram, subspace(model, gram, moments.gram_noise), exact
 
 
 def asked_ridge(model: FittedModel) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hullabaloo.inference.debiased import Debiased, Equations
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.from_moments import asked_ridge, subspace
+from hullabaloo.inference.from_moments import asked_ridge, question
 from hullabaloo.inference.normal_rows import NormalRows, likelihood
 from hullabaloo.privacy.answers import NoisyMoments
 
@@ -24,13 +24,9 @@ _PLACES, _SHARES = (0.112701665379258, 0.5, 0.887298334620742), (5 / 18, 8 / 18,
 
 def stepped(model: FittedModel, moments: NoisyMoments, scores: Array, noise: float, target: int) -> Debiased:
     """The debiased estimate of one target's coefficients, under a loss that `likelihood` knows."""
-    encoding, start = model.encoding, np.ascontiguousarray(model.release.theta[:, target])
-    loss, intercept = model.loss, encoding.facts.intercept
-    gram, exact = moments.gram.copy(order="C"), intercept and moments.counted
-    if exact:
-        gram[-1, -1] = 1.0
-    rows, ridge = NormalRows.of(gram, intercept), asked_ridge(model)
-    basis = subspace(model, gram, moments.gram_noise)
+    start, loss = np.ascontiguousarray(model.release.theta[:, target]), model.loss
+    gram, basis, exact = question(model, moments)
+    rows, ridge = NormalRows.of(gram, model.encoding.facts.intercept), asked_ridge(model)
     square, cross = float(moments.square[target, target]), np.ascontiguousarray(moments.cross[:, target])
 
     def step(gram: Array, cross: Array, level: float, sampling: Array, origin: Array) -> Debiased:

@@ -1,7 +1,6 @@
 """What a release tells of the population's coefficients: debiased estimates, intervals of anything linear in them, and of predictions."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol
@@ -63,16 +62,16 @@ def inference(model: FittedModel, method: str) -> Inference:
     """Everything that the release tells, by the method that was asked for; a function of the release alone."""
     asked = one_of("method", method, METHODS)
     if model.release.plan.get("starts from the model before"):
-        return Inference(
-            (),
-            reason="This model corrects an earlier one, and its release is about what that one left: no intervals are told.",
+        reason = (
+            "This model corrects an earlier one, and its release is about what that one left: no intervals are told."
         )
+        return Inference((), reason=reason)
     reason = _reason(model)
     if asked == "bootstrap":
-        told = bootstrapped(model)
-        if isinstance(told, str):
-            return Inference((), reason=told)
-        known = tuple(Told(one, one.basis, one.residual_variance) for one in told)
+        one = bootstrapped(model)
+        if isinstance(one, str):
+            return Inference((), reason=one)
+        known = (Told(one, np.eye(one.theta.size), one.residual_variance),)  # all coefficients are asked for
         return Inference(known, "bootstrap", f"{_about(model)}, by a parametric bootstrap of the whole fit")
     if reason:
         return Inference((), reason=reason)
@@ -100,7 +99,7 @@ def tell(model: FittedModel, told: Told, functions: Array, confidence: float, ow
     count = release.statement.records if release.moments is None else release.moments.records
     freedom = count - told.basis.shape[1]
     if freedom < 1.0:
-        return _nothing(len(functions))
+        return Intervals(*np.full((5, len(functions)), np.nan))
     found = told.estimator.intervals(functions, float(stdtrit(freedom, 0.5 + confidence / 2.0)), own)
     absent = outside(told.basis, functions)
     for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
@@ -121,21 +120,12 @@ def check_confidence(confidence: float) -> float:
     return float(confidence)
 
 
-def _nothing(count: int) -> Intervals:
-    empty: Sequence[Array] = [np.full(count, np.nan) for _ in range(5)]
-    return Intervals(*empty)
-
-
 def _about(model: FittedModel) -> str:
-    loss = model.loss
-    squared = isinstance(loss, Squared | SquaredTargets)
     if asked_ridge(model).any():
         return "the optimum of the quadratic penalty that was asked for, over the population"
-    return (
-        "the least-squares coefficients of the population"
-        if squared
-        else (f"the coefficients of least {loss.name} loss over the population")
-    )
+    if isinstance(model.loss, Squared | SquaredTargets):
+        return "the least-squares coefficients of the population"
+    return f"the coefficients of least {model.loss.name} loss over the population"
 
 
 def _reason(model: FittedModel) -> str:
@@ -145,21 +135,17 @@ def _reason(model: FittedModel) -> str:
     if not squared and not smooth:
         return f"Intervals of coefficients of the {loss.name} loss are not told: nothing that is released holds their sampling errors."
     if release.moments is None or release.moments.gram.shape[0] != model.encoding.facts.width:
-        cheap = "with solver='moments', or " if squared else ""
+        cheap, name = "with solver='moments', or " if squared else "", str(release.plan.get("solver", "auto"))
+        inner = "auto" if name in ("moments", "continual_moments") else name
         return (
             "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
-            f"without another charge; fit {cheap}with solver=hb.WithMoments({_inner(model)!r}), to have them."
+            f"without another charge; fit {cheap}with solver=hb.WithMoments({inner!r}), to have them."
         )
     if smooth and model.encoding.offset is not None:
         return "Intervals are not told where exposures are known: how they are spread over the records is not released."
     if smooth and scores_in(release.trace) is None:
         return "This release holds no gradient at its coefficients, so what the solver left of them cannot be told."
     return ""
-
-
-def _inner(model: FittedModel) -> str:
-    name = str(model.release.plan.get("solver", "auto"))
-    return "auto" if name in ("moments", "continual_moments") else name
 
 
 def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str, method: str) -> Array:
@@ -182,15 +168,9 @@ def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str
     ends = np.stack([np.stack([one.low, one.high], axis=1) for one in found], axis=1)
     encoding = model.encoding
     ends = ends * encoding.target_scale[None, :, None] + encoding.prediction_offset[None, :, None]
-    ends = _through_link(model, ends)
-    return ends[:, 0].copy() if ends.shape[1] == 1 else ends
-
-
-def _through_link(model: FittedModel, ends: Array) -> Array:
-    loss = model.loss
-    if isinstance(loss, Logistic):
+    if isinstance(model.loss, Logistic):
         with np.errstate(over="ignore"):
-            return np.asarray(1.0 / (1.0 + np.exp(-ends)), dtype=np.float64)
-    if isinstance(loss, Poisson):
-        return np.exp(np.minimum(ends, 700.0))
-    return ends
+            ends = 1.0 / (1.0 + np.exp(-ends))
+    if isinstance(model.loss, Poisson):
+        ends = np.exp(np.minimum(ends, 700.0))
+    return ends[:, 0].copy() if ends.shape[1] == 1 else ends

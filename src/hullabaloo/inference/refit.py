@@ -11,8 +11,8 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release import Release
-from hullabaloo.release.planned import check_dimension, check_matrix
-from hullabaloo.solvers import Problem, solve_moments
+from hullabaloo.release.planned import check_dimension, check_matrix, problem_of
+from hullabaloo.solvers import solve_moments
 
 
 def refit(model: FittedModel, features: list[str] | None = None) -> Release:
@@ -23,19 +23,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     names = [facts.columns[place] for place in keep]
     check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets))
     check_dimension(model.constraint, model.penalty, names[:-1] if facts.intercept else names)
-    problem = Problem(
-        loss=model.loss,
-        dimension=len(keep),
-        intercept=facts.intercept,
-        norm_l1=facts.norm_l1,
-        norm_l2=facts.norm_l2,
-        norm_linf=facts.norm_linf,
-        targets=len(facts.targets),
-        records=release.statement.records,
-        neighbours=release.statement.neighbours,
-        constraint=model.constraint,
-        penalty=model.penalty,
-    )
+    problem = replace(problem_of(model, encoding, release.statement.records), dimension=len(keep))
     solution = solve_moments(moments.subset(keep), problem)
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
@@ -70,7 +58,6 @@ def released_moments(model: FittedModel) -> NoisyMoments:
 def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
     """Places of the encoded columns that belong to the named features, the intercept always among them."""
     facts = encoding.facts
-    width = facts.width - (1 if facts.intercept else 0)
     if features is None:
         return list(range(facts.width))
     if isinstance(features, str):
@@ -86,7 +73,7 @@ def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
             "A sub-model without features was asked of a fit without an intercept: nothing is left of it. Name at least one."
         )
     chosen = sorted({place for name in features for place in columns_of(encoding, name)})
-    return [*chosen, *([width] if facts.intercept else [])]
+    return [*chosen, *([facts.width - 1] * facts.intercept)]
 
 
 def _spread(covariance: Array | None, keep: list[int], width: int) -> Array | None:

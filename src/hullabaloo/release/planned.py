@@ -102,7 +102,11 @@ class PlanContext:
     problem: Problem
     menu: PricedQueries
     allowance: Allowance
-    perform: Perform
+
+    @property
+    def perform(self) -> Perform:
+        """How plans are tried out."""
+        return rehearsal(self.menu.facts)
 
 
 def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
@@ -126,19 +130,16 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
 
 def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
     """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
-    facts = (context.problem, context.menu, context.allowance, asked)
     try:
-        hash(facts)
+        hash((context, asked))
     except TypeError:  # a set that holds an array cannot be remembered
-        return choose(*facts, context.perform)
-    return _remembered(*facts)
+        return _chosen.__wrapped__(context, asked)
+    return _chosen(context, asked)
 
 
 @lru_cache(maxsize=256)
-def _remembered(
-    problem: Problem, menu: PricedQueries, allowance: Allowance, asked: str | Solver
-) -> tuple[Solver, Plan]:
-    return choose(problem, menu, allowance, asked, rehearsal(menu.facts))
+def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
+    return choose(context.problem, context.menu, context.allowance, asked, context.perform)
 
 
 def plan_context(task: Task, encoding: Encoding, rows: int | None) -> PlanContext:
@@ -146,7 +147,7 @@ def plan_context(task: Task, encoding: Encoding, rows: int | None) -> PlanContex
     check(task, encoding)
     problem = problem_of(task, encoding, task.request.records(rows))
     menu = PricedQueries(replace(encoding.facts), task.neighbours, problem.records)
-    return PlanContext(problem, menu, allowance(task), rehearsal(encoding.facts))
+    return PlanContext(problem, menu, allowance(task))
 
 
 def check(task: Task, encoding: Encoding) -> None:
@@ -161,8 +162,8 @@ def check(task: Task, encoding: Encoding) -> None:
     check_dimension(task.constraint, task.penalty, coordinates(task.loss, encoding))
 
 
-def problem_of(task: Task, encoding: Encoding, records: int) -> Problem:
-    """A task as solvers see it."""
+def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
+    """A task, or what else has a loss, a relation, a set and a penalty, as solvers see it."""
     facts = encoding.facts
     return Problem(
         loss=task.loss,

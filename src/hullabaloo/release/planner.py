@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hullabaloo.data import Domain, TargetScale
+from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
@@ -60,6 +60,41 @@ def plan(
         >>> table.rows[0].able
         True
     """
+    task, encoding = planned_task(
+        "hb.plan",
+        n,
+        budget=budget,
+        p=p,
+        domain=domain,
+        loss=loss,
+        set=set,
+        penalty=penalty,
+        neighbours=neighbours,
+        fit_intercept=fit_intercept,
+        exposure=exposure,
+    )
+    return plan_table(plan_context(task, encoding, n), budget)
+
+
+def planned_task(
+    who: str,
+    n: int,
+    *,
+    budget: Budget,
+    p: int | None,
+    domain: Domain | None,
+    loss: AnyLoss | None,
+    set: ConvexSet | None,
+    penalty: Penalty | None,
+    neighbours: str | Neighbours,
+    fit_intercept: bool,
+    exposure: str | None = None,
+) -> tuple[Task, Encoding]:
+    """The task of n records that a plan is asked for, and how its rows are encoded; see `plan`.
+
+    Raises:
+        InvalidParameter: arguments that do not fit together.
+    """
     loss = Squared() if loss is None else loss
     for value, fine, what in (
         (n, _count(n), "the number of records as a whole number, such as n=20_000"),
@@ -76,25 +111,22 @@ def plan(
         (penalty, isinstance(penalty, Penalty | None), "a penalty such as hb.L1Penalty(0.01), or none"),
     ):
         if not fine:
-            raise InvalidParameter(f"hb.plan needs {what}, but got {shown(value)}. Pass one.")
+            raise InvalidParameter(f"{who} needs {what}, but got {shown(value)}. Pass one.")
     if set is not None and penalty is not None:
         raise InvalidParameter(
-            "hb.plan got both a set and a penalty, which describe the same trade-off; pass exactly one."
+            f"{who} got both a set and a penalty, which describe the same trade-off; pass exactly one."
         )
-    _check_target(loss, domain)
     counts = loss.kernel_code == KernelCode.POISSON
     if exposure is not None and not counts:
         raise InvalidParameter(
-            f"hb.plan got the exposure {exposure!r} with the loss {loss.name!r}, but only counts are proportional to one. Pass "
+            f"{who} got the exposure {exposure!r} with the loss {loss.name!r}, but only counts are proportional to one. Pass "
             "loss=hb.Poisson(), or leave it out."
         )
-    declared = Domain.from_dict(
-        {**_domain(domain, p, loss).to_dict(), "records": n}
-    )  # whatever nominal number it declares
+    domain = _domain(who, domain, p, loss)
     task = Task(
         what="plan",
         loss=loss,
-        domain=declared,
+        domain=Domain.from_dict({**domain.to_dict(), "records": n}),  # whatever nominal number it declares
         budget=budget,
         neighbours=Neighbours.parse(neighbours),
         constraint=set,
@@ -104,8 +136,8 @@ def plan(
         scale=TargetScale.NONNEGATIVE if counts else TargetScale.SYMMETRIC,
         exposure=exposure,
     )
-    encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale, exposure=exposure)
-    return plan_table(plan_context(task, encoding, n), budget)
+    encoding = task.domain.encoding(n_features=p, fit_intercept=fit_intercept, scale=task.scale, exposure=exposure)
+    return task, encoding
 
 
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
@@ -131,30 +163,25 @@ def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _check_target(loss: AnyLoss, domain: Domain | None) -> None:
-    """Refuse a loss that is none of what the domain declares."""
-    if domain is None or not domain.targets:
-        return
-    classes = isinstance(domain.targets[0], ClassTarget)
-    if classes != (loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)):
-        what, fitting = ("classes", "hb.Logistic()") if classes else ("a number", "hb.Squared()")
-        raise InvalidParameter(
-            f"hb.plan got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: "
-            "`target` declares a number, `classes` a class."
-        )
-
-
-def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
+def _domain(who: str, domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
+    """What is declared, or for p columns alone what that means; refuses what does not go together."""
     if domain is not None:
+        classes = bool(domain.targets) and isinstance(domain.targets[0], ClassTarget)
+        if domain.targets and classes != (loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)):
+            what, fitting = ("classes", "hb.Logistic()") if classes else ("a number", "hb.Squared()")
+            raise InvalidParameter(
+                f"{who} got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: "
+                "`target` declares a number, `classes` a class."
+            )
         if p is not None and domain.feature_names:
             raise InvalidParameter(
-                f"hb.plan got p={p} beside a domain that declares its {len(domain.feature_names)} features, from which the columns "
+                f"{who} got p={p} beside a domain that declares its {len(domain.feature_names)} features, from which the columns "
                 "follow. Leave p out; it is for domains of a row norm only."
             )
         return domain
     if p is None:
         raise InvalidParameter(
-            "hb.plan needs to know the columns: pass p=… (rows of l2 norm at most 1 are assumed), or domain=hb.Domain(...)."
+            f"{who} needs to know the columns: pass p=… (rows of l2 norm at most 1 are assumed), or domain=hb.Domain(...)."
         )
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(

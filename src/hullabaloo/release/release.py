@@ -183,18 +183,15 @@ class PrivacyStatement:
             return f"streams that differ in one record{parsed}, " + (
                 "replaced in its place by any other" if replaced else "present or absent in its place"
             )
-        unit = (
-            f"one record{parsed}"
-            if self.unit == "record"
-            else f"all records of one {self.unit} (at most {self.records_per_unit})"
-        )
+        unit = f"one record{parsed}"
+        if self.unit != "record":
+            unit = f"all records of one {self.unit} (at most {self.records_per_unit})"
         return f"tables that differ in {unit}, " + ("replaced by any other" if replaced else "added or removed")
 
     def _stream(self) -> str:
         """What a stream's guarantee spans."""
-        span = (
-            f"of up to {self.horizon} records" if self.horizon and self.horizon < FOREVER else "however long it grows"
-        )
+        ends = self.horizon and self.horizon < FOREVER
+        span = f"of up to {self.horizon} records" if ends else "however long it grows"
         seen = "" if self.neighbours is Neighbours.REPLACE_ONE else "; the number of places in the stream is public"
         return f"It holds for all models released along the stream together, {span}, however often they are read{seen}"
 
@@ -295,9 +292,8 @@ class Release:
         if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):
             raise ValueError("queries")
         said = (self.statement.ledger, self.statement.dataset, self.statement.made, self.statement.version)
-        if not isinstance(self.plan.get("settings", {}), Mapping) or not all(
-            isinstance(one, str | None) for one in said
-        ):
+        texts = all(isinstance(one, str | None) for one in said)
+        if not texts or not isinstance(self.plan.get("settings", {}), Mapping):
             raise ValueError("texts")
         str(self.statement)  # what cannot be shown was changed
         return self

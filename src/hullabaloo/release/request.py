@@ -72,25 +72,20 @@ class ReleaseRequest:
             raise InvalidParameter(
                 f"The number of records must be a whole number, such as n=10_000, but it is {rows!r}."
             )
-        if self.count_is_public:
-            count = rows if rows is not None else self.domain.records
-            if count is None:
-                raise InvalidParameter(
-                    f"The number of records is needed for {self._asked}; pass n=… or declare records=…."
-                )
-        else:
-            count = self.domain.records
-            if count is None:
-                raise DomainError(
-                    f"The number of records is private here (neighbours {str(self.neighbours)!r}, unit "
-                    f"{self.unit!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
-                    "know without looking at the table: Domain(..., records=10_000)."
-                )
-            if rows is not None and rows != count:
-                raise InvalidParameter(
-                    f"A plan for n={rows} records was asked, but the number of records is private here and every fit is planned "
-                    f"for the {count} that the domain declares. Leave n out, or declare records={rows}."
-                )
+        count = rows if self.count_is_public and rows is not None else self.domain.records
+        if count is None and self.count_is_public:
+            raise InvalidParameter(f"The number of records is needed for {self._asked}; pass n=… or declare records=….")
+        if count is None:
+            raise DomainError(
+                f"The number of records is private here (neighbours {str(self.neighbours)!r}, unit "
+                f"{self.unit!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
+                "know without looking at the table: Domain(..., records=10_000)."
+            )
+        if rows is not None and rows != count:
+            raise InvalidParameter(
+                f"A plan for n={rows} records was asked, but the number of records is private here and every fit is planned "
+                f"for the {count} that the domain declares. Leave n out, or declare records={rows}."
+            )
         if count < 1:
             raise InvalidParameter(
                 f"At least one record is needed for {self._asked}: found 0 sample(s). Pass a table that has rows."

@@ -1,4 +1,4 @@
-"""The one loop of all iterative solvers: step count, averaging and progress live here, once."""
+"""The one loop of all iterative solvers: step count and averaging live here, once."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -7,8 +7,6 @@ import numpy as np
 
 from hullabaloo.geometry import Projectable
 from hullabaloo.solvers.base import Array, Problem
-
-Progress = Callable[[int, int], None]
 
 
 class Averaging(StrEnum):
@@ -25,7 +23,6 @@ def iterate(
     *,
     steps: int,
     averaging: Averaging,
-    progress: Progress | None = None,
 ) -> Array:
     """Apply `θ_{t+1} = step(t, θ_t)` exactly `steps` times and combine the iterates θ_1 … θ_steps.
 
@@ -38,8 +35,6 @@ def iterate(
         theta = step(t, theta)
         if t >= first:
             total += theta
-        if progress is not None:
-            progress(t + 1, steps)
     return np.asarray(total / (steps - first), dtype=np.float64)
 
 

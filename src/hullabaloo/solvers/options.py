@@ -53,7 +53,7 @@ def words(*known: str) -> Kind:
     return Kind(lambda value: isinstance(value, str) and value in known, lambda value: value, remedy)
 
 
-def check_options(solver: Solver, **kinds: Kind) -> None:
+def check_options(solver: Solver, /, **kinds: Kind) -> None:
     """See that each option is of its kind.
 
     Raises:

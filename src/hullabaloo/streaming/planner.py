@@ -11,18 +11,18 @@ from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.losses import Loss, Squared
+from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import exact
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.parameters import whole
 from hullabaloo.release.planned import PlannedFit, Task, plan_context
+from hullabaloo.release.planner import planned_task
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Plan, Problem, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
-from hullabaloo.streaming.parameters import check_plan, declared_for
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.streaming.regression import SketchedRegression
 from hullabaloo.tables import Printed, text_table
@@ -154,39 +154,36 @@ def plan(
             f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
             "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
-    check_plan(fit_intercept=fit_intercept, budget=budget, domain=domain, loss=loss, set=set, penalty=penalty)
-    if set is not None and penalty is not None:
+    if isinstance(loss, VectorLoss):
         raise InvalidParameter(
-            "A plan got both a set and a penalty, which describe the same trade-off; pass at most one."
+            f"A stream is planned for losses of one prediction, and {loss.name!r} has several. Pass a loss such as hb.Squared()."
         )
-    loss = Squared() if loss is None else loss
-    declared = declared_for(domain, p, loss, horizon)
-    task = Task(
-        what="plan",
-        loss=loss,
-        domain=declared,
+    task, encoding = planned_task(
+        "hb.streaming.plan",
+        horizon,
         budget=budget,
-        neighbours=Neighbours.parse(neighbours),
-        constraint=set,
-        penalty=NoPenalty() if penalty is None else penalty,
+        p=p,
+        domain=domain,
+        loss=loss,
+        set=set,
+        penalty=penalty,
+        neighbours=neighbours,
         fit_intercept=fit_intercept,
-        solver="auto",
     )
-    encoding = declared.encoding(n_features=p, fit_intercept=fit_intercept)
     schedule = Schedule.of(horizon, every)
     looks = _looks(schedule)
     ways = [
         _way(SUMS, lambda: _sums(task, encoding, schedule, looks)),
         _way(AGAIN, lambda: _again(task, encoding, every, horizon, looks)),
     ]
-    if set is not None and isinstance(loss, Squared) and encoding.facts.width > WIDEST_REHEARSAL:
+    if set is not None and isinstance(task.loss, Squared) and encoding.facts.width > WIDEST_REHEARSAL:
         ways.append(_way(SKETCH, lambda: _sketch(task, encoding, schedule, looks)))
     able = [way for way in ways if way.able]
     if not able:
         raise InvalidParameter(" ".join(["No way to learn from this stream.", *[way.reason for way in ways]]))
     best = min(able, key=lambda way: way.score)
     ordered = sorted(ways, key=lambda way: way.score)
-    title = f"{loss.name} loss, up to {horizon:,} records, {encoding.facts.width} columns, {budget.describe()}, {task.neighbours}"
+    title = f"{task.loss.name} loss, up to {horizon:,} records, {encoding.facts.width} columns, {budget.describe()}, {task.neighbours}"
     return StreamPlan(title, best.name, _why(best, able), tuple(looks), schedule.steps, tuple(ordered))
 
 

@@ -146,7 +146,7 @@ class CoordinateDescentSolver(Solver):
     def _counts(self, problem: Problem, passes: float, usual: int | None) -> tuple[int, int]:
         """T and K: the caller's, or the rule's passes in the usual number of rounds, None for the rule's."""
         total = max(1, math.ceil(passes * problem.dimension))
-        usual = usual or rule.rounds(passes)
+        usual = usual or (1 if passes < rule.MANY_PASSES else 2)
         rounds = self.rounds or (usual if self.updates is None else max(1, round(total / self.updates)))
         return rounds, self.updates or max(1, math.ceil(total / rounds))
 
@@ -194,7 +194,8 @@ class CoordinateDescentSolver(Solver):
         noise = menu.price("partial", loss=loss, mu=rest, count=1).sigma / problem.records * problem.dimension
         travel = rule.passes(noise, self.constants)
         rounds, updates = self._counts(problem, max(travel, rule.FEWEST_PASSES), 1 if printed else None)
-        warm = 0 if printed else rule.warm_updates(problem, loss)
+        usual = rule.WARM if rule.is_smooth(loss) else rule.WARM_COUNTS
+        warm = usual if problem.intercept and not printed else 0
         count = warm + rounds * updates
         price = rest / math.sqrt(count) if printed is None else _printed(problem, menu, loss, count, *printed)
         quote = menu.price("partial", loss=loss, mu=price, count=count)

@@ -141,11 +141,6 @@ class Schedule:
         return within_reach(found)
 
 
-def symmetric(loss: Loss) -> bool:
-    """Whether φ' is that of a residual, of which clipping leaves a location."""
-    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER)
-
-
 def smoothness_of(loss: Loss, *, exact: bool = False) -> float:
     """β: the largest φ'' at the prediction zero, without noise up to a prediction of 1 (for the Poisson loss 1, and e)."""
     return loss.constants(1.0 if exact else 0.0, 1.0).smoothness
@@ -162,22 +157,10 @@ def centred(problem: Problem, asked: bool | None) -> bool:
     return wanted and problem.intercept and problem.dimension > 1
 
 
-def warm_updates(problem: Problem, loss: Loss) -> int:
-    """How often the intercept is updated before the rest."""
-    if not problem.intercept:
-        return 0
-    return WARM if is_smooth(loss) else WARM_COUNTS
-
-
 def passes(noise: float, constants: str) -> float:
     """τ, for noise ν; declared constants are larger than the columns' own, and steps by them shorter."""
     most = MOST_PASSES * (LOOSE if constants == "declared" else 1.0)
     return min(PASSES / noise, most) if noise > 0.0 else most
-
-
-def rounds(passes: float) -> int:
-    """T."""
-    return 1 if passes < MANY_PASSES else 2
 
 
 def reaches(loss: Loss, noise: float) -> tuple[float, float]:
@@ -186,7 +169,8 @@ def reaches(loss: Loss, noise: float) -> tuple[float, float]:
     bend, variance = typical(loss)
     usual = math.sqrt(variance if is_smooth(loss) else 0.5 * variance / bend)  # the latter shrinks with the curvature
     at_most = max(1.0, loss.constants(1.0, 1.0).lipschitz)
-    cut = CLIP * quiet**WIDER if symmetric(loss) else CLIP_SKEWED * quiet**WIDER_SKEWED
+    residuals = loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER)  # of which clipping leaves a location
+    cut = CLIP * quiet**WIDER if residuals else CLIP_SKEWED * quiet**WIDER_SKEWED
     return min(cut * usual, 50.0 * at_most), min(MIDDLE * math.sqrt(quiet), at_most)
 
 

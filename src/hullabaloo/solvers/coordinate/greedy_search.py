@@ -160,9 +160,8 @@ def bought(
     smoothness, slope = smooth_and_steep(loss)
     opening = OPENING if problem.intercept else 0
     free, measured = math.isinf(prices.choice), symmetric(loss)
-    updates = opening + sum(
-        1 + min(window, t) + problem.intercept for t in range(1, count + 1)
-    )  # a choice, the window behind it, the intercept
+    behind = sum(min(window, t) for t in range(1, count + 1))
+    updates = opening + count * (1 + problem.intercept) + behind  # a choice, the intercept, the window behind
     one = menu.of_columns(1)
     choice = menu.price("select", loss=loss, clip=UNCUT if free else slope, epsilon=prices.choice, count=count)
     partial = menu.price("partial", loss=loss, mu=prices.partials / math.sqrt(updates), count=updates)

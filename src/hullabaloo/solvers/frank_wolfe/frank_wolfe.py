@@ -28,7 +28,6 @@ from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
     noise_error,
     printed_gradients,
     printed_selections,
-    public_clip,
     selection_error,
     terms,
 )
@@ -96,9 +95,15 @@ class FrankWolfeSolver(Solver):
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
             walk, quote, reason = (printed_selections if polytope else printed_gradients)(problem, menu, allowance)
             return Plan(self.name, (quote,), asdict(walk), reason)
-        buy = self._selections if polytope else self._gradients
-        walk, quote = buy(problem, menu, allowance, terms(problem, self._clip(problem, allowance)))
-        if self._may_be_narrow(problem, allowance) and walk.risk > NARROW_ABOVE:
+        buy, clip = self._selections if polytope else self._gradients, self.clip
+        if clip is None:
+            anywhere = slope_bound(problem, prediction_bound(problem))
+            at_zero = slope_bound(problem, problem.offset_bound)
+            clip = max(at_zero, min(1.0, anywhere)) if allowance.is_private else anywhere
+        walk, quote = buy(problem, menu, allowance, terms(problem, clip))
+        # beside an intercept a narrow clip would draw an unbalanced 0/1 target to its majority
+        narrow = isinstance(problem.loss, Squared) and not problem.intercept and self.clip is None
+        if narrow and allowance.is_private and walk.risk > NARROW_ABOVE:
             walk, quote = buy(problem, menu, allowance, terms(problem, NARROW))
         how = "private choices of a vertex" if polytope else "noisy gradients"
         reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}"
@@ -109,8 +114,7 @@ class FrankWolfeSolver(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Walk; the number and kind of questions is the plan's."""
         walk = Walk(**plan.settings)
-        towards = (_chosen if walk.form == "polytope" else _minimised)(problem, curator, walk)
-        theta = descend(_start(problem), towards, steps=walk.steps)
+        theta = descend(_start(problem), _towards(problem, curator, walk), steps=walk.steps)
         slopes = theta[: problem.dimension - problem.intercept]
         trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(slopes))},)
         return Solution(theta.reshape(problem.dimension, problem.targets), trace=trace)
@@ -135,16 +139,6 @@ class FrankWolfeSolver(Solver):
             size = slopes * problem.targets
             noise[:slopes] = spread * problem.constraint.max_norm(2.0, size) / math.sqrt(size)
         return noise
-
-    def _clip(self, problem: Problem, allowance: Allowance) -> float:
-        if self.clip is not None:
-            return self.clip
-        return public_clip(problem) if allowance.is_private else slope_bound(problem, prediction_bound(problem))
-
-    def _may_be_narrow(self, problem: Problem, allowance: Allowance) -> bool:
-        """Beside an intercept a narrow clip would draw an unbalanced 0/1 target to its majority."""
-        fits = isinstance(problem.loss, Squared) and not problem.intercept
-        return fits and self.clip is None and allowance.is_private
 
     def _is_polytope(self, problem: Problem) -> bool:
         assert problem.constraint is not None  # the check saw to it
@@ -208,43 +202,27 @@ def _start(problem: Problem) -> Array:
     return theta[:, 0] if isinstance(problem.loss, Loss) else theta
 
 
-def _chosen(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Array], Array]:
-    """s_t by the exponential mechanism: the curator gives its number."""
-    body, slopes = problem.constraint, problem.dimension - problem.intercept
-    assert isinstance(body, HasVertices)
-    vertices = body.vertex_count(slopes) if slopes else 1
-
-    def towards(theta: Array) -> Array:
-        end, corner = divmod(curator.answer("vertex", theta), vertices)
-        s = np.zeros(problem.dimension)
-        if slopes:
-            s[:slopes] = body.vertex_at(corner, slopes)
-        if problem.intercept:
-            s[-1] = _end(problem, walk, theta[-1], bool(end))
-        return s
-
-    return towards
-
-
-def _minimised(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Array], Array]:
-    """s_t = argmin over C of ⟨s, ∇f(θ_t) + b_t⟩: the set's linear minimisation of a noisy gradient."""
-    body, slopes = problem.constraint, problem.dimension - problem.intercept
+def _towards(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Array], Array]:
+    """s_t: the vertex of C whose number the exponential mechanism gives, or `argmin over C of ⟨s, ∇f(θ_t) + b_t⟩` of a noisy gradient."""
+    body, slopes, ends = problem.constraint, problem.dimension - problem.intercept, problem.loss.intercept_bounds
     assert body is not None
 
     def towards(theta: Array) -> Array:
-        noisy: Array = curator.answer("gradient", theta)
-        s = np.empty_like(noisy)
-        if slopes:
-            s[:slopes] = body.vertex(noisy[:slopes].ravel()).reshape(noisy[:slopes].shape)
-        if problem.intercept:
-            s[-1] = _end(problem, walk, theta[-1], noisy[-1] < 0.0)
+        s = np.zeros_like(theta)
+        if walk.form == "polytope":
+            assert isinstance(body, HasVertices)
+            upper: Any
+            upper, corner = divmod(curator.answer("vertex", theta), body.vertex_count(slopes) if slopes else 1)
+            if slopes:
+                s[:slopes] = body.vertex_at(corner, slopes)
+        else:
+            noisy: Array = curator.answer("gradient", theta)
+            upper = noisy[-1] < 0.0
+            if slopes:
+                s[:slopes] = body.vertex(noisy[:slopes].ravel()).reshape(noisy[:slopes].shape)
+        if problem.intercept:  # the end of its interval, or the point towards it that the window lets a step see
+            end = np.where(upper, ends[1], ends[0])
+            s[-1] = end if walk.window is None else theta[-1] + np.clip(end - theta[-1], -walk.window, walk.window)
         return s
 
     return towards
-
-
-def _end(problem: Problem, walk: Walk, now: Any, upper: Any) -> Any:
-    """The end of the intercept's interval, or the point towards it that the window lets a step see."""
-    ends = problem.loss.intercept_bounds
-    end = np.where(upper, ends[1], ends[0])
-    return end if walk.window is None else now + np.clip(end - now, -walk.window, walk.window)

@@ -119,12 +119,6 @@ def terms(problem: Problem, clip: float, *, window: float = WINDOW) -> Terms:
     return Terms(clip, load * bounds.smoothness * far**2, load * min(clip, bounds.lipschitz) * far, half, reach)
 
 
-def public_clip(problem: Problem) -> float:
-    """1, or what |φ'| cannot exceed at zero (if that is more) or anywhere in the set (if that is less)."""
-    at_zero, anywhere = slope_bound(problem, problem.offset_bound), slope_bound(problem, prediction_bound(problem))
-    return max(at_zero, min(1.0, anywhere))
-
-
 def check(problem: Problem) -> None:
     """Refuse what Frank–Wolfe steps cannot do, with the remedy."""
     if problem.constraint is None:

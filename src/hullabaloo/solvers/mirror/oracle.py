@@ -78,16 +78,15 @@ def mirror_descent(
             if np.iscomplexobj(told):
                 raise TypeError("complex numbers")
             gradient = np.asarray(told, dtype=np.float64)
+            if gradient.shape != (size,):
+                raise ValueError(f"one of shape {gradient.shape}")
+            if not (np.abs(gradient) <= LARGEST).all():
+                raise ValueError("one that is not finite or too large")
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidParameter(
-                f"The oracle was asked for a gradient of shape ({size},), and what it gave is no array of numbers ({error}). Return one "
-                "number per coordinate."
+                f"The oracle was asked for a gradient of shape ({size},) with finite entries, none beyond {LARGEST:g}, and did not give one "
+                f"({error}). Return one number per coordinate."
             ) from error
-        if gradient.shape != (size,) or not (np.abs(gradient) <= LARGEST).all():
-            raise InvalidParameter(
-                f"The oracle was asked for a gradient of shape ({size},) with finite entries, none beyond {LARGEST:g}, and gave one of shape "
-                f"{gradient.shape}{'' if gradient.shape != (size,) else ' that is not finite or too large'}. Return one number per coordinate."
-            )
         return gradient
 
     return descend([block], asked, lipschitz_rule([block], steps, noise).steps, count=steps, with_start=True)

@@ -10,7 +10,6 @@ moments alone do.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -20,6 +19,7 @@ from hullabaloo.losses import Loss, Squared, SquaredTargets
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE
+from hullabaloo.solvers.options import Kind, check_options, number
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for
 from hullabaloo.solvers.separate_targets import largest_share
 
@@ -54,17 +54,17 @@ class WithMoments(Solver):
     name: ClassVar[str] = "with_moments"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.solver, str | Solver) or isinstance(self.solver, WithMoments):
-            raise InvalidParameter(
-                f"WithMoments was given solver={self.solver!r}. Pass the name of a solver, such as 'objective_perturbation', a solver "
-                "with options of its own, or 'auto'."
-            )
-        if isinstance(self.share, bool) or not isinstance(self.share, Real) or not 0.0 < self.share < 1.0:
-            raise InvalidParameter(
-                f"WithMoments was given share={self.share!r}. It is the share of the budget that intervals are bought with: pass a number "
-                "between 0 and 1, such as 0.5."
-            )
-        object.__setattr__(self, "share", float(self.share))
+        solver = Kind(
+            lambda value: isinstance(value, str | Solver) and not isinstance(value, WithMoments),
+            lambda value: value,
+            "pass the name of a solver, such as 'objective_perturbation', a solver with options of its own, or 'auto'",
+        )
+        share = Kind(
+            lambda value: 0.0 < number(value) < 1.0,
+            float,
+            "it is the share of the budget that intervals are bought with: pass a number between 0 and 1, such as 0.5",
+        )
+        check_options(self, solver=solver, share=share)
 
     def inner_allowance(self, allowance: Allowance) -> Allowance:
         """What the solver of the coefficients may spend, about: for the planner's choice of it."""

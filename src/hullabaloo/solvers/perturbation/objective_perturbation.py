@@ -88,9 +88,8 @@ class ObjectivePerturbationSolver(Solver):
             curvature = max(smoothness / ridge, RATIOS[0] * allowance.budget.epsilon)
             output_event = GaussianEvent(output, samples=problem.dimension)
             multiplier = objective_noise_multiplier(allowance, curvature, problem.neighbours, output=output_event)
-            reason = (
-                f"one perturbed minimiser, derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the sum of losses"
-            )
+            how = f"derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the sum of losses"
+            reason = f"one perturbed minimiser, {how}"
         quote = menu.price(
             "perturbed_minimizer",
             loss=problem.loss,
