@@ -22,7 +22,7 @@ from hullabaloo.audit.canary import surroundings
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.neighbouring_tables import hardest, staged
 from hullabaloo.audit.probes import probe, worst
-from hullabaloo.audit.stream_subject import of_stream
+from hullabaloo.audit.streams import of_stream
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.scoring import score_quote
 from hullabaloo.data import Rows

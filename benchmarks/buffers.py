@@ -14,9 +14,8 @@ import numpy as np
 
 from hullabaloo.noise.continual.base import Array
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
-from hullabaloo.noise.continual.buffers import Parameters, prefix
 from hullabaloo.noise.continual.choose import largest_error
-from hullabaloo.noise.continual.design import Design
+from hullabaloo.noise.continual.design import Design, Parameters, prefix
 from hullabaloo.privacy.schedule import FOREVER
 
 PREFIX = {4: (4, 12, 14), 5: (14, 16, 18), 6: (18, 20, 24), 8: (24, 32, 40)}

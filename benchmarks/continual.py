@@ -11,9 +11,8 @@ from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.base import Strategy
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
 from hullabaloo.noise.continual.choose import NAMED, strategy_named
-from hullabaloo.noise.continual.dense import MOST
+from hullabaloo.noise.continual.history import LONGEST, MOST
 from hullabaloo.noise.continual.mechanism import ContinualSum
-from hullabaloo.noise.continual.toeplitz import LONGEST
 from hullabaloo.privacy.schedule import FOREVER
 
 HORIZONS = (4, 64, 1 << 10, 1 << 16, 1 << 20, 10_000_000)

@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from benchmarks.timing import alternate
-from hullabaloo.curator.descent import Columns, PartialQuery, Predictions, Updates
+from hullabaloo.curator.descent import PartialQuery, Predictions, Updates
+from hullabaloo.data.schema import Columns
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import L1Penalty, separable_form
 from hullabaloo.losses import Logistic, Loss, Squared

@@ -19,15 +19,14 @@ from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import Cardinality, NoPenalty, SubmodularPenalty
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.norm import greedy_vertex
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import DualFrankWolfeSolver, OutputPerturbationSolver, Problem, Solver
-from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import Polyhedron, residual_bound
+from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import Polyhedron, residual_bound
 
 ROWS, COLUMNS, RIDGE, STRENGTH = 100_000, 100, 0.01, 0.01
 LATE = 40

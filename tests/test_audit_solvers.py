@@ -24,7 +24,7 @@ import hullabaloo as hb
 from hullabaloo.curator import Curator, GradientQuery, descent
 from hullabaloo.curator import query as room
 from hullabaloo.curator.descent import PartialQuery, Predictions
-from hullabaloo.curator.spread import SpreadQuery
+from hullabaloo.curator.moments import SpreadQuery
 from hullabaloo.curator.step import StepQuery
 from hullabaloo.erm import objective_perturbation as perturbed_minimizer
 from hullabaloo.erm import output_perturbation as minimizer

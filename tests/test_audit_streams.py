@@ -18,7 +18,7 @@ from scipy.special import betaincinv, chdtri, ndtri
 
 import hullabaloo as hb
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
-from hullabaloo.curator.stream_sum import StreamSumQuery
+from hullabaloo.curator.stream import StreamSumQuery
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual import mechanism as room
 from hullabaloo.privacy import Neighbours

@@ -10,7 +10,7 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.erm.output_perturbation import MinimizerQuery
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Loss, Squared
-from hullabaloo.losses.residuals import Huber
+from hullabaloo.losses.single import Huber
 from hullabaloo.privacy import Neighbours
 
 N, P, SLOPE = 300, 3, np.array([0.005, -0.01, 0.002])

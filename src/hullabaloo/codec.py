@@ -31,6 +31,12 @@ def arguments(record: Any) -> dict[str, Any]:
     return {name: plain(float(value) if declared is float else value) for name, (declared, value) in given.items()}
 
 
+def settle(record: object, **values: Any) -> None:
+    """Store fields of a frozen record while it is made."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
 def plain(value: Any) -> Any:  # noqa: PLR0911 - a table of types, one line each
     """A value of strict JSON: records by their `to_dict` or fields, enumerations by word, arrays and tuples as lists, what is not finite as null."""
     if hasattr(value, "to_dict"):

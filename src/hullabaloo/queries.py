@@ -3,16 +3,14 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from hullabaloo.curator.count import CountQuery
 from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.known import copied, plain, stranger
-from hullabaloo.curator.moments import MomentsQuery
+from hullabaloo.curator.moments import MomentsQuery, SpreadQuery
 from hullabaloo.curator.query import Query
-from hullabaloo.curator.scales import ScalesQuery
+from hullabaloo.curator.scales import CountQuery, ScalesQuery
 from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
-from hullabaloo.curator.spread import SpreadQuery
 from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.data.source import RowFacts
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.curation.answered import answer
+from hullabaloo.curation.scoring import answer
 from hullabaloo.curator import Curator
 from hullabaloo.curator import query as room
 from hullabaloo.durable.sealed import from_bytes

@@ -21,8 +21,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import L1Ball, NoPenalty
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.losses.readings import Reading, Reads
-from hullabaloo.losses.scores import SquaredError
-from hullabaloo.losses.tallies import Moments
+from hullabaloo.losses.scores import Moments, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import QUERIES, PricedQueries

@@ -11,8 +11,8 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.audit import AuditReport
 from hullabaloo.audit.canary import BACKGROUND, EXPECTED, Record, made, pairs, surroundings
+from hullabaloo.audit.estimator import Asked
 from hullabaloo.audit.evidence import Evidence
-from hullabaloo.audit.runs import Asked
 from hullabaloo.curator import MomentsQuery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
@@ -77,7 +77,7 @@ def test_blocks_of_runs_add_up_to_all_of_them() -> None:
     assert whole.runs.rho == parts.runs.rho
     assert whole.bounds(0.05) == parts.bounds(0.05)
     assert whole.faults() == parts.faults() == ()
-    for one, other in zip(whole.checks(), parts.checks(), strict=True):
+    for one, other in zip(whole.runs.checks(), parts.runs.checks(), strict=True):
         assert (one.name, one.count, one.fine) == (other.name, other.count, other.fine)
         assert one.value == pytest.approx(other.value, rel=1e-9)
 

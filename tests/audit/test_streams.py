@@ -12,7 +12,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.audit.canary import pairs
 from hullabaloo.curator import GradientQuery
-from hullabaloo.curator.stream_sum import StreamSumQuery
+from hullabaloo.curator.stream import StreamSumQuery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual import mechanism

@@ -12,15 +12,28 @@ from tests.cli.conftest import Run
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two draws at two values of epsilon, instead of the whole curve."""
-    from hullabaloo.cli.demo import curve, job
+    from hullabaloo.cli.demo import survey
 
-    monkeypatch.setattr(curve, "DRAWS", 2)
-    for module in (curve, job):
-        monkeypatch.setattr(module, "EPSILONS", (0.5, 1.0))
+    monkeypatch.setattr(survey, "DRAWS", 2)
+    monkeypatch.setattr(survey, "EPSILONS", (0.5, 1.0))
 
 
 def charges(run: Run) -> int:
     return len(run("ledger", "log", "sqlite:///there/privacy.db", "redbook-1974", "--json").json["charges"])
+
+
+def stands_on_its_own_and_warns(shown: str, folder: Path) -> None:
+    from hullabaloo.cli.demo.survey import WARNING
+
+    assert WARNING in " ".join(shown.split())
+    page = (folder / "report.html").read_text()
+    assert not re.search(r"[>+−]nan\b", page)  # what a release does not tell has no place on its page
+    assert page.count(WARNING) >= 2, "in the picture and in the text"
+    assert json.loads((folder / "curve.json").read_text())["warning"] == WARNING
+    for outside in ('src="http', "src='http", "<script", "@import", "<link"):
+        assert outside not in page
+    for word in ("anonym", "compliant"):
+        assert word not in page.lower()
 
 
 @pytest.mark.usefixtures("quick")
@@ -41,6 +54,7 @@ def test_the_demo_does_the_whole_job_once(run: Run, tmp_path: Path) -> None:
     assert again.code == 0
     assert "already holds a release" in again.out.replace("\n", " ")
     assert charges(run) == 1
+    stands_on_its_own_and_warns(again.out, tmp_path / "there")
     assert run("demo", "--out", "there", "--json").json["summary"] == first["summary"]
 
     (tmp_path / "there" / "model.json").unlink()
@@ -52,23 +66,6 @@ def test_the_demo_does_the_whole_job_once(run: Run, tmp_path: Path) -> None:
     assert fresh["reused"] is False
     assert fresh["summary"] != first["summary"]
     assert (tmp_path / "there" / "mine.txt").exists(), "--fresh removes the demo's own files only"
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_report_stands_on_its_own_and_warns(run: Run, tmp_path: Path) -> None:
-    from hullabaloo.cli.demo.curve import WARNING
-
-    done = run("demo", "--out", "there")
-    assert done.code == 0, done.err
-    assert WARNING in " ".join(done.out.split())
-    page = (tmp_path / "there" / "report.html").read_text()
-    assert not re.search(r"[>+−]nan\b", page)  # what a release does not tell has no place on its page
-    assert page.count(WARNING) >= 2, "in the picture and in the text"
-    assert json.loads((tmp_path / "there" / "curve.json").read_text())["warning"] == WARNING
-    for outside in ('src="http', "src='http", "<script", "@import", "<link"):
-        assert outside not in page
-    for word in ("anonym", "compliant"):
-        assert word not in page.lower()
 
 
 def test_bounds_come_from_the_questionnaire_and_hold() -> None:

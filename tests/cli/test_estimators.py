@@ -183,7 +183,7 @@ def test_classes_with_a_structure(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["--domain", "domain.toml", "--structure", "intervals"],
+        pytest.param(["--domain", "domain.toml", "--structure", "intervals"], marks=pytest.mark.slow),
         pytest.param(
             ["--domain", "domain.toml", "--structure", "cover;age;age,hours", "--strength", "0.01"],
             marks=pytest.mark.slow,

@@ -12,9 +12,9 @@ import pytest
 import hullabaloo.cli
 from hullabaloo import linear_model, streaming
 from hullabaloo.cli import options
+from hullabaloo.cli.fit import candidates
 from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, ModelOptions
-from hullabaloo.cli.search import candidates
-from hullabaloo.cli.stream_build import OWN, SHARED, StreamOptions
+from hullabaloo.cli.stream import OWN, SHARED, StreamOptions
 from tests.cli.conftest import Run
 from tests.laws.text_doors import commands
 

@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hullabaloo.cli import stream_build
+from hullabaloo.cli import stream
 from hullabaloo.data.sources.redis_stream import RedisSource
 from tests.cli.conftest import BUDGET, DOMAIN, URL, Run, masked, rows
 from tests.cli.test_refusals import refused
@@ -45,12 +45,12 @@ def files(run: Run, domain: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise from a test key, so that two runs can be compared."""
-    make = stream_build.stream
+    make = stream.made_stream
 
     def with_key(*args: Any, **options: Any) -> Any:
         return make(*args, **options).set_params(test_key=bytes(32))
 
-    monkeypatch.setattr(stream_build, "stream", with_key)
+    monkeypatch.setattr(stream, "made_stream", with_key)
 
 
 def releases(folder: Path) -> list[int]:
@@ -182,7 +182,8 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path) -> None:
     errors = [one["privacy_errors"][0] for one in found["prices"]]
     assert errors == sorted(errors, reverse=True)
     for method in (("sketched", "--set", "l1:1"), ("periodic", "--estimator", "lasso")):
-        assert "20 up to record 1,000" in run("stream", "-", *KEPT, *RECORDED, "--method", *method, "--price").out
+        asked = ("--horizon", 100, "--method", *method, "--price")
+        assert "2 up to record 100" in run("stream", "-", *KEPT, *RECORDED, *asked).out
     (files / "norm.toml").write_text("row_norm = 1.0\ntarget = [0, 1]\n")
     refused(run("stream", "-", *KEPT, "--domain", "norm.toml", "--price"), 1, "--columns")
     assert run("stream", "-", *KEPT, "--domain", "norm.toml", "--price", "--columns", 3).code == 0

@@ -32,7 +32,7 @@ from hullabaloo.losses.kernels import derivative
 from hullabaloo.noise import TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.solvers.by_hand import descend
+from hullabaloo.solvers.coordinate.updates import descend
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]

@@ -14,15 +14,18 @@ from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import (
     AbsoluteError,
+    Bins,
     Brier,
     Correct,
     LogLoss,
+    Mixed,
+    Moments,
     Outcome,
     PinballError,
     PoissonDeviance,
     SquaredError,
+    Tally,
 )
-from hullabaloo.losses.tallies import Bins, Mixed, Moments, Tally
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hullabaloo.curator.sealed import sealed
+from hullabaloo.curator.curator import sealed
 
 
 @pytest.mark.parametrize("kind", [ValueError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit])

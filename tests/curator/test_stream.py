@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from scipy.special import chdtri
 
 from hullabaloo.curator.moments import MomentsQuery, isometric
-from hullabaloo.curator.step_sums import StepSums
-from hullabaloo.curator.stream import StreamCurator
+from hullabaloo.curator.stream import StepSums, StreamCurator
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.noise import TestKey

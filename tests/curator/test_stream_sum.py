@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.curator.step_sums import StepSums
-from hullabaloo.curator.stream_sum import StreamSumQuery, plan_stream
+from hullabaloo.curator.stream import StepSums, StreamSumQuery, plan_stream
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import inflated

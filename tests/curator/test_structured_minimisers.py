@@ -27,8 +27,7 @@ from hullabaloo.geometry import (
     with_free_intercept,
     with_intercept,
 )
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.losses import Logistic
 from hullabaloo.privacy import Neighbours
 from tests.curator.neighbours import facts, join, pairs, random_rows

@@ -21,8 +21,7 @@ from hullabaloo.data.source import Rows
 from hullabaloo.geometry import NoPenalty, SquaredL2Penalty, separable_form, with_free_intercept
 from hullabaloo.losses import Logistic, MultinomialLogistic, Squared
 from hullabaloo.losses.readings import Reading, Reads
-from hullabaloo.losses.scores import SquaredError
-from hullabaloo.losses.tallies import Moments
+from hullabaloo.losses.scores import Moments, SquaredError
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 

@@ -20,8 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hullabaloo.data import Domain, open_table
-from hullabaloo.data.labels import LevelIndex, label_of
-from hullabaloo.data.memo import memo
+from hullabaloo.data.labels import LevelIndex, label_of, memo
 from hullabaloo.data.numbers import number_of, numbers_of
 from hullabaloo.data.records import RecordTable
 from hullabaloo.errors import SchemaError

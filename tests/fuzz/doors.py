@@ -10,7 +10,7 @@ import numpy as np
 
 import hullabaloo as hb
 from hullabaloo import privacy, streaming
-from hullabaloo.cli.structure import structure_from_text
+from hullabaloo.cli.build import structure_from_text
 from hullabaloo.data import Domain
 from hullabaloo.data.labels import label_of
 from hullabaloo.data.numbers import number_of

@@ -37,7 +37,7 @@ from hullabaloo.geometry import (
     with_free_intercept,
     with_intercept,
 )
-from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.numerics import increasing_root
 
 
 def test_a_set_that_has_everything_is_not_talked_about():

@@ -86,15 +86,15 @@ def test_the_greedy_form_is_the_walk_along_the_gains(family: str, p: int) -> Non
     rng = np.random.default_rng(p)
     for _ in range(6):
         function = member(family, p, rng)
-        assert isinstance(function, HasGreedyForm)
         for w in vectors(function.dimension or p, rng):
             expected, before = along_the_gains(function, w), w.copy()
             s = greedy_vertex(function, w)
             assert s.tobytes() == np.asarray(expected).tobytes()  # to the last bit, the signs of zeros with it
             assert w.tobytes() == before.tobytes()
             size = np.abs(w)
-            assert np.array_equal(function.greedy(size), np.abs(expected))
-            assert np.array_equal(size, np.abs(w))
+            if isinstance(function, HasGreedyForm):
+                assert np.array_equal(function.greedy(size), np.abs(expected))
+                assert np.array_equal(size, np.abs(w))
             assert omega(function, w) == pytest.approx(float(np.abs(expected) @ np.abs(w)), rel=1e-12)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ElasticBall, L1Ball, L2Ball, LpBall
-from hullabaloo.geometry.checks import power_norm
+from hullabaloo.geometry.numerics import power_norm
 
 
 @pytest.mark.parametrize("p", [1, 3, 200])

@@ -25,10 +25,9 @@ from hullabaloo.geometry import (
     set_function_from_dict,
     set_function_from_text,
 )
-from hullabaloo.geometry.submodular import extremes
-from hullabaloo.geometry.submodular.extremes import polyhedron_width
-from hullabaloo.geometry.submodular.norm import project_polyhedron, prox
-from hullabaloo.geometry.submodular.singletons import closure, singletons
+from hullabaloo.geometry.submodular import shapes
+from hullabaloo.geometry.submodular.norm import closure, project_polyhedron, prox, singletons
+from hullabaloo.geometry.submodular.shapes import polyhedron_width
 from tests.geometry.submodular_oracles import apart, exact_projection, exact_prox, functions, subsets, table
 from tests.laws import zoo
 
@@ -168,15 +167,14 @@ def test_gaussian_width_of_the_polyhedron_is_that_of_the_mean_over_sets(function
 @pytest.mark.parametrize("function", functions(8), ids=zoo.short)
 def test_bounds_of_widths_and_norms_hold_where_exact_values_are_known(function, monkeypatch):
     exact = polyhedron_width(function, 8)
-    ball, polyhedron = extremes.longest_of_ball(function, 8), extremes.longest_of_polyhedron(function, 8)
+    ball, polyhedron = shapes.longest_of_ball(function, 8), shapes.longest_of_polyhedron(function, 8)
     largest = max(math.sqrt(np.count_nonzero(a)) / function.value(a) for a in subsets(8))
     assert ball == pytest.approx(largest, rel=1e-14)
-    monkeypatch.setattr(extremes, "EVERY_SET", 0)
-    monkeypatch.setattr("hullabaloo.geometry.submodular.extremes.EVERY_SET", 0)
+    monkeypatch.setattr(shapes, "EVERY_SET", 0)
     bound = polyhedron_width(function, 8)
     assert bound.low <= exact.value <= bound.high <= 4.0 * bound.low
-    assert ball <= extremes.longest_of_ball(function, 8) * (1.0 + 1e-14) <= 2.0 * ball
-    assert polyhedron <= extremes.longest_of_polyhedron(function, 8) * (1.0 + 1e-14) <= 2.0 * polyhedron
+    assert ball <= shapes.longest_of_ball(function, 8) * (1.0 + 1e-14) <= 2.0 * ball
+    assert polyhedron <= shapes.longest_of_polyhedron(function, 8) * (1.0 + 1e-14) <= 2.0 * polyhedron
 
 
 @pytest.mark.parametrize("function", [BoundedCardinality(3), ConcaveCardinality.power(40, 0.5)], ids=zoo.short)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 import hullabaloo as hb
 from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
-from hullabaloo.curator.stream_sum import StreamSumQuery
+from hullabaloo.curator.stream import StreamSumQuery
 from hullabaloo.noise.continual.base import Strategy
 from hullabaloo.privacy import Event
 from hullabaloo.privacy.filters import Filter

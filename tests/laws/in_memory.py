@@ -14,8 +14,7 @@ from scipy import sparse
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 
 from hullabaloo.data import open_table
-from hullabaloo.data.chosen import ChosenColumns
-from hullabaloo.data.records import table_of
+from hullabaloo.data.records import ChosenColumns, table_of
 from hullabaloo.linear_model.pipeline import _ELEMENTWISE, RowWise
 from tests.laws import hostile
 from tests.laws.encoded import CLASSES, EQUALS, MATRICES, WIDTH, Given

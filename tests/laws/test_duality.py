@@ -20,15 +20,14 @@ from scipy.special import expit
 
 from hullabaloo.geometry import BoundedCardinality, Cardinality, ConcaveCardinality, SubmodularPenalty
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.norm import (
     dual_omega,
     greedy_vertex,
     omega,
     project_polyhedron,
+    singletons,
 )
-from hullabaloo.geometry.submodular.singletons import singletons
 
 N, P, RIDGE = 80, 7, 0.05
 FUNCTIONS = [

@@ -13,13 +13,12 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.curator import Curator
-from hullabaloo.curator.given import anything, numbers
+from hullabaloo.curator.known import anything, numbers
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotPaidFor
 from hullabaloo.losses.readings import Reading, Reads
-from hullabaloo.losses.scores import PinballError, SquaredError
-from hullabaloo.losses.tallies import Moments
+from hullabaloo.losses.scores import Moments, PinballError, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import GaussianEvent
 from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver

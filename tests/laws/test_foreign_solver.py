@@ -30,8 +30,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.losses.readings import Reading, Reads
-from hullabaloo.losses.scores import Score, SquaredError
-from hullabaloo.losses.tallies import Moments
+from hullabaloo.losses.scores import Moments, Score, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours, NotPrivateEvent
 from hullabaloo.queries import QUERIES, PricedQueries

@@ -157,7 +157,7 @@ def test_tracebacks_are_off_where_that_is_said(desk: Path, monkeypatch: pytest.M
     def fail(*_: object) -> None:
         raise ValueError(f"could not convert string to float: {HUSH!r}")
 
-    monkeypatch.setattr("hullabaloo.data.template.domain_template", fail)
+    monkeypatch.setattr("hullabaloo.data.files.domain_template", fail)
     done = CliRunner().invoke(app, ["domain", "template", "sound.csv"])
     assert done.exit_code == 4
     assert isinstance(done.exception, SystemExit)
@@ -176,7 +176,7 @@ def test_a_failure_of_the_machine_names_only_files_of_the_command_line(
     def fail(*_: object) -> None:
         raise PermissionError(13, f"Failed to open local file {inside!r}", inside)
 
-    monkeypatch.setattr("hullabaloo.data.template.domain_template", fail)
+    monkeypatch.setattr("hullabaloo.data.files.domain_template", fail)
     monkeypatch.setattr("hullabaloo.cli.build.existing", lambda path, _: path)
     done = CliRunner().invoke(app, ["domain", "template", "tables"])
     assert done.exit_code == 4

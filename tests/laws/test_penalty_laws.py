@@ -8,7 +8,7 @@ import pytest
 
 from hullabaloo import geometry
 from hullabaloo.geometry import HasElasticForm, NuclearPenalty, Penalty, penalty_from_dict
-from hullabaloo.geometry.checks import euclidean_norm
+from hullabaloo.geometry.numerics import euclidean_norm
 from tests.laws import zoo
 from tests.sampling import sampled
 

@@ -11,7 +11,7 @@ import pytest
 from hullabaloo import geometry
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasFaces, HasGauge, HasVertices, Projectable, set_from_dict
-from hullabaloo.geometry.checks import euclidean_norm
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.geometry.width import simulated_width
 from tests.laws import zoo
 from tests.laws.public import public

@@ -1,7 +1,7 @@
 """One gate for texts: what stands in a file, or in a table's names, levels and types, is in no message, warning, log, traceback or answer.
 
 A file without a line of names has its first record there, and one with a torn quote may have all of them. So a text of a table is a type
-that cannot be formatted (`data/file_text.py`), and here is the law that it closes: tables with a mark in every place that a reader reads
+that cannot be formatted (`data/table.py`), and here is the law that it closes: tables with a mark in every place that a reader reads
 go through everything public that takes a table and through every command, in every position of its line. Nothing heard may hold a mark,
 and what is refused is refused in the same words when the marks are others. `domain template` shows names, which is what it is for; it
 shows no record after the first line and nothing that acts on a terminal.
@@ -24,9 +24,8 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.data.file_text import SHOWN, FileText, hidden
 from hullabaloo.data.sources import RedisSource, StreamSource
-from hullabaloo.data.table import TYPES, Table, TableSchema, type_word
+from hullabaloo.data.table import SHOWN, TYPES, FileText, Table, TableSchema, hidden, type_word
 from tests.laws import text_doors
 from tests.laws.hearing import everywhere, heard, run
 from tests.laws.marked_tables import OTHERS, READERS, Marks, in_memory, write_files
@@ -36,7 +35,7 @@ REVEALED_BY = {
     "data/readers/parquet.py": "where a column is found in a file of a folder",
     "data/sources/parquet.py": "the same, of a stream",
     "data/schema.py": "names of a prepared matrix's columns, where a dataframe or a Parquet file declares them",
-    "data/template.py": "the writer of templates, on request, escaped",
+    "data/files.py": "the writer of templates, on request, escaped",
 }
 """The files that may call `revealed`, and what for."""
 TEMPLATES = ("domain_template", "domain template")

@@ -33,7 +33,7 @@ def charge_many(ledger: Ledger, dataset: str, epsilons: Iterable[float], cost: C
                 terms.neighbours, terms.unit, terms.records_per_unit, {}, store.VERSIONS, database, "",
             )  # fmt: skip
             totals = rule.add(totals, paid)
-            row = rows.from_charge(made) | {"salt": chain.fresh_salt()} | rows.from_totals(totals)
+            row = rows.from_record(made) | {"salt": chain.fresh_salt()} | rows.from_totals(totals)
             head = row["head"] = chain.following(head, row)
             batch.append(row)
             if len(batch) == 5000:

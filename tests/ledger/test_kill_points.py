@@ -39,12 +39,12 @@ def sweep(ledger: Ledger, operation: Operation, wanted: int | None, of: tuple[st
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_killed_at_lines_of_the_library(sqlite_ledger: Ledger, name: str) -> None:
-    sweep(prepare(sqlite_ledger), OPERATIONS[name], 24)
+    sweep(prepare(sqlite_ledger), OPERATIONS[name], 14)
 
 
 @pytest.mark.postgres
 def test_killed_at_lines_of_a_charge_on_a_server(postgres_ledger: Ledger) -> None:
-    sweep(prepare(postgres_ledger), OPERATIONS["charge"], 12)
+    sweep(prepare(postgres_ledger), OPERATIONS["charge"], 8)
 
 
 @pytest.mark.slow

@@ -48,6 +48,7 @@ def charge(ledger: Ledger, event: Event, budget: Budget = FULL, dataset: str = "
     [FULL, Budget(0.1, 1e-6), Budget(8.0, 1e-5), Budget(1e-3, 1e-9), Budget.gdp(0.24), Budget.zcdp(0.0244)],
     ids=repr,
 )
+@pytest.mark.few(9)
 def test_exactly_one_default_fit_at_the_full_budget(sqlite_ledger: Ledger, filter: str, budget: Budget) -> None:
     if (filter, budget.kind) in {("basic", "gdp"), ("basic", "zcdp"), ("gdp", "zcdp"), ("renyi", "gdp")}:
         with pytest.raises(BudgetError):

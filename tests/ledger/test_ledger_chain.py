@@ -104,6 +104,7 @@ def damaged(kept: Path, folder: Path, damage: str) -> Ledger:
 
 
 @pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.few(12)
 def test_every_edit_is_found_at_its_row(kept: Path, tmp_path: Path, name: str) -> None:
     """Most of these were "sound" while rows had no heads: a line, a person, a time; and a budget raised with its capacity."""
     damage, number = DAMAGES[name]
@@ -303,16 +304,18 @@ def test_verify_reads_pages_and_nobody_waits_for_more_than_one(ledger: Ledger, m
     monkeypatch.setattr(schema, "PAGE", 10)
     ledger.create("clinic", FULL)
     charge_many(ledger, "clinic", prices(45, differ=False))
-    look, waits = Ledger._look, []
+    run, waits = Ledger._run, []
 
-    def between(self: Ledger, work: Any) -> Any:
-        found = look(self, work)
+    def between(self: Ledger, work: Any, *, write: bool = False, **more: Any) -> Any:
+        found = run(self, work, write=write, **more)
+        if write:
+            return found
         started = time.perf_counter()
         charge(ledger, epsilon=1e-6)
         waits.append(time.perf_counter() - started)
         return found
 
-    monkeypatch.setattr(Ledger, "_look", between)
+    monkeypatch.setattr(Ledger, "_run", between)
     found = ledger.verify()
     assert (found.findings, found.charges) == ((), 46)
     assert len(waits) > 10

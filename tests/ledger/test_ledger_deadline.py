@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 
 from hullabaloo.errors import LedgerUnreachable
 from hullabaloo.ledger import Ledger, backend, postgres
-from hullabaloo.ledger.deadline import Deadline
+from hullabaloo.ledger.backend import Deadline
 from hullabaloo.privacy import Budget, SelectionEvent
 
 PATIENCE = 1.0
@@ -105,6 +105,7 @@ def ends_in_time(act: Callable[[], object]) -> str:
 @pytest.mark.postgres
 @pytest.mark.timeout(15)
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.few(2)
 def test_a_server_that_freezes_at_a_statement_is_given_up(opened: Ledger, name: str) -> None:
     """A frozen backend kept a charge waiting for as long as it was frozen."""
     with freezing("before_cursor_execute") as stopped:
@@ -119,6 +120,7 @@ def test_a_server_that_freezes_at_a_statement_is_given_up(opened: Ledger, name: 
 @pytest.mark.postgres
 @pytest.mark.timeout(15)
 @pytest.mark.parametrize("name", ["charge", "advance"])
+@pytest.mark.few(1)
 def test_a_server_that_freezes_at_the_commit_may_have_recorded_it(opened: Ledger, name: str) -> None:
     with freezing("commit") as stopped:
         said = ends_in_time(lambda: CALLS[name](opened))
@@ -133,6 +135,7 @@ def test_a_server_that_freezes_at_the_commit_may_have_recorded_it(opened: Ledger
 @pytest.mark.parametrize(
     "act", [lambda one: one.remaining("nobody"), lambda one: one.charge.__self__.dataset("nobody")]
 )
+@pytest.mark.few(1)
 def test_a_server_that_freezes_at_a_rollback_is_given_up(opened: Ledger, act: Callable[[Ledger], object]) -> None:
     with freezing("rollback") as stopped:
         ends_in_time(lambda: act(opened))

@@ -103,6 +103,7 @@ def test_a_fault_at_every_statement_of_every_read(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("when", [STATEMENT, BEFORE_COMMIT, AFTER_COMMIT])
+@pytest.mark.few(3)
 def test_every_fault_of_an_upgrade(ledger_url: str, when: str) -> None:
     from version_1 import write_version_1
 

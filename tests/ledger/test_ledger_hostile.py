@@ -132,7 +132,7 @@ def _damaged(kept: Path, path: Path, table: str, column: str, cell: str) -> Ledg
 
 @pytest.mark.parametrize("cells", [CELLS[:3], pytest.param(CELLS, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
-@pytest.mark.few(20)
+@pytest.mark.few(8)
 def test_no_cell_brings_out_a_foreign_exception(
     kept: Path, tmp_path: Path, table: str, column: str, cells: tuple[str, ...]
 ) -> None:

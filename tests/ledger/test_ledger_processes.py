@@ -45,6 +45,7 @@ def _try(ledger: Ledger, noise: float) -> bool:
 
 
 @pytest.mark.parametrize("filter", ["gdp", "renyi"])
+@pytest.mark.few(1)
 def test_processes_spend_exactly_the_budget_of_the_gaussian_filters(sqlite_ledger: Ledger, filter: str) -> None:
     sqlite_ledger.create("clinic", FULL, neighbours="replace-one", filter=filter)
     noise = 5.0 / gaussian_mu(FULL, filter=filter)  # 25 of them fit

@@ -81,7 +81,7 @@ ONE = "WHERE dataset = 'clinic' AND number = 1"
         ),
     ],
 )
-@pytest.mark.few(20)
+@pytest.mark.few(8)
 def test_damage_is_named_with_its_row(
     spent: Ledger, raw: Callable[[str], None], damage: str, says: str, number: int | None
 ) -> None:
@@ -104,6 +104,7 @@ def test_damage_is_named_with_its_row(
         "UPDATE hullabaloo_dataset SET charges = -1 WHERE name = 'clinic'",
     ],
 )
+@pytest.mark.few(5)
 def test_a_damaged_dataset_takes_no_more_charges(spent: Ledger, raw: Callable[[str], None], damage: str) -> None:
     raw(damage)
     with pytest.raises(LedgerError):

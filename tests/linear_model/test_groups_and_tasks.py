@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 import hullabaloo as hb
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
-from hullabaloo.structure.groups import column_groups
+from hullabaloo.structure.structure import column_groups
 from tests.linear_model.examples import FEATURES, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")

@@ -21,7 +21,7 @@ from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.structure.features import Features
 from hullabaloo.structure.structure import set_function
-from hullabaloo.structure.structure_words import function_in_words, structure_in_words
+from hullabaloo.structure.structure_files import function_in_words, structure_in_words
 from tests.linear_model.examples import FEATURES, table
 
 pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")

@@ -170,11 +170,9 @@ def test_derived_keys_depend_on_every_bit_of_the_first_and_never_meet_each_other
 
 def test_a_sealed_file_shows_no_part_of_a_key_and_no_key_meets_a_nonce_twice() -> None:
     """Header, cipher and check of a state file come from disjoint parts of what is derived, which is fresh for each file."""
-    from cryptography.hazmat.primitives.ciphers import aead
-
     from hullabaloo.durable import sealed
 
-    master, real, used = os.urandom(32), aead.AESGCM, []
+    master, real, used = os.urandom(32), sealed.AESGCM, []
 
     class Spy:
         generate_key = staticmethod(real.generate_key)
@@ -187,7 +185,7 @@ def test_a_sealed_file_shows_no_part_of_a_key_and_no_key_meets_a_nonce_twice() -
             return real(self.key).encrypt(nonce, data, head)
 
     state = sealed.State("print", {}, "s", 0, "token", "token")
-    with patch.object(aead, "AESGCM", Spy):
+    with patch.object(sealed, "AESGCM", Spy):
         files = [sealed.to_bytes(state, master) for _ in range(20)]
     assert len({key for key, _ in used}) == len(used) == 20
     for written, (key, _) in zip(files, used, strict=True):
@@ -218,10 +216,9 @@ USES: dict[str, str] = {
     "curation/moments_process.py": "a fingerprint of public configuration",
     "durable/journal.py": "names of saves: no secret",
     "curation/prefixes.py": "a fingerprint of public configuration",
-    "durable/private_files.py": "a key file: 32 fresh bytes",
     "durable/sealed.py": "HKDF of key and fresh salt, AES-256-GCM, and a checksum",
     "data/sources/prefix.py": "a key of 32 fresh bytes, HMAC-SHA256 of the bytes of a source",
-    "durable/state.py": "names of unfinished files: no secret",
+    "durable/state.py": "a key file: 32 fresh bytes; names of unfinished files: no secret",
 }
 SOURCES = {"urandom", "secrets", "hashlib", "hmac", "uuid4", "uuid1", "AES", "AESGCM", "HKDF", "ChaCha20", "getrandom"}
 

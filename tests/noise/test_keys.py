@@ -69,9 +69,9 @@ def test_no_word_is_handed_out_twice():
     stream, words, rng, seen = Keystream(KEY), None, np.random.default_rng(5), []
     words = iter(stream)
     for _ in range(3000):
-        if stream.unread == 0 or rng.random() < 0.1:
+        if stream.position == stream.words.size or rng.random() < 0.1:
             stream.refill(int(rng.integers(1, 100)))
-        step = int(rng.integers(0, stream.unread + 1))
+        step = int(rng.integers(0, stream.words.size - stream.position + 1))
         seen += stream.words[stream.position : stream.position + step].tolist()
         stream.advance(stream.position + step)
         seen += [next(words) for _ in range(rng.integers(0, 3))]

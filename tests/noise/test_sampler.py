@@ -92,10 +92,7 @@ def kernel_threshold(table, strip, position):
 
     def accepted(coin):
         words = np.array([word, 0, coin] if tied else [word, coin, 0], np.uint64)
-        done, _, _ = kernels.draw(
-            words, 0, table.threshold, table.alias, table.strips, table.width, table.density.column_bits, table.ratio,
-            float(table.density.power - 1), 0.0, table.value, table.gap, table.inverse, out, 0, undecided,
-        )  # fmt: skip
+        done, _, _ = kernels.draw(words, 0, (*table.fields[:-1], 0.0), out, 0, undecided)
         return done == 1
 
     low, high = -1, 2**64
@@ -130,7 +127,7 @@ def test_the_kernel_is_the_plain_python_sampler(density, ratio, window, monkeypa
     stream = Keystream(KEY)
     half = count // 3
     sampler.fill(out[:half], table, stream)
-    sampler.fill(out, table, stream, half)
+    sampler.fill(out[half:], table, stream)
     words = reference.Words(KEY, 2 * count)
     first, undecided = reference.draw(table, words, half, table.window)
     second, more = reference.draw(table, words, count - half, table.window)

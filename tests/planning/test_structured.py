@@ -8,8 +8,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.geometry import Cardinality, CustomSetFunction, SubmodularBall, SubmodularPenalty, omega
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.losses import MultinomialLogistic
 from hullabaloo.planning.choose import solvers_for
 from hullabaloo.planning.synthetic import SCENARIOS, cheap_support, structured, synthetic_table

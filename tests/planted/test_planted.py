@@ -123,7 +123,7 @@ def test_kernels_that_others_compile_in_are_planted_and_kept_apart(nursery: Nurs
     bug = Bug(
         "kernel without a clip",
         "The derivative that every kernel compiles in is not clipped.",
-        "curator.kernels",
+        "losses.kernels",
         old="    return min(max(d, -clip), clip)",
         new="    return d",
         caught_by=("tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity",),

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hullabaloo.privacy import SelectionEvent, compose, delta_of, epsilon_of, gdp_delta, selection_epsilon
-from hullabaloo.privacy.accountant import group
 from hullabaloo.privacy.bounded_range import adaptive_profile, range_mu, range_profile, range_renyi
 from hullabaloo.privacy.budget import Budget
+from hullabaloo.privacy.events import group
 from hullabaloo.privacy.pure_dp import response_profile
 from hullabaloo.privacy.renyi import renyi_delta
 
@@ -118,6 +118,7 @@ def test_one_release_of_the_programme_is_the_closed_form() -> None:
     ("epsilon", "count", "eta", "zcdp"),
     [(1.0, 10, 0.153, 0.140), (1.0, 30, 0.087, 0.081), (1.0, 100, 0.047, 0.044), (3.0, 30, 0.239, 0.222)],
 )
+@pytest.mark.few(2)
 def test_selection_epsilon_gains_over_zcdp(epsilon: float, count: int, eta: float, zcdp: float) -> None:
     budget = Budget(epsilon, 1e-6)
     found = selection_epsilon(budget, count)

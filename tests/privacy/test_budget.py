@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hullabaloo.errors import BudgetError
+from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.privacy import (
     Budget,
     GaussianEvent,
@@ -94,7 +94,7 @@ def test_a_curve_has_no_single_pair() -> None:
     [{}, {"kind": "dp"}, {"kind": "x", "epsilon": 1}, {"kind": "dp", "epsilon": 1.0, "delta": 1e-6, "extra": 1}],
 )
 def test_unknown_forms_are_not_guessed(state: dict[str, Any]) -> None:
-    with pytest.raises(BudgetError):
+    with pytest.raises(InvalidParameter, match="kind"):
         Budget.from_dict(state)
 
 

@@ -44,6 +44,7 @@ def test_papers_calibration_is_an_order_of_magnitude_worse() -> None:
 
 @pytest.mark.parametrize("budget", [*BUDGETS[:3], *CURVES], ids=repr)
 @pytest.mark.parametrize("samples", [0, 1000, 2**40])
+@pytest.mark.few(6)
 def test_mu_may_be_split_in_floating_point_and_still_fits(budget: Budget, samples: int) -> None:
     mu = gaussian_mu(budget, samples=samples)
     generator = np.random.default_rng(3)
@@ -103,6 +104,7 @@ def test_generic_calibration() -> None:
 
 @pytest.mark.parametrize("filter", [None, "basic", "gdp", "renyi"])
 @pytest.mark.parametrize("budget", [*BUDGETS[:3], *CURVES], ids=repr)
+@pytest.mark.few(8)
 def test_what_is_calibrated_for_a_filter_fits_it(budget: Budget, filter: str | None) -> None:
     from hullabaloo.errors import BudgetError
 
@@ -138,6 +140,7 @@ def test_counts_are_counts(count: int) -> None:
 
 @pytest.mark.parametrize("epsilon", [200.0, 1e3, 1e4, 1e6, 1e100])
 @pytest.mark.parametrize("count", [2, 23, 500, 1000])
+@pytest.mark.few(8)
 def test_selections_are_calibrated_to_budgets_of_any_size(epsilon: float, count: int) -> None:
     """Exponentials of a large ε are no doubles, and the δ at it is 0, whose logarithm is none."""
     budget = Budget(epsilon, 1e-6)

@@ -48,6 +48,7 @@ def fit(budget: Budget, name: str) -> Event:
     [FULL, Budget(0.1, 1e-6), Budget(8.0, 1e-5), Budget(1e-3, 1e-12), Budget(1.0, 1e-18), Budget(60.0, 1e-4), Budget.gdp(0.24),
      Budget.zcdp(0.0244)], ids=repr,
 )  # fmt: skip
+@pytest.mark.few(12)
 def test_one_full_fit_and_no_second(name: str, budget: Budget) -> None:
     rule = filter_named(name)
     if budget.kind != {"basic": "dp", "gdp": "gdp", "renyi": "zcdp"}[name] and budget.kind != "dp":
@@ -164,17 +165,13 @@ class Profiled(Event):
     """An event that has a profile only, as objective perturbation will."""
 
     kind = "profiled"
-    delta0 = 0.0
 
     def gdp_mu(self) -> None: ...
     def zcdp_rho(self) -> None: ...
     def renyi(self, alpha: float) -> float:
         return math.inf
 
-    def pure_epsilon(self) -> float:
-        return math.inf
-
-    def profile(self, epsilon: float) -> float:
+    def exact(self, epsilon: float) -> float:
         return gdp_delta(0.2, epsilon)
 
     def group(self, k: int) -> Event:

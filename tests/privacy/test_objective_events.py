@@ -33,7 +33,7 @@ from hullabaloo.privacy import (
     output_noise_multiplier,
     paper_objective_perturbation,
 )
-from hullabaloo.privacy.objective_profile import objective_deltas
+from hullabaloo.privacy.objective_events import objective_deltas
 from hullabaloo.privacy.renyi import renyi_delta
 from tests.privacy.test_objective_profile import ADD, CASES, REPLACE, T, divergence, law
 

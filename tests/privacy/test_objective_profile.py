@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hullabaloo.privacy import Neighbours, gdp_delta, gdp_mu
-from hullabaloo.privacy.objective_profile import _far_integral, _near_integral, _whole_integral, objective_delta, peak
+from hullabaloo.privacy.objective_events import _far_integral, _near_integral, _whole_integral, objective_delta, peak
 
 Array = npt.NDArray[np.float64]
 ADD, REPLACE = Neighbours.ADD_OR_REMOVE, Neighbours.REPLACE_ONE
@@ -58,6 +58,7 @@ def divergence(p: Array, q: Array, epsilon: float) -> float:
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.3, 1.0, 8.0])
 @pytest.mark.parametrize("kappa", [1e-9, 0.03, 1.0, 50.0])
+@pytest.mark.few(8)
 def test_peak_is_the_largest_value_of_its_definition(epsilon: float, kappa: float) -> None:
     m = np.geomspace(1e-2, 9.0, 40)
     found = peak(m, np.array(epsilon), kappa)
@@ -101,7 +102,7 @@ def test_quadrature_is_above_where_products_of_two_values_underflow(epsilon: flo
 
 
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES)
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_every_angle_is_below_the_bound(epsilon: float, s: float, kappa: float) -> None:
     """First and second term at given ρ = |⟨u₁, u₂⟩|, by brute force over the plane; the bound must cover all of them."""
     bound = objective_delta(1 / s, kappa, REPLACE, epsilon)
@@ -133,6 +134,7 @@ def test_every_angle_is_below_the_bound(epsilon: float, s: float, kappa: float) 
 
 
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES)
+@pytest.mark.few(3)
 def test_exact_mechanisms_of_one_coefficient_never_exceed_it(epsilon: float, s: float, kappa: float) -> None:
     """Their laws are known exactly: b is normal without the record, φ(t − γ)(1 − γ') with it."""
     add, replace = (objective_delta(1 / s, kappa, relation, epsilon) for relation in (ADD, REPLACE))

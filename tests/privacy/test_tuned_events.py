@@ -72,6 +72,7 @@ def orders() -> list[np.ndarray]:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(("mu", "expected"), [(0.2, 10.0), (0.6, 4.0)])
+@pytest.mark.few(4)
 def test_the_price_is_above_every_order_and_close_to_the_worst(shape, mu, expected):
     event = TunedEvent(mu, expected, shape)
     mass = weights_of(event.repeats)
@@ -188,6 +189,7 @@ def test_json_and_composition(shape):
 
 @pytest.mark.parametrize("shape", [*SHAPES, 0.9], ids=str)
 @pytest.mark.parametrize("expected", [1.0, 1.0000001, 1.5, 3.0, 10.0, 300.0])
+@pytest.mark.few(12)
 def test_the_law_keeps_to_its_expectation(shape, expected):
     law = Repeats(expected, shape)
     import mpmath

@@ -18,8 +18,7 @@ from hullabaloo.geometry import (
     with_free_intercept,
     with_intercept,
 )
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.quadratic import Status, minimise_quadratic
 from hullabaloo.quadratic.order_faces import Blocks
 

@@ -12,7 +12,7 @@ from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.curation.moments_process import MomentsProcess
 from hullabaloo.durable import sealed
 from hullabaloo.durable.journal import Journal
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.ledger import Ledger
 from tests.replay.durable import of_state
 from tests.replay.test_streams import told_of_a_stream

@@ -196,15 +196,15 @@ def test_what_is_no_fitted_model_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("{", "not JSON"), ("[]", "not a privacy card"), ('{"format": "hullabaloo model"}', "saved model becomes a card"),
-     ('{"format": "hullabaloo privacy card", "format_version": 99}', "card format 99"),
+    [("{", "not JSON"), ("[]", "no privacy card"), ('{"format": "hullabaloo model"}', "hb.load"),
+     ('{"format": "hullabaloo privacy card", "format_version": 99}', "format version 99"),
      ('{"format": "hullabaloo privacy card", "format_version": 1}', "missing or malformed")],
 )  # fmt: skip
 def test_what_is_no_card_is_refused(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "card.json").write_text(text)
     with pytest.raises(InvalidParameter, match=says):
         hb.report.card_from_json(tmp_path / "card.json")
-    with pytest.raises(InvalidParameter, match="no card at"):
+    with pytest.raises(InvalidParameter, match="no privacy card of Hullabaloo at"):
         hb.report.card_from_json(tmp_path / "elsewhere.json")
 
 

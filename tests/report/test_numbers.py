@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hullabaloo.report.numbers import down, one_in, percent, shown, up
+from hullabaloo.report.words import down, one_in, percent, shown, up
 
 
 @pytest.mark.parametrize(

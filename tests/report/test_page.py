@@ -8,7 +8,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.report import drawing, page
-from hullabaloo.report.numbers import percent
+from hullabaloo.report.words import percent
 from tests.report.conftest import DATASET, HOSTILE, rendered
 from tests.report.reading import Page, leaves
 
@@ -124,7 +124,7 @@ def test_a_missing_library_is_a_sentence_with_the_command(
 ) -> None:
     import sys
 
-    page._environment.cache_clear()
+    page.environment.cache_clear()
     for name in [name for name in sys.modules if name == module or name.startswith(module + ".")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)

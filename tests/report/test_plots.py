@@ -8,7 +8,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report import plots
-from hullabaloo.report.demonstration import PUBLIC_DATA
+from hullabaloo.report.plots import PUBLIC_DATA
 from tests.report.conftest import DATASET, fitted
 
 

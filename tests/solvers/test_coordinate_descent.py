@@ -34,8 +34,7 @@ from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.privacy.answers import Descent
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import CoordinateDescentSolver, GradientSolver
-from hullabaloo.solvers.coordinate.coordinate_measures import measured
-from hullabaloo.solvers.coordinate.coordinate_rule import Schedule
+from hullabaloo.solvers.coordinate.coordinate_rule import Schedule, measured
 from tests.solvers.tables import Array, Table, menu, problem, solve, table
 
 LOSSES = (Squared(), Huber(0.3), Logistic(), SmoothedHinge(0.5), Poisson())

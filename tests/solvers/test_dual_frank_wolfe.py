@@ -24,15 +24,14 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
 )
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex
 from hullabaloo.losses import Huber, Logistic, Pinball, Squared, SquaredTargets
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, NotPrivateEvent
 from hullabaloo.solvers import DualFrankWolfeSolver, Plan, Problem, Solution
-from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import STEPS, Polyhedron, residual_bound, weights
+from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import STEPS, Polyhedron, residual_bound, weights
 from tests.curator.neighbours import facts, random_rows
 from tests.solvers.tables import Table, menu, problem, table
 

@@ -37,7 +37,7 @@ from hullabaloo.solvers import (
     Solution,
     Solver,
 )
-from hullabaloo.solvers.coordinate.greedy_rule import cut_down
+from hullabaloo.solvers.coordinate.greedy_selection import cut_down
 from hullabaloo.solvers.gradient.histogram import evened
 
 RELATIONS = list(Neighbours)

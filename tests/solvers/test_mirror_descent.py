@@ -38,7 +38,6 @@ from hullabaloo.losses import (
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.solvers import MirrorDescentSolver, Problem
-from hullabaloo.solvers.mirror.mirror_blocks import potential
 from hullabaloo.solvers.mirror.mirror_descent import descend
 from hullabaloo.solvers.mirror.mirror_rule import (
     MOST_STEPS,
@@ -49,6 +48,7 @@ from hullabaloo.solvers.mirror.mirror_rule import (
     candidates,
     fixed,
     lipschitz,
+    potential,
     smooth,
     strongly_convex,
 )
@@ -156,7 +156,7 @@ def one_of_each(pairs):
 
 @pytest.mark.parametrize(("body", "mirror"), mirrored(7), ids=zoo.short)
 @pytest.mark.parametrize("count", [1, 30])
-@pytest.mark.few(30)
+@pytest.mark.few(16)
 def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
     """`(1/N) Σ ⟨g_t, θ_t − θ*⟩ ≤ R G √(2/N)` for gradients that always point at where the iterate is."""
     rng = np.random.default_rng(1)
@@ -180,7 +180,7 @@ def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
 
 
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
     """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding)."""
     rng = np.random.default_rng(2)
@@ -200,7 +200,7 @@ def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("body", SETS, ids=str)
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
     data = tables_for(loss)
     asked = asked_of(data, loss, constraint=body)
@@ -278,7 +278,7 @@ def test_the_intercept_is_found_beside_the_slopes():
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
 @pytest.mark.parametrize("body", SETS, ids=str)
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, body):
     data = table()
     asked = problem(data, neighbours, constraint=body)
@@ -292,7 +292,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, bo
 
 @pytest.mark.parametrize("body", SETS, ids=str)
 @pytest.mark.parametrize("mu", [1e-3, 0.2, 3.0])
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 def test_private_models_are_feasible_and_within_the_bound(body, mu):
     """Three fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this."""
     data = table(2000, 5, intercept=True)
@@ -309,7 +309,7 @@ def test_private_models_are_feasible_and_within_the_bound(body, mu):
 def test_a_larger_budget_gives_a_smaller_bound_and_less_noise():
     data = table(5000, 4, intercept=True)
     asked, solver = problem(data, constraint=L1Ball(0.5)), MirrorDescentSolver()
-    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.003, 0.03, 0.3, 3.0, math.inf)]
+    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.003, 0.03, 0.3, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
     gram = data.X.T @ data.X / data.records
@@ -390,7 +390,7 @@ def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
         return gap
 
     least = min(optimum(data, asked, 1.0), math.inf)
-    fine = descend([block], oracle, [Step(0.0, 0.5)], count=40_000, with_start=True)
+    fine = descend([block], oracle, [Step(0.0, 0.5)], count=12_000, with_start=True)
     least = min(least, objective(data, asked, fine[:, None]))
     counts = np.array([10, 30, 100, 300, 1000])
     slope = np.polyfit(np.log(counts), np.log([excess(count) for count in counts]), 1)[0]

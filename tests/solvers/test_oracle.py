@@ -8,7 +8,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import Box, L1Ball, L2Ball, Simplex, WithIntercept
-from hullabaloo.solvers.mirror.mirror_blocks import potential
+from hullabaloo.solvers.mirror.mirror_rule import potential
 
 RUNS = 100
 

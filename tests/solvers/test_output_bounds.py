@@ -14,8 +14,7 @@ import pytest
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
 from hullabaloo.geometry import BoundedCardinality, Cardinality, SubmodularBall, SubmodularPenalty, omega
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.forecasts import Forecast

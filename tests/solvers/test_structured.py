@@ -19,8 +19,7 @@ from hullabaloo.geometry import (
     dual_omega,
     omega,
 )
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import Allowance, Budget

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.durable.journal import Journal
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import (
     BudgetExhausted,

@@ -148,7 +148,8 @@ def test_a_snapshot_goes_on_bit_for_bit(sparse: bool) -> None:
     shot = first.snapshot()
     json.dumps(dict(shot.numbers))
     second.restore(shot)
-    assert second.snapshot() == shot
+    again = second.snapshot()
+    np.testing.assert_equal((dict(again.numbers), dict(again.arrays)), (dict(shot.numbers), dict(shot.arrays)))
     for process in (first, second):
         process.take(rows[1])
     one, two = first.released(), second.released()

@@ -12,8 +12,7 @@ from scipy import sparse
 
 import hullabaloo as hb
 from hullabaloo.curation.sketch import Sketch
-from hullabaloo.curator.step_sums import StepSums
-from hullabaloo.curator.stream_sum import plan_stream
+from hullabaloo.curator.stream import StepSums, plan_stream
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import L1Ball, L2Ball

@@ -15,10 +15,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.durable import sealed
-from hullabaloo.durable.private_files import new_key_file, read_key
-from hullabaloo.durable.sealed import State
-from hullabaloo.durable.snapshot import Snapshot
-from hullabaloo.durable.state import StateFile
+from hullabaloo.durable.sealed import Snapshot, State
+from hullabaloo.durable.state import StateFile, new_key_file, read_key
 from hullabaloo.errors import InvalidParameter, StateError
 
 SNAPSHOT = Snapshot(

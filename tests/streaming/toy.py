@@ -9,7 +9,7 @@ import hullabaloo as hb
 from hullabaloo.curation.process import Process
 from hullabaloo.data import Encoding
 from hullabaloo.data.source import Rows
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.privacy import Event, GaussianEvent, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release

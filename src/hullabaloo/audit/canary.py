@@ -71,23 +71,18 @@ class Canary:
         own = (self.first, self.second)[which]
         unit = [] if own is None else [own] * self._copies
         records = [*unit, *self.around]
-        width = len(self.first.features)
-        cells = np.empty((len(records), width), dtype=object)
+        cells = np.empty((len(records), len(self.first.features)), dtype=object)
         targets = np.empty((len(records), len(self.first.targets)), dtype=object)
         for i, record in enumerate(records):
             cells[i, :], targets[i, :] = record.features, record.targets
-        names = ["canary"] * len(unit) + [f"other {i}" for i in range(len(self.around))]
-        y: Any = targets if targets.shape[1] > 1 else list(targets[:, 0])
-        made = {"table": cells, "y": y if records else np.empty((0, targets.shape[1]), dtype=object)}
+        made: dict[str, Any] = {"table": cells, "y": targets}
+        if records and targets.shape[1] == 1:
+            made["y"] = list(targets[:, 0])
         if self.domain.weight is not None:
             made["weight"] = np.full(len(records), self.domain.weight[1])
         if self.domain.unit is not None:
-            made["unit"] = names
+            made["unit"] = ["canary"] * len(unit) + [f"other {i}" for i in range(len(self.around))]
         return made
-
-    def around_by(self, records: Sequence[Record], nominal: int | None = None) -> "Canary":
-        """The same canary in other surroundings."""
-        return made(self.domain, self.first, self.second, records, nominal)
 
 
 def made(
@@ -113,18 +108,17 @@ def pairs(domain: Domain, neighbours: Neighbours, width: int) -> Iterator[Canary
 
 def surroundings(canary: Canary, width: int) -> Iterator[Canary]:
     """The canary among others: like it, its opposite, or in the middle of the ranges; last, a background that is against it."""
-    opposite = canary.second or _opposite(canary, width)
-    middle = Record(_middle(canary.domain, width), canary.first.targets, "the middle")
-    for other in (canary.first, opposite, middle):
+    domain, first = canary.domain, canary.first
+    y, words = next((y, words) for y, words in _targets(domain) if y != first.targets)
+    opposite = canary.second or Record(first.features, y, f"the same with {words}")
+    missing = (None,) * len(domain.features) or (0.0,) * width  # hence filled; or none at all
+    middle = Record(missing, first.targets, "the middle")
+    for other in (first, opposite, middle):
         for count in (1, 8, 64):
-            yield canary.around_by([other] * count)
+            yield made(domain, first, canary.second, [other] * count)
     if canary.second is None:
-        yield canary.around_by([opposite] * BACKGROUND, EXPECTED * canary.domain.records_per_unit)
-
-
-def _opposite(canary: Canary, width: int) -> Record:
-    targets = next((y, words) for y, words in _targets(canary.domain) if y != canary.first.targets)
-    return Record(canary.first.features, targets[0], f"the same with {targets[1]}")
+        nominal = EXPECTED * domain.records_per_unit
+        yield made(domain, first, None, [opposite] * BACKGROUND, nominal)
 
 
 def _features(domain: Domain, width: int) -> list[tuple[tuple[Any, ...], str]]:
@@ -151,11 +145,6 @@ def _ends(declared: Any) -> tuple[Any, Any]:
         return (declared.hi, declared.lo) if abs(declared.hi) >= abs(declared.lo) else (declared.lo, declared.hi)
     levels = [level for _, level in declared.encoded] or list(declared.levels)
     return levels[0], levels[-1]
-
-
-def _middle(domain: Domain, width: int) -> tuple[Any, ...]:
-    """Features that are missing, hence filled, or none at all."""
-    return (None,) * len(domain.features) if domain.features else (0.0,) * width
 
 
 def _targets(domain: Domain) -> list[tuple[tuple[Any, ...], str]]:

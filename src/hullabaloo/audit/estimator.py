@@ -1,21 +1,29 @@
 """`hb.audit`: run an estimator on worst-case neighbouring tables, and compare what an attacker learns with what is claimed."""
 
+import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, final
 
 from hullabaloo.audit.canary import Canary
-from hullabaloo.audit.evidence import Evidence
+from hullabaloo.audit.evidence import Evidence, Tally
+from hullabaloo.audit.neighbouring_tables import hardest, solver_of, staged
 from hullabaloo.audit.report import AuditReport
-from hullabaloo.audit.runs import Asked, tallies
-from hullabaloo.audit.subject import Subject
+from hullabaloo.audit.streams import of_stream
+from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model import PrivateLinearModel
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Calibration
 from hullabaloo.release.parameters import found as named
+from hullabaloo.release.parameters import one_of
+from hullabaloo.streaming.base import PrivateStream
 
 METHODS = ("transcript", "released")
+BLOCK = 100
+"""Runs that are put together at once."""
 
 
 def audit(
@@ -65,14 +73,19 @@ def audit(
         True
     """
     _check(estimator, runs, confidence, method, processes)
-    _check_more(canary, n, n_features, test_key, progress)
+    for name, value, example in (("n", n, 1000), ("n_features", n_features, 2)):
+        if value is not None:
+            _whole(name, value, 1, example)
+    _optional("canary", canary, Canary, "a Canary (hullabaloo.audit.canary) of two tables")
+    _optional("test key", test_key, (TestKey, bytes), "a TestKey or its 32 bytes")
+    _optional("progress", progress, Callable, "a function without arguments, which is called after every run")
     key = TestKey(test_key) if isinstance(test_key, bytes) else test_key
     begun = time.perf_counter()
     asked = Asked(estimator, canary, n_features or 2, n, key)
     subject = asked.subject()
     evidence = Evidence(subject, "released" if subject.opaque else method)
     count = runs + runs % 2
-    for block in tallies(asked, subject, evidence.method, count, processes, progress):
+    for block in _tallies(asked, subject, evidence.method, count, processes, progress):
         evidence.runs.merge(block)
     bounds = evidence.bounds(1.0 - confidence)
     return AuditReport(
@@ -93,17 +106,87 @@ def audit(
         mu_lower=bounds.mu,
         mu_realised=evidence.realised,
         errors=bounds.errors,
-        checks=evidence.checks(),
+        checks=evidence.runs.checks(),
         faults=evidence.faults(),
         notes=_notes(estimator, subject.opaque),
     )
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What is to be audited: public, and all that a process must know.
+
+    Attributes:
+        estimator: as it was passed, or a probe.
+        canary: the tables, or None.
+        width: number of columns where nothing is declared of them.
+        records: how many the fit is meant for.
+        key: fixes the noise.
+    """
+
+    estimator: Any
+    canary: Canary | None
+    width: int
+    records: int | None
+    key: TestKey | None
+
+    def subject(self) -> Subject:
+        """The estimator, the query or the stream on the pair of tables that it suffers most from."""
+        if isinstance(self.estimator, Subject):
+            return self.estimator
+        if isinstance(self.estimator, PrivateStream):
+            if self.canary is not None:
+                raise InvalidParameter(
+                    "A canary was passed to the audit of a stream, which makes two streams of its own: leave canary out."
+                )
+            return of_stream(self.estimator, self.width)
+        solver = solver_of(self.estimator, self.width, self.records)
+        if self.canary is not None:
+            return staged(self.estimator, self.canary, solver)
+        return hardest(self.estimator, self.width, solver)
+
+    def tally(self, subject: Subject, method: str, runs: range, progress: Callable[[], None] | None = None) -> Tally:
+        """Those runs, by turns of either table; each has a key of its own."""
+        found = Tally()
+        for run in runs:
+            found.take(subject, method, run % 2, None if self.key is None else self.key.derive(run))
+            if progress is not None:
+                progress()
+        return found
+
+
+def _tallies(
+    asked: Asked, subject: Subject, method: str, count: int, processes: int, progress: Callable[[], None] | None
+) -> Iterator[Tally]:
+    """So many runs, block by block, in their order. Without a key every process draws fresh noise from the operating system."""
+    blocks = [range(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
+    if processes == 1:
+        yield from (asked.tally(subject, method, block, progress) for block in blocks)
+        return
+    sent = replace(asked, estimator=apart(asked.estimator))
+    with multiprocessing.get_context("spawn").Pool(processes, _begin, (sent, method)) as pool:
+        for block, found in zip(blocks, pool.imap(_block, blocks), strict=True):
+            for _ in block if progress is not None else ():
+                progress()  # type: ignore[misc]
+            yield found
+
+
+_own: list[Callable[[range], Tally]] = []
+"""Of a process of a pool: what it does with a block of runs."""
+
+
+def _begin(asked: Asked, method: str) -> None:
+    subject = asked.subject()
+    _own[:] = [lambda runs: asked.tally(subject, method, runs)]
+
+
+def _block(runs: range) -> Tally:
+    return _own[0](runs)
+
+
 def _check(estimator: Any, runs: int, confidence: float, method: str, processes: int) -> None:
     """Refuse what cannot be audited."""
-    from hullabaloo.linear_model import PrivateLinearModel
-    from hullabaloo.streaming.base import PrivateStream
-
     _whole("processes", processes, 1, 2)
     if isinstance(estimator, Subject):
         if processes > 1:
@@ -122,34 +205,16 @@ def _check(estimator: Any, runs: int, confidence: float, method: str, processes:
             "An audit was asked of an estimator with epsilon = inf. It draws no noise and claims nothing, so there is nothing "
             "that runs could contradict. Audit it at the finite budget that it is to be used with."
         )
-    if not isinstance(method, str) or method not in METHODS:
-        raise InvalidParameter(
-            f"The method was given as {method!r}, and there are {', '.join(map(repr, METHODS))}. Pass one of them."
-        )
+    one_of("method", method, METHODS)
     _whole("runs", runs, 4, 1000)
     if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.5 <= float(confidence) < 1.0:
         raise InvalidParameter(f"The confidence of lower bounds was given as {confidence!r}. Pass one such as 0.95.")
 
 
-def _check_more(canary: Any, n: Any, n_features: Any, test_key: Any, progress: Any) -> None:
-    """Refuse what is optional and of another type."""
-    if n is not None:
-        _whole("n", n, 1, 1000)
-    if n_features is not None:
-        _whole("n_features", n_features, 1, 2)
-    if canary is not None and not isinstance(canary, Canary):
-        raise InvalidParameter(
-            f"The canary was given as {named(canary)}. Pass a Canary (hullabaloo.audit.canary) of two tables, or leave it out."
-        )
-    if test_key is not None and not isinstance(test_key, TestKey | bytes):
-        raise InvalidParameter(
-            f"The test key of an audit was given as {named(test_key)}. Pass a TestKey or its 32 bytes, or None for fresh noise."
-        )
-    if progress is not None and not callable(progress):
-        raise InvalidParameter(
-            f"The progress of an audit was given as {named(progress)}. Pass a function without arguments, which is called after every "
-            "run, or None."
-        )
+def _optional(name: str, value: object, kinds: Any, what: str) -> None:
+    """Refuse what is of another type, unless it was left out."""
+    if value is not None and not isinstance(value, kinds):
+        raise InvalidParameter(f"The {name} of an audit was given as {named(value)}. Pass {what}, or None.")
 
 
 def _whole(name: str, value: object, least: int, example: int) -> None:

@@ -8,12 +8,11 @@ import numpy as np
 
 from hullabaloo.audit import canary as canaries
 from hullabaloo.audit.canary import Canary
-from hullabaloo.audit.laws import PerturbedLaw
-from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
-from hullabaloo.audit.subject import Subject
+from hullabaloo.audit.privacy_loss import Array, PerturbedLaw, PrivacyLoss
+from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables
-from hullabaloo.curation.answered import answer
-from hullabaloo.data import Domain, Encoding
+from hullabaloo.curation.scoring import answer
+from hullabaloo.data import Encoding
 from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
@@ -32,7 +31,7 @@ _APART = TestKey(bytes(32)).derive("canaries are chosen under noise of their own
 
 def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
     """An estimator, without its ledger and key, planned for a canary's tables."""
-    model = _apart(estimator, canary.domain)
+    model = apart(estimator, domain=canary.domain)
     domain, scale, exposure = model._declared()
     tables = [canary.table(which) for which in (0, 1)]
     options = {"fit_intercept": bool(model.fit_intercept), "scale": scale, "exposure": exposure}
@@ -76,9 +75,7 @@ def _perturbed(quotes: Sequence[Any]) -> list[PerturbedMinimizerQuery]:
 def strength(subject: Subject) -> float:
     """How far apart the tables are for this estimator, larger being worse, from a few runs."""
     runs = [(which, _APART.derive(trial)) for trial in range(TRIALS) for which in (0, 1)]
-    if _perturbed(
-        subject.quotes
-    ):  # how far apart their laws are has no simple measure: how far one draw moves the coefficients
+    if _perturbed(subject.quotes):  # whose laws have no simple distance: how far one draw moves the coefficients
         found = [subject.released(*run) for run in runs]
         return float(np.mean([np.sum((a - b) ** 2) for a, b in zip(found[::2], found[1::2], strict=True)]))
     return float(np.mean([sum(answer.rho for answer in subject.log(*run)) for run in runs]))
@@ -89,27 +86,22 @@ def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
     if estimator.solver != "auto":
         named: str | Solver = estimator.solver
         return named
-    model = _apart(estimator, estimator.domain)
-    task, encoding = _public(model, width)
-    count = (records or model.domain.records or USUAL) if task.request.count_is_public else None
+    task, encoding = _public(estimator, width)
+    count = (records or estimator.domain.records or USUAL) if task.request.count_is_public else None
     chosen = prepare(task, encoding, count).solver
     return chosen.solver if isinstance(chosen, SeparateTargetsSolver) else chosen
 
 
 def hardest(estimator: Any, width: int, solver: str | Solver) -> Subject:
     """The estimator on the canary that realises most: the best pair of records, then its best surroundings."""
-    relation = _public(_apart(estimator, estimator.domain), width)[0].neighbours
+    relation = _public(estimator, width)[0].neighbours
     best = _best(estimator, canaries.pairs(estimator.domain, relation, width), solver)
     assert best.canary is not None
     return _best(estimator, canaries.surroundings(best.canary, width), solver, best)
 
 
-def _apart(estimator: Any, domain: Domain) -> Any:
-    others = {"ledger": None, "dataset": None, "test_key": None, "domain": domain}
-    return type(estimator)(**{**estimator.get_params(deep=False), **others})
-
-
-def _public(model: Any, width: int) -> tuple[Task, Encoding]:
+def _public(estimator: Any, width: int) -> tuple[Task, Encoding]:
+    model = apart(estimator)
     encoding = model._encoding(None, None if model.domain.features else width)
     return model._task(encoding), encoding
 

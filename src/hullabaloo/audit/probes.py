@@ -5,7 +5,7 @@ by. Each kind of query is asked where one record can move its answer most: at po
 centres and at lengths that shorten every record.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, TypeVar
 
@@ -66,9 +66,8 @@ def worst(query: Query) -> Subject:
     """The query where it realises most: among pairs of rows at the declared bounds, then among places to ask it."""
     places = asks(query)
     tables = _best((probe(query, places[0], tables), tables) for tables in pairs(query))
-    return probe(
-        query, _best((probe(query, ask, tables), ask) for ask in places), tables
-    )  # an audit begins with nothing
+    hardest = _best((probe(query, ask, tables), ask) for ask in places)
+    return probe(query, hardest, tables)  # an audit begins with nothing
 
 
 def _best(tried: Iterator[tuple[Subject, R]]) -> R:
@@ -103,18 +102,16 @@ def pairs(query: Query) -> Iterator[tuple[Rows, Rows]]:
 
 def _rows(facts: RowFacts) -> list[Array]:
     """Long rows, their opposites and one of mixed signs, rows of one column, and no features at all."""
-    slopes = facts.width - facts.intercept
-    rows = [one for row in longest_rows(facts) for one in (row, _mirrored(row, facts))]
-    single = rows[0] * (np.arange(facts.width) == slopes - 1)
-    mixed = rows[0] * (-1.0) ** np.arange(facts.width)
-    rows += [_mirrored(mixed, facts, 1.0), _mirrored(single, facts, 1.0), _mirrored(rows[0], facts, 0.0)]
+    slopes, columns = facts.width - facts.intercept, np.arange(facts.width)
+    rows = [sign * row for row in longest_rows(facts) for sign in (1.0, -1.0)]
+    rows += [rows[0] * (-1.0) ** columns, rows[0] * (columns == slopes - 1), 0.0 * rows[0]]
+    for row in rows:
+        row[slopes:] = 1.0
+    return _distinct(rows)
+
+
+def _distinct(rows: Iterable[Array]) -> list[Array]:
     return list({row.tobytes(): row for row in rows}.values())
-
-
-def _mirrored(row: Array, facts: RowFacts, sign: float = -1.0) -> Array:
-    made = sign * row
-    made[facts.width - facts.intercept :] = 1.0
-    return made
 
 
 def _table(facts: RowFacts, row: Array | None, y: Array, count: int, other: Array, weight: float | None = None) -> Rows:
@@ -129,7 +126,7 @@ def _table(facts: RowFacts, row: Array | None, y: Array, count: int, other: Arra
 def asks(query: Any) -> list[Ask]:
     """The question to a curator, at the places that are tried."""
     facts, name = query.facts, str(query.name)
-    rows = list({row.tobytes(): row for row in longest_rows(facts)}.values())
+    rows = _distinct(longest_rows(facts))
     nowhere = np.zeros(facts.width)
     if name == "spread":
         return [_at("spread", centre=far * row[: query.size], reach=1e-3) for row in rows for far in (0.0, 1.0)]
@@ -141,8 +138,9 @@ def asks(query: Any) -> list[Ask]:
         return [_at("scales", None, centre=nowhere, lift=1.0, edges=edges)]
     if name not in ("gradient", "score", "step", "select", "vertex"):
         return [_at(name)]
-    shape = query.shape if name == "gradient" else nowhere.shape
-    shape = (facts.width, len(facts.targets)) if name == "score" else shape
+    shape = {"gradient": getattr(query, "shape", ()), "score": (facts.width, len(facts.targets))}.get(
+        name, (facts.width,)
+    )
     view: dict[str, Any] = {"centre": nowhere, "lift": 1.0, "reach": 1e-6} if name == "step" else {}
     points = [np.zeros(shape)]
     for row, far in product(rows, FAR):

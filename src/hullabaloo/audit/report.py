@@ -1,16 +1,17 @@
 """What an audit found."""
 
-import html
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from hullabaloo.audit.bounds import Errors
-from hullabaloo.audit.checks import ALARM, Check
+from hullabaloo.audit.evidence import ALARM, Check
+from hullabaloo.codec import arguments
 from hullabaloo.data.given import path_of
 from hullabaloo.data.saving import write_whole
+from hullabaloo.tables import html_paragraphs
 
 WEAK = 0.3
 """A canary that realises less than this share of what is claimed is too weak: a sensitivity understated by as much would pass."""
@@ -96,31 +97,27 @@ class AuditReport:
         """One sentence."""
         if self.caught:
             return f"NOT PRIVATE AS CLAIMED: {self.faults[0]}"
+        why = ", but the canary is too weak to tell" if self.weak else ""
+        why = ", but no outcome of so few runs could have" if self.blind else why
         seen = f"epsilon is at least {self.epsilon_lower:.3g} of the {self.epsilon:.3g} claimed"
-        if self.blind:
-            return f"Nothing contradicts the claim, but no outcome of so few runs could have: {seen}"
-        if self.weak:
-            return f"Nothing contradicts the claim, but the canary is too weak to tell: {seen}"
-        return f"Nothing contradicts the claim: {seen}"
+        return f"Nothing contradicts the claim{why}: {seen}"
 
     def lines(self) -> list[str]:
         """The report as sentences, most important first."""
-        level = f"at {100.0 * self.confidence:.6g} % confidence"
         wrong, runs = self.errors.alarms + self.errors.misses, self.errors.first + self.errors.second
-        lines = [
-            f"{self.verdict} (delta = {self.delta:.3g}, {level})",
+        about = f"{self.estimator} by the solver {self.solver!r}, {self.neighbours}, unit {self.unit!r}"
+        tables = f"{self.runs} runs on tables of {self.records} record{'s' * (self.records > 1)}, {self.canary}"
+        seen = "" if math.isnan(self.mu_realised) else f"; the canary realises {self.mu_realised:.4g}"
+        return [
+            f"{self.verdict} (delta = {self.delta:.3g}, at {100.0 * self.confidence:.6g} % confidence)",
             *self.faults[1:],
-            f"{self.estimator} by the solver {self.solver!r}, {self.neighbours}, unit {self.unit!r}: {self.runs} runs on tables of "
-            f"{self.records} record{'s' * (self.records > 1)}, {self.canary}",
+            f"{about}: {tables}",
+            *([] if self.mu is None else [f"mu is at least {self.mu_lower:.4g} of the {self.mu:.4g} claimed{seen}"]),
+            f"The attack was wrong in {wrong} of {runs} runs",
+            *(f"Noise, {check.name}: {check.words}" for check in self.checks),
+            *self.notes,
+            "A sound estimator is called unsound with probability at most 1e-8",
         ]
-        if self.mu is not None:
-            seen = "" if math.isnan(self.mu_realised) else f"; the canary realises {self.mu_realised:.4g}"
-            lines.append(f"mu is at least {self.mu_lower:.4g} of the {self.mu:.4g} claimed{seen}")
-        lines.append(f"The attack was wrong in {wrong} of {runs} runs")
-        lines += [f"Noise, {check.name}: {check.words}" for check in self.checks]
-        lines += list(self.notes)
-        lines.append("A sound estimator is called unsound with probability at most 1e-8")
-        return lines
 
     def __str__(self) -> str:
         return "\n".join(f"{line}." for line in self.lines())
@@ -129,17 +126,11 @@ class AuditReport:
         return f"AuditReport({self.verdict!r})"
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}.</p>" for line in self.lines())
+        return html_paragraphs(f"{line}." for line in self.lines())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; a number that is not known is None."""
-        found: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        found |= {"passed": self.passed, "weak": self.weak, "verdict": self.verdict}
-        found["errors"] = {field.name: getattr(self.errors, field.name) for field in fields(self.errors)}
-        found["checks"] = [check.to_dict() for check in self.checks]
-        found |= {name: list(found[name]) for name in ("faults", "notes")}
-        unknown = {name for name, value in found.items() if isinstance(value, float) and not math.isfinite(value)}
-        return {name: None if name in unknown else value for name, value in found.items()}
+        return arguments(self) | {"passed": self.passed, "weak": self.weak, "verdict": self.verdict}
 
     def save(self, path: str | Path) -> None:
         """Write `to_dict` as JSON, atomically."""

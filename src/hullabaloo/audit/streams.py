@@ -2,7 +2,8 @@
 
 Running sums: the record stands at the position that the strategy encodes with the longest column. What the decoder is given is all that
 ever leaves, as every model is a function of it; the exact encoded streams are those of the same process at μ = ∞, so that
-whatever a process encodes twice, or noises again, counts twice. Fits again and again: see `refits.py`.
+whatever a process encodes twice, or noises again, counts twice. Streams that are fitted again and again: every fit keeps a transcript, with
+the models before it known to everybody.
 """
 
 import math
@@ -11,23 +12,68 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.audit import privacy_loss
-from hullabaloo.audit.privacy_loss import PrivacyLoss
+from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
+from hullabaloo.audit.subject import Subject, apart
+from hullabaloo.audit.transcript import TracedTables, TracingCurator
 from hullabaloo.curation.moments_process import MomentsProcess
+from hullabaloo.curation.prefixes import PrefixProcess, corrects
 from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.base import Strategy
-from hullabaloo.privacy import Event, Neighbours
+from hullabaloo.privacy import Event, Neighbours, compose
+from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import Release
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.release.planned import PlannedFit
+from hullabaloo.solvers import Plan, Problem, Solution
+from hullabaloo.streaming.base import PrivateStream
 
 LONGEST = 2048
 """Releases up to which every position is tried; a longer stream is followed for `FOLLOWED` of them, from the first."""
 FOLLOWED = 256
+TRIALS = 8
+"""Runs by which surroundings are compared before an audit."""
+KEY = TestKey(b"trials of a stream's canary tell")
+
+
+def of_stream(estimator: PrivateStream, width: int) -> Subject:
+    """A stream, without its ledger, key and state file, on the pair of streams that it suffers most from."""
+    stream = apart(estimator)
+    domain, scale, exposure = stream._declared()
+    options: dict[str, Any] = {"fit_intercept": bool(stream.fit_intercept), "scale": scale, "exposure": exposure}
+    encoding = domain.encoding(None, None if domain.features else width, **options)
+    process = stream._open(encoding)
+    neighbours = Neighbours.parse(stream.neighbours)
+    if isinstance(process, MomentsProcess):
+        solver, records = process.query.strategy.name, process.task.records
+        about: TracedSums | TracedRefits = TracedSums.of(process, encoding.facts)
+        where = "the record that counts most in the encoding"
+    else:
+        assert isinstance(process, PrefixProcess)
+        solver = process.refits.fits[-1].plan.solver
+        records = process.schedule.position(process.schedule.steps)
+        about, where = TracedRefits.of(process), "the first record"
+
+    def released(truth: int, key: TestKey | None) -> Array:
+        release = about.released(truth, key)
+        return np.zeros(1) if release is None else np.ravel(release.theta)
+
+    other = "an absent one" if neighbours is Neighbours.ADD_OR_REMOVE else "its opposite"
+    return Subject(
+        name=type(stream).__name__,
+        solver=solver,
+        neighbours=neighbours,
+        unit="record",
+        records=records,
+        words=f"{where} replaced by {other}, as long as the domain allows",
+        claim=process.event,
+        parts=about.parts,
+        budget=stream.budget,
+        log=about.log,
+        released=released,
+    )
 
 
 @final
@@ -141,3 +187,111 @@ class Watched:
         self.seen.append(noisy.copy())
         found: Array = self.watched.decode(noisy, steps)
         return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TracedRefits:
+    """Fits on growing prefixes of two streams that differ in the first record, which is in all of them.
+
+    Attributes:
+        process: planned and priced; it takes nothing.
+        tables: the encoded records of both streams; an absent record is left out, and the clock goes on.
+    """
+
+    process: PrefixProcess
+    tables: tuple[Rows, Rows]
+
+    @classmethod
+    def of(cls, process: PrefixProcess) -> "TracedRefits":
+        """The pair that realises most in a few runs."""
+        fit, schedule = process.refits.fits[-1], process.refits.schedule
+        pairs = _tables(fit.encoding.facts, schedule.position(schedule.steps), fit.problem.neighbours)
+        tried = [cls(process, tables) for tables in pairs]
+        return max(tried, key=lambda one: sum(h.rho for i in range(TRIALS) for h in one.log(i % 2, KEY.derive(i))))
+
+    @property
+    def parts(self) -> Event:
+        """What all fits cost together."""
+        return compose(*(fit.bought.event for fit in self.process.refits.fits))
+
+    def log(self, truth: int, key: TestKey | None) -> list[PrivacyLoss]:
+        """What one stream of number `truth` tells, to its end, fitted by the code that fits streams."""
+        return self._run(truth, key)[1]
+
+    def released(self, truth: int, key: TestKey | None) -> Release | None:
+        """The last model of stream number `truth`."""
+        return self._run(truth, key)[0].released()
+
+    def _run(self, truth: int, key: TestKey | None) -> tuple[PrefixProcess, list[PrivacyLoss]]:
+        running: list[PrefixProcess] = []
+        log: list[PrivacyLoss] = []
+        fits = tuple(
+            replace(
+                fit,
+                task=replace(fit.task, key=None if key is None else key.derive(step)),
+                solver=Traced(self, fit, step, truth, log, running),  # type: ignore[arg-type]
+            )
+            for step, fit in enumerate(self.process.refits.fits)
+        )
+        process = PrefixProcess(self.process.task, replace(self.process.refits, schedule=self._clock(truth), fits=fits))
+        running.append(process)
+        process.take(self.tables[truth])
+        return process, log
+
+    def prefix(self, which: int, step: int, theta: Array | None) -> Rows:
+        """What fit number `step` sees of stream `which`, starting from the model θ."""
+        rows = self.tables[which]
+        end = self.process.refits.schedule.position(step + 1) - self._absent(which)
+        X = rows.X[:end]
+        offset = None if theta is None else (X @ theta)[:, 0]
+        return Rows(X, rows.Y[:end], None if rows.weight is None else rows.weight[:end], offset)
+
+    def _absent(self, which: int) -> int:
+        return len(self.tables[0].Y) - len(self.tables[which].Y)
+
+    def _clock(self, which: int) -> Schedule:
+        """Positions by the records that are there."""
+        schedule, absent = self.process.refits.schedule, self._absent(which)
+        positions = tuple(schedule.position(step) - absent for step in range(1, schedule.steps + 1))
+        return Schedule(positions[-1], positions)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Traced:
+    """The solver of one fit, whose questions are written down."""
+
+    about: TracedRefits
+    fit: PlannedFit
+    step: int
+    truth: int
+    log: list[PrivacyLoss]
+    running: list[PrefixProcess]
+
+    def run(self, problem: Problem, plan: Plan, curator: Any) -> Solution:
+        """What the solver finds."""
+        before = self.running[0].released()
+        theta = before.theta if before is not None and corrects(self.fit) else None
+        first, second = (self.about.prefix(which, self.step, theta) for which in (0, 1))
+        about = TracedTables(self.fit.bought.queries, (first, second))
+        traced = TracingCurator(about, self.truth, curator, about.tables, self.log)
+        return self.fit.solver.run(problem, plan, traced)
+
+
+def _tables(facts: RowFacts, count: int, neighbours: Neighbours) -> Iterator[tuple[Rows, Rows]]:
+    """The longest rows at the first position, with their target or the opposite one (or not at all), among others."""
+    targets = len(facts.targets)
+    weight = np.full(count, facts.max_weight) if facts.weighted else None
+    for row in longest_rows(facts):
+        for middle, height in ((0.0, 0.0), (1.0, 1.0), (1.0, -1.0), (1.0, 0.0)):
+            X, Y = np.tile(middle * row, (count, 1)), np.full((count, targets), height)
+            X[:, facts.width - facts.intercept :] = 1.0
+            X[0], Y[0] = row, 1.0
+            first = Rows(X, Y, weight)
+            if neighbours is Neighbours.ADD_OR_REMOVE:
+                yield first, Rows(X[1:], Y[1:], None if weight is None else weight[1:])
+                continue
+            other = Y.copy()
+            other[0] = -1.0
+            yield first, Rows(X, other, weight)

@@ -9,7 +9,8 @@ from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Event, Neighbours
 
-Run = Callable[[int, TestKey | None], Any]
+OWN = ("ledger", "dataset", "test_key", "state", "key_file")
+"""Parameters of an estimator or a stream that an audit leaves aside."""
 
 
 @final
@@ -44,3 +45,12 @@ class Subject:
     opaque: bool = False
     quotes: Sequence[Any] = ()
     canary: Canary | None = None
+
+
+def apart(estimator: Any, **changed: Any) -> Any:
+    """A fresh estimator or stream without what is its owner's (`OWN`), other parameters changed."""
+    given = estimator.get_params(deep=False)
+    own: dict[str, Any] = {name: None for name in OWN if name in given}
+    if "estimator" in given:
+        own["estimator"] = apart(given["estimator"])
+    return type(estimator)(**{**given, **own, **changed})

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.audit import privacy_loss
-from hullabaloo.audit.laws import PerturbedLaw
-from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
+from hullabaloo.audit.privacy_loss import Array, PerturbedLaw, PrivacyLoss
 from hullabaloo.curator import Curator
 from hullabaloo.curator.descent import PartialQuery
 from hullabaloo.curator.moments import MomentsQuery, isometric
@@ -76,9 +75,7 @@ class TracedTables:
 
     def traced(self, truth: int, key: TestKey | None) -> "TracingCurator":
         """A curator of table number `truth` that keeps a transcript."""
-        return TracingCurator(
-            self, truth, Curator(self.tables[truth], self.quotes, key=key), self.tables, Counter(), []
-        )
+        return TracingCurator(self, truth, Curator(self.tables[truth], self.quotes, key=key), self.tables)
 
     def once(self, what: str, query: Query, work: Callable[[], Any]) -> Any:
         """What is worked out about a query, once."""
@@ -88,51 +85,50 @@ class TracedTables:
 
 
 @final
+@dataclass(slots=True, eq=False)
 class TracingCurator:
-    """A curator as a solver sees it, which writes down what was answered."""
+    """A curator as a solver sees it, which writes down in `log` what was answered."""
 
-    def __init__(
-        self,
-        about: TracedTables,
-        truth: int,
-        curator: Curator,
-        tables: tuple[Rows, Rows],
-        asked: Counter[Any],
-        log: list[PrivacyLoss],
-    ) -> None:
-        self._about, self._truth, self._curator, self._tables = about, truth, curator, tables
-        self._asked, self.log = asked, log
-        self._work: dict[Any, Any] = {} if tables is not about.tables else about.kept
+    about: TracedTables
+    truth: int
+    curator: Curator
+    tables: tuple[Rows, Rows]
+    log: list[PrivacyLoss] = field(default_factory=list)
+    asked: Counter[Any] = field(default_factory=Counter)
+    work: dict[Any, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.work = {} if self.tables is not self.about.tables else self.about.kept
 
     def of_target(self, target: int) -> "TracingCurator":
         """See `Curator`, as for every view."""
-        return self._seen(self._curator.of_target(target), lambda rows: of_target(rows, target))
+        return self._seen(self.curator.of_target(target), lambda rows: of_target(rows, target))
 
     def of_columns(self, columns: npt.ArrayLike) -> "TracingCurator":
         """A selection of columns."""
-        intercept, found = any(quote.facts.intercept for quote in self._about.quotes), np.array(columns, dtype=np.int64)
-        return self._seen(self._curator.of_columns(columns), lambda rows: chosen_columns(rows, found, intercept))
+        intercept, found = any(quote.facts.intercept for quote in self.about.quotes), np.array(columns, dtype=np.int64)
+        return self._seen(self.curator.of_columns(columns), lambda rows: chosen_columns(rows, found, intercept))
 
     def turned(self, matrix: npt.ArrayLike) -> "TracingCurator":
         """Rows through a matrix."""
         found = np.array(matrix, dtype=np.float64, order="C")
-        return self._seen(self._curator.turned(matrix), lambda rows: turned_rows(rows, found))
+        return self._seen(self.curator.turned(matrix), lambda rows: turned_rows(rows, found))
 
     def centred(self, centre: npt.ArrayLike) -> "TracingCurator":
         """Rows from a centre."""
         found = np.array(centre, dtype=np.float64)
-        return self._seen(self._curator.centred(centre), lambda rows: centred_rows(rows, found))
+        return self._seen(self.curator.centred(centre), lambda rows: centred_rows(rows, found))
 
     def _seen(self, part: Curator, view: Callable[[Rows], Rows]) -> "TracingCurator":
-        first, second = map(view, self._tables)
-        return TracingCurator(self._about, self._truth, part, (first, second), self._asked, self.log)
+        first, second = map(view, self.tables)
+        return TracingCurator(self.about, self.truth, part, (first, second), self.log, self.asked)
 
     def answer(self, name: str, /, *given: Any, **named: Any) -> Any:
         """What the curator answers, which is written down."""
-        found = self._curator.answer(name, *given, **named)
+        found = self.curator.answer(name, *given, **named)
         query = self._query(name)
         question = query.question(*given, **named)
-        self._asked[name, self._tables[0].X.shape[1]] += query.times(question)
+        self.asked[name, self.tables[0].X.shape[1]] += query.times(question)
         if isinstance(query, PartialQuery):
             self.log.append(self._descended(query, found, *question))
         elif isinstance(query, Choice):
@@ -150,52 +146,50 @@ class TracingCurator:
         """A sum or a minimiser with noise, in units of its noise."""
         plain = isinstance(query, LaplaceSecondMomentsQuery)
         size = query.scale if plain else query.sigma
-        everywhere = self._tables is self._about.tables and not any(map(np.any, question))
-        if everywhere:
-            exact: tuple[Array, Array] = self._about.once("exact", query, lambda: self._exact(query, *question))
-        else:
-            exact = self._exact(query, *question)
+        exact = self._exact(query, question)
         white: Callable[..., Any] = COORDINATES.get(query.name, lambda q, a, *_: a * q.records)
-        told, pair = (
-            np.ravel(np.asarray(white(query, answer, *question), dtype=np.float64)) / size,
-            (exact[0] / size, exact[1] / size),
-        )
+        told = np.ravel(np.asarray(white(query, answer, *question), dtype=np.float64)) / size
+        pair = exact[0] / size, exact[1] / size
         if plain:
-            return privacy_loss.laplace(query.name, query.event.pure_epsilon(), told, pair, self._truth)
-        return privacy_loss.gaussian(query.name, query.event.gdp_mu() or 0.0, told, pair, self._truth, each=False)
+            return privacy_loss.laplace(query.name, query.event.pure_epsilon(), told, pair, self.truth)
+        return privacy_loss.gaussian(query.name, query.event.gdp_mu() or 0.0, told, pair, self.truth, each=False)
 
-    def _exact(self, query: Any, *question: Any) -> tuple[Array, Array]:
-        """What noise is added to over both tables."""
-        found = []
-        for which, rows in enumerate(self._tables):
-            if isinstance(query, MinimizerQuery):
-                place = "work", which, id(query)
-                if place not in self._work:
-                    self._work[place] = query.kept_work(rows)
-                found.append(self._work[place].minimiser(question[0] * query.records))
-            else:
-                found.append(np.ravel(query.exact(rows, *question)))
-        return found[0], found[1]
+    def _exact(self, query: Any, question: tuple[Any, ...]) -> list[Array]:
+        """What noise is added to over both tables; of both as they are, asked at zero or at nothing, worked out once."""
+
+        def both() -> list[Array]:
+            return [self._value(query, which, question) for which in (0, 1)]
+
+        plain = self.tables is self.about.tables and not any(map(np.any, question))
+        return self.about.once("exact", query, both) if plain else both()
+
+    def _value(self, query: Any, which: int, question: tuple[Any, ...]) -> Array:
+        if not isinstance(query, MinimizerQuery):
+            return np.ravel(query.exact(self.tables[which], *question))
+        place = "work", which, id(query)
+        if place not in self.work:
+            self.work[place] = query.kept_work(self.tables[which])
+        return np.asarray(self.work[place].minimiser(question[0] * query.records))
 
     def _descended(self, query: PartialQuery, found: Descent, updates: Any) -> PrivacyLoss:
         """One number an update, in units of the coordinate's clip, asked at the point to which the updates before it have led."""
-        almost = self._about.once("quiet", query, lambda: quiet(query))
+        almost = self.about.once("quiet", query, lambda: quiet(query))
         point, exact, order = updates.theta.copy(), np.empty((2, updates.order.size)), updates.order
         for k, j in enumerate(order.tolist()):
             one = replace(updates, theta=point, order=order[k : k + 1])
-            for which, rows in enumerate(self._tables):
-                kept = self._work.setdefault(("descent", which), {})
+            for which, rows in enumerate(self.tables):
+                kept = self.work.setdefault(("descent", which), {})
                 exact[which, k] = almost.answered(rows, (one,), QUIET.derive(k), kept).partials[0]
             step = float(updates.steps[j])
             point[j] = updates.form.prox_at(j, float(point[j] - step * found.partials[k]), step)
         unit = query.records / updates.clips[order] / query.sigma
         allowed = (query.event.gdp_mu() or 0.0) + FAR * almost.sigma / query.sigma
         pair = (exact[0] * unit, exact[1] * unit)
-        return privacy_loss.gaussian("partial", allowed, found.partials * unit, pair, self._truth, each=True)
+        return privacy_loss.gaussian("partial", allowed, found.partials * unit, pair, self.truth, each=True)
 
     def _chosen(self, found: int, query: Choice, theta: Array, excluded: Any, within: Any) -> PrivacyLoss:
-        first, second = (query.exact_scores(rows, theta, within) for rows in self._tables)
-        return privacy_loss.chosen(query, found, (first, second), excluded, self._truth)
+        first, second = (query.exact_scores(rows, theta, within) for rows in self.tables)
+        return privacy_loss.chosen(query, found, (first, second), excluded, self.truth)
 
     def _bounded(self, query: QuantilesQuery, found: list[tuple[float, float]]) -> list[PrivacyLoss]:
         """A pair of candidates for each column."""
@@ -203,22 +197,22 @@ class TracingCurator:
         for column, pair in enumerate(found):
             points = query.grids[column].points
             low, high = (int(np.searchsorted(points, end)) for end in pair)
-            scores = [np.clip(query.exact_scores(rows, column), -query.bound, query.bound) for rows in self._tables]
+            scores = [np.clip(query.exact_scores(rows, column), -query.bound, query.bound) for rows in self.tables]
             number = number_of(query.shares, points.size, low, high)
-            told.append(privacy_loss.chosen(query, number, (scores[0], scores[1]), None, self._truth))
+            told.append(privacy_loss.chosen(query, number, (scores[0], scores[1]), None, self.truth))
         return told
 
     def _perturbed(self, query: PerturbedMinimizerQuery, found: Array) -> PrivacyLoss:
         """Of one coefficient the law is known; what others tell is left to black-box audits."""
-        law = PerturbedLaw.of(query, self._tables)
+        law = PerturbedLaw.of(query, self.tables)
         unknown = PrivacyLoss(query.name, math.nan, math.nan, math.nan, math.nan)
-        return law.privacy_loss(query.name, float(found[0]), self._truth) if law else unknown
+        return law.privacy_loss(query.name, float(found[0]), self.truth) if law else unknown
 
     def _query(self, name: str) -> Any:
         """The query that paid: those of one name and width are used up one after the other, as the curator does."""
-        width = int(self._tables[0].X.shape[1])
-        alike = [quote for quote in self._about.quotes if quote.name == name and quote.facts.width == width]
-        before = self._asked[name, width]
+        width = int(self.tables[0].X.shape[1])
+        alike = [quote for quote in self.about.quotes if quote.name == name and quote.facts.width == width]
+        before = self.asked[name, width]
         for quote in alike:
             if before < quote.count:
                 return quote

@@ -3,18 +3,20 @@
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.bounds.record import PrivateBounds
-from hullabaloo.data import BoundedTarget, Domain, Numeric, schema
-from hullabaloo.data.chosen import ChosenColumns
+from hullabaloo.bounds.record import PrivateBounds, outer_ranges
+from hullabaloo.data import Domain, Numeric, schema
 from hullabaloo.data.given import names_of
 from hullabaloo.data.grid import Grid, GridKind
+from hullabaloo.data.records import ChosenColumns
 from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.release.parameters import check_types
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import run_question
 
@@ -85,7 +87,8 @@ def private_bounds(
             "Private bounds need a budget: without one no noise level is private. Pass budget=hb.Budget(0.1, 1e-7), say; what it "
             "costs adds to what the model costs."
         )
-    _check_types(budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
+    given = SimpleNamespace(budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
+    check_types(given, vars(given))
     asked = shares(coverage, quantiles)
     kind, names = GridKind.parse(grid), chosen_names(declared, columns)
     source = chosen_columns(declared, names, declared.open(X), y)
@@ -158,24 +161,6 @@ def outward(low: float, high: float, least: float, most: float) -> tuple[float, 
     return max(least, round(down, digits)), min(most, round(up, digits))
 
 
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "budget": ((Budget,), "an hb.Budget, such as hb.Budget(0.1, 1e-7)"),
-    "ledger": ((Ledger, str, type(None)), 'an hb.Ledger or its URL, such as "sqlite:///privacy.db", or None'),
-    "dataset": ((str, type(None)), "the name that the dataset has in the ledger, a text, or None"),
-    "test_key": ((TestKey, bytes, type(None)), "a TestKey or its 32 bytes, for tests, or None"),
-}
-
-
-def _check_types(**given: object) -> None:
-    """Refuse an argument of a type that it cannot have, by the type's name alone."""
-    for name, value in given.items():
-        kinds, wanted = _KINDS[name]
-        if not isinstance(value, kinds):
-            raise InvalidParameter(
-                f"The {name} must be {wanted}, but an object of type {type(value).__name__} was given."
-            )
-
-
 def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
     """The outer ranges as a domain; y says which of a mapping's is the target's."""
     if isinstance(outer, Domain):
@@ -207,17 +192,6 @@ def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
             "target=...), and columns=[...] with the target's name to buy bounds of it alone."
         )
     return Domain(features=ranges, target={target: spec} if isinstance(y, str) else spec)
-
-
-def outer_ranges(domain: Domain) -> dict[str, tuple[float, float]]:
-    """Every range of a number that a domain declares, by the name of its column."""
-    found = {name: (one.lo, one.hi) for name, one in domain.features if isinstance(one, Numeric)}
-    targets = {one.names[0]: (one.lo, one.hi) for one in domain.targets if isinstance(one, BoundedTarget)}
-    if doubled := sorted(set(found) & set(targets)):
-        raise DomainError(
-            f"A feature is called {doubled[0]!r}, as is the target. Rename the feature, or name the target's column."
-        )
-    return found | targets
 
 
 def shares(coverage: float, quantiles: tuple[float, float] | None) -> tuple[float, float]:

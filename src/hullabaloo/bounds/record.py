@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
+from hullabaloo.codec import arguments
 from hullabaloo.data import BoundedTarget, Domain, Numeric
 from hullabaloo.data.documents import Format
-from hullabaloo.data.template import domain_text
+from hullabaloo.data.files import domain_text
 from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
@@ -122,8 +123,7 @@ class PrivateBounds(Printed):
         return {"title": "Private bounds of columns", "lines": self.lines(), "table": {"head": head, "body": body}}
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        ranges = {name: (one.lo, one.hi) for name, one in self.outer.features if isinstance(one, Numeric)}
-        ranges |= {one.names[0]: (one.lo, one.hi) for one in self.outer.targets if isinstance(one, BoundedTarget)}
+        ranges = outer_ranges(self.outer)
         body = [
             [name, f"{low:.6g}", f"{high:.6g}", f"{ranges[name][0]:.6g} to {ranges[name][1]:.6g}"]
             for name, low, high in self.found
@@ -148,33 +148,22 @@ class PrivateBounds(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
-        return {
-            **self.FORMAT.head,
-            "outer": self.outer.to_dict(),
-            "bounds": {name: [low, high] for name, low, high in self.found},
-            "asked": list(self.asked),
-            "cut": list(self.cut),
-            "least": self.least,
-            "typical_error": self.typical_error,
-            "usual_error": self.usual_error,
-            "largest_error": self.largest_error,
-            "statement": self.statement.to_dict(),
-        }
+        data = self.FORMAT.head | arguments(self)
+        data["bounds"] = {name: [low, high] for name, low, high in data.pop("found")}
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote."""
         cls.FORMAT.check(data)
+        sizes = ("least", "typical_error", "usual_error", "largest_error")
         made = cls(
             outer=Domain.from_dict(data["outer"]),
             found=tuple((str(name), float(low), float(high)) for name, (low, high) in data["bounds"].items()),
             asked=(float(data["asked"][0]), float(data["asked"][1])),
             cut=(float(data["cut"][0]), float(data["cut"][1])),
-            least=float(data["least"]),
-            typical_error=float(data["typical_error"]),
-            usual_error=float(data["usual_error"]),
-            largest_error=float(data["largest_error"]),
             statement=PrivacyStatement.from_dict(data["statement"]),
+            **{name: float(data[name]) for name in sizes},
         )
         str(made)  # what cannot be shown was changed
         return made
@@ -187,6 +176,17 @@ class PrivateBounds(Printed):
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
         return cls.FORMAT.read(path, cls.from_dict)
+
+
+def outer_ranges(domain: Domain) -> dict[str, tuple[float, float]]:
+    """Every range of a number that a domain declares, by the name of its column."""
+    found = {name: (one.lo, one.hi) for name, one in domain.features if isinstance(one, Numeric)}
+    targets = {one.names[0]: (one.lo, one.hi) for one in domain.targets if isinstance(one, BoundedTarget)}
+    if doubled := sorted(set(found) & set(targets)):
+        raise DomainError(
+            f"A feature is called {doubled[0]!r}, as is the target. Rename the feature, or name the target's column."
+        )
+    return found | targets
 
 
 def narrowed(name: str, declared: Numeric, low: float, high: float) -> Numeric:

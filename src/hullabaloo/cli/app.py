@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from hullabaloo._version import __version__
-from hullabaloo.cli import audit, card, demo, domain, evaluate, fit, ledger, plan, predict, price, search, stream
+from hullabaloo.cli import domain, fit, ledger, models, plan, stream
 from hullabaloo.cli.boundary import Boundary
+from hullabaloo.cli.demo.command import demo
 
 HELP = """Linear models learned from sensitive records, under differential privacy.
 
@@ -52,10 +53,10 @@ def hullabaloo(
     """Nothing of its own: options that hold for every command."""
 
 
-for group in (domain, ledger):
-    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
+app.add_typer(domain.app, name="domain")
+app.add_typer(ledger.app, name="ledger")
 COMMANDS = (
-    demo.demo, price.price, plan.plan, fit.fit, search.search, stream.stream, predict.predict, evaluate.evaluate, card.card, audit.audit,
+    demo, plan.price, plan.plan, fit.fit, fit.search, stream.stream, models.predict, models.evaluate, models.card, plan.audit,
 )  # fmt: skip
 for run in COMMANDS:
     app.command(run.__name__)(run)

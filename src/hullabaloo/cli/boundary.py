@@ -11,6 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from enum import IntEnum
 from typing import Any
 from urllib.parse import unquote
@@ -32,16 +33,11 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-# The extra of pyproject.toml that brings a library.
 EXTRAS = {
-    "jinja2": "report",
-    "matplotlib": "report",
-    "pandas": "demo",
-    "psycopg": "postgres",
-    "pyarrow": "parquet",
-    "redis": "stream",
+    "jinja2": "report", "matplotlib": "report", "pandas": "demo", "psycopg": "postgres", "pyarrow": "parquet", "redis": "stream",
     "statsmodels": "demo",
-}
+}  # fmt: skip
+"""The extra of pyproject.toml that brings a library."""
 STAYS = "A charge that was made stays."
 STOPPED = f"Interrupted. {STAYS}"
 DEBUG = "HULLABALOO_DEBUG"
@@ -131,8 +127,12 @@ def _place(file: str, words: Sequence[str]) -> str:
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     command = f" See `{context.command_path} --help`." if context is not None else ""
-    sentence = str(error.format_message())
-    return f"{sentence}{'' if sentence.endswith(('.', '?')) else '.'}{command}"
+    sentence = str(error.format_message()).replace("Value error, ", "")  # a word of a library that Typer asks
+    sentence += "" if sentence.endswith((".", "?")) else "."
+    if choice := re.search(r"'([^']*)' is not one of (.*)", sentence):
+        near = get_close_matches(choice[1], re.findall(r"'([^']*)'", choice[2]), n=1)
+        sentence += f" Did you mean {near[0]!r}?" if near else ""
+    return sentence + command
 
 
 def repeatable(sentence: str, words: Sequence[str]) -> str:

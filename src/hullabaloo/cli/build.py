@@ -1,12 +1,13 @@
 """From the texts of a command line to the library's objects, and the checks of output files."""
 
 import os
+import re
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, flag
-from hullabaloo.cli.structure import structure_from_text
 from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
 if TYPE_CHECKING:
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.privacy import Budget
+    from hullabaloo.structure.features import Name
+    from hullabaloo.structure.structure import Structure
+
+FORMS = (
+    "'features', 'intervals', 'cover;0-2;2,3' or 'cover;age,ward;ward,dose' (groups, which may overlap), 'tree;dose:age;ward:age' "
+    "(child:parent), 'grid;8,8' or 'grid;8,8,3' (rows, columns, window), or a set function such as 'top;3'"
+)
 
 
 def read_domain(path: Path) -> "Domain":
@@ -35,11 +43,8 @@ def budget(asked: BudgetOptions) -> "Budget":
             f"A budget is stated in one way: --epsilon with --delta, or --mu, or --rho; found {found}. Without one no "
             "noise level is private. A customary choice is --epsilon 1 --delta 1e-6."
         )
-    if mu is not None:
-        return Budget.gdp(mu)
-    if rho is not None:
-        return Budget.zcdp(rho)
-    assert epsilon is not None
+    if epsilon is None:
+        return Budget.gdp(mu) if mu is not None else Budget.zcdp(rho)  # type: ignore[arg-type]  # one of three is given
     return Budget(epsilon) if delta is None else Budget(epsilon, delta)
 
 
@@ -82,8 +87,7 @@ def estimator(asked: ModelOptions, domain: "Domain", **common: Any) -> "PrivateL
     if asked.group:
         given["group"] = [[name.strip() for name in group.split(",")] for group in asked.group]
     settings = {PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
-    made: PrivateLinearModel = cls(domain=domain, **common, **settings)
-    return made
+    return cls(domain=domain, **common, **settings)  # type: ignore[no-any-return]
 
 
 def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: str | None) -> None:
@@ -114,6 +118,14 @@ def level(confidence: float) -> None:
     if not 0.0 < confidence < 1.0:
         raise InvalidParameter(
             f"A confidence level lies strictly between 0 and 1, and {confidence:g} was asked; try 0.95."
+        )
+
+
+def width(domain: "Domain", columns: int | None, named: str = "") -> None:
+    """Refuse a price of any width: of a domain that is a row norm, without the number of columns."""
+    if columns is None and not domain.feature_names:
+        raise InvalidParameter(
+            f"The domain{named} declares a row norm and no features, so it fits tables of any width. Pass --columns P."
         )
 
 
@@ -149,6 +161,13 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
         raise InvalidParameter(f"The output {path} cannot be written by this user. Choose another place.")
 
 
+def suffix(path: Path | None, what: str, *known: str) -> None:
+    """Refuse a file of another kind than those that are written."""
+    if path is not None and path.suffix.lower() not in known:
+        kinds, not_so = " or ".join(known), "is neither" if len(known) > 1 else "is not"
+        raise InvalidParameter(f"{what} written as {kinds}, and {path.name!r} {not_so}. Rename it.")
+
+
 def places(*paths: Path | None) -> None:
     """Refuse an address with a password where a file or folder is to be made: its name would be shown, and stay."""
     for path in paths:
@@ -158,22 +177,94 @@ def places(*paths: Path | None) -> None:
             )
 
 
-def existing(path: Path, what: str) -> Path:
+def existing(path: Path, what: str) -> str:
     """A file that is there, or of a table a folder of files; what it holds is not looked at."""
     if not (path.is_file() or (what == "table" and path.is_dir())):
         raise InvalidParameter(f"There is no {what} at {path}. Check the path; nothing was read or spent.")
-    return path
+    return str(path)
 
 
-def model(path: Path) -> Any:
+def model(path: Path, what: str = "saved model") -> Any:
     """The model in a file that `fit` or `stream` wrote."""
     import json
 
     from hullabaloo import linear_model, streaming
     from hullabaloo.streaming.model import FORMAT
 
+    existing(path, what)
     document = None
     with suppress(ValueError, OSError, RecursionError):
         document = json.loads(path.read_text(encoding="utf-8"))
     streamed = isinstance(document, dict) and document.get("format") == FORMAT.name
     return streaming.load(path) if streamed else linear_model.load(path)
+
+
+def structure_from_text(text: str, domain: "Domain | None") -> "Structure":
+    """The structure of `--structure`; features by the domain's names or by their places from 0.
+
+    >>> structure_from_text("cover;0-2;2,3", None)
+    [[0, 1, 2], [2, 3]]
+    >>> structure_from_text("tree;2:0,1", None)
+    FeatureTree({2: [0, 1]})
+
+    Raises:
+        InvalidParameter: it cannot be read.
+    """
+    from hullabaloo.geometry import set_function_from_text
+    from hullabaloo.linear_model import FeatureGrid, FeatureTree
+
+    word, *parts = (part.strip() for part in text.split(";"))
+    known = () if domain is None else (*domain.feature_names, *("*".join(pair) for pair in domain.interactions))
+    if word in ("features", "intervals") and not parts:
+        return None if word == "features" else word
+    if word == "cover" and parts:
+        return [_features(part, known) for part in parts]
+    if word == "tree" and parts:
+        return FeatureTree(_parents(parts, known, text))
+    if word in ("cardinality", "top", "sorted"):
+        return set_function_from_text(text)
+    numbers = [part.strip() for part in ",".join(parts).split(",")]
+    if word == "grid" and len(parts) == 1 and len(numbers) in (2, 3) and all(map(str.isdecimal, numbers)):
+        return FeatureGrid(*map(int, numbers))
+    raise InvalidParameter(f"The structure {text!r} cannot be read. Nothing was read or charged. Write {FORMS}.")
+
+
+def _parents(parts: Sequence[str], known: Collection[str], text: str) -> "dict[Name, list[Name]]":
+    """The parents of each child of a tree."""
+    found: dict[Name, list[Name]] = {}
+    for part in parts:
+        child, colon, parents = part.rpartition(":")
+        if not colon or not child.strip() or not parents.strip():
+            raise InvalidParameter(
+                f"The structure {text!r} has {part!r}, which is no child:parent. Nothing was read or charged. Write for example "
+                "'tree;dose:age;ward:age', several parents with commas between them."
+            )
+        name = _feature(child.strip(), known)
+        if name in found:
+            raise InvalidParameter(
+                f"The structure {text!r} names {name!r} twice as a child. Name each child once; several parents have commas between "
+                "them, child:parent,parent."
+            )
+        found[name] = _features(parents, known)
+    return found
+
+
+def _features(text: str, known: Collection[str]) -> "list[Name]":
+    found: list[Name] = []
+    for part in (part.strip() for part in text.split(",")):
+        run = re.fullmatch(r"(\d+)-(\d+)", part)
+        if run is None or part in known:
+            found.append(_feature(part, known))
+            continue
+        first, last = map(int, run.groups())
+        if last < first:
+            raise InvalidParameter(
+                f"The structure names the places {part!r}, which run backwards. Nothing was read or charged. Write '{last}-{first}'."
+            )
+        found += range(first, last + 1)
+    return found
+
+
+def _feature(text: str, known: Collection[str]) -> "Name":
+    """A name where the domain knows it, else a place where it is a whole number."""
+    return int(text) if text not in known and text.isdecimal() else text

@@ -1,16 +1,20 @@
-"""`hullabaloo fit`: one private fit of a table in a file, charged, saved and explained."""
+"""`hullabaloo fit` and `hullabaloo search`: a model of a table in a file, charged, saved and explained."""
 
 import math
+import tomllib
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from hullabaloo.cli import build, charge
-from hullabaloo.cli.options import BudgetOptions, LedgerOptions, ModelOptions, command
-from hullabaloo.cli.output import Output, table
+from hullabaloo.cli import build
+from hullabaloo.cli.options import PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, command, flag
+from hullabaloo.cli.output import NOTHING, ORDER, Output, facts, guarantee, left, save, table
+from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from hullabaloo.data import Domain
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 
@@ -43,17 +47,98 @@ def fit(
     declared = build.read_domain(domain)
     terms = build.terms(budget, ledger)
     made = build.estimator(model, declared, **terms)
-    path = str(build.existing(source, "table"))
+    path = build.existing(source, "table")
     output = Output("fit", json_)
-    with output.working(charge.ORDER):
+    with output.working(ORDER):
         made.fit(path, build.target(declared, target))
-    charge.save(out, made.save, "The release was made", "fitting")
-    remaining, sentence = charge.left(terms)
+    save(out, made.save, "The release was made", "fitting")
+    _say(output, made, made, out, terms, confidence)
+
+
+@command
+def search(
+    source: Path,
+    *,
+    domain: Path,
+    grid: Path,
+    out: Path,
+    target: str | None = None,
+    budget: BudgetOptions,
+    model: ModelOptions,
+    ledger: LedgerOptions,
+    expected_runs: float | None = None,
+    shape: str = "geometric",
+    metric: str | None = None,
+    holdout: float = 0.25,
+    state: Path | None = None,
+    key_file: Path | None = None,
+    price: bool = False,
+    records: int | None = None,
+    confidence: float = 0.95,
+    overwrite: bool = False,
+    json_: bool = False,
+) -> None:
+    """Try settings on one part of the records, compare them on the other, and release the best alone.
+
+    The number of runs is random and stays hidden, so that the cost hardly grows with the candidates. One charge, made before the table is read.
+
+    A refusal comes before the charge and spends nothing; what was charged stays charged.
+
+    Args:
+        out FILE: Where the best model is saved (JSON).
+        price: Say what it would cost and gain; reads and spends nothing.
+        records N: For --price: the number of records; else the domain's `records`.
+        confidence LEVEL: Level of the intervals that are shown.
+
+    Search options:
+        grid FILE: TOML, a list for each option of `fit` that is to be chosen: penalty = ['l2:0.001', 'l2:0.1']. All combinations are candidates.
+        expected_runs M: The number of runs to be expected; else four for each candidate, up to 30.
+        shape LAW: Of their number: geometric, logarithmic, poisson.
+        metric NAME: What candidates are compared by, as in `evaluate`.
+        holdout SHARE: The share of records that only compare.
+        state FILE: Where the search is kept: run again after a crash it goes on under the same charge. Private data.
+        key_file FILE: A key that the state is encrypted with.
+    """
+    if not price:
+        build.output(out, overwrite, lost="a release that was paid for")
+    build.places(state, key_file)
+    build.level(confidence)
+    declared = build.read_domain(domain)
+    terms = build.terms(budget, ledger)
+    runs = "auto" if expected_runs is None else expected_runs
+    terms |= {"shape": shape, "metric": metric and metric.replace("-", "_"), "holdout": holdout}
+    terms |= {"state": state, "key_file": key_file}
+    from hullabaloo.model_selection import PrivateSearchCV
+
+    asked = build.estimator(model, declared), candidates(grid, declared)
+    made = PrivateSearchCV(*asked, expected_candidates=runs, **terms)
+    output = Output("search", json_)
+    if price:
+        found = made.price(declared.records if records is None else records)
+        output.result({"price": found.to_dict()}, str(found), NOTHING)
+        return
+    path = build.existing(source, "table")
+    with output.working(ORDER):
+        made.fit(path, build.target(declared, target))
+    save(out, made.save, "The search was made", "searching")
+    score = {"metric": made.metric_, "value": made.best_score_, "privacy_error": made.best_score_error_}
+    said = f"{made.best_score_:.4g} ± {made.best_score_error_:.2g}, the best of several"
+    shown = facts({**made.best_params_, made.metric_: said})
+    chosen = {"chosen": made.best_params_, "score": score}
+    _say(output, made, made.best_estimator_, out, terms, confidence, chosen, shown)
+
+
+def _say(
+    output: Output, made: Any, model: Any, out: Path, terms: Any, confidence: float, chosen: Any = (), shown: Any = None
+) -> None:
+    """What was released by `made`: a model, what else was `chosen`, the guarantee and what is left."""
+    remaining, sentence = left(terms)
     output.result(
-        {**result(made, confidence), "model": str(out), "remaining": remaining},
-        coefficients(made, confidence),
-        charge.guarantee(made.statement_),
-        *sentence,
+        {**dict(chosen), **result(model, confidence), "model": out, "remaining": remaining},
+        shown,
+        coefficients(model, confidence),
+        guarantee(made.statement_),
+        sentence,
         f"Saved {out}. Next: hullabaloo card {out} --out card.html, or hullabaloo predict {out} TABLE",
     )
 
@@ -73,17 +158,41 @@ def coefficients(model: "PrivateLinearModel", confidence: float) -> Any:
     """The coefficients as a table, largest effects not singled out: order is the domain's."""
     summary = model.summary(confidence=confidence)
     several = len({row.target for row in summary.rows}) > 1
-    moved = ["debiased"] if summary.moved else []
-    head = [*(["target"] if several else []), "", "coefficient", *moved, "sampling s.e.", "privacy s.e."]
+    head = ["target", "", "coefficient", "debiased", "sampling s.e.", "privacy s.e.", f"{100 * confidence:g}% interval"]
+    kept = [several, True, True, summary.moved, True, True, True]
     body = []
     for row in summary.rows:
-        known = not math.isnan(row.low)
-        style = "bold" if known and row.low * row.high > 0.0 and row.name != "(intercept)" else ""
-        errors = ["–" if math.isnan(e) else f"{e:.3g}" for e in (row.sampling_error, row.privacy_error)]
-        interval = f"{row.low:.3g} … {row.high:.3g}" if known else "–"
-        debiased = ["–" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if moved else []
-        cells = [row.name, f"{row.coefficient:.4g}", *debiased, *errors, interval]
-        body.append([Text(cell, style=style) for cell in ([*([row.target] if several else []), *cells])])
-    made = table([*head, f"{100 * confidence:g}% interval"], body, left=1 + several)
+        told = row.low * row.high > 0.0 and row.name != "(intercept)"
+        errors = [_number(error, 3) for error in (row.sampling_error, row.privacy_error)]
+        interval = "–" if math.isnan(row.low) else f"{row.low:.3g} … {row.high:.3g}"
+        cells = [row.target, row.name, _number(row.coefficient), _number(row.estimate), *errors, interval]
+        body.append([Text(cell, style="bold" if told else "") for cell in compress(cells, kept)])
+    made = table([*compress(head, kept)], body, left=1 + several)
     made.caption, made.caption_justify = summary.note, "left"
+    return made
+
+
+def _number(value: float, digits: int = 4) -> str:
+    return "–" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def candidates(path: Path, domain: "Domain") -> dict[str, list[Any]]:
+    """The lists of a grid file, by the parameter that each option sets."""
+    from hullabaloo.data.files import place_in
+
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise InvalidParameter(f"The grid file {path} cannot be read. Check the path.") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidParameter(f"The grid file {path} is not valid TOML{place_in(error)}. Correct it there.") from None
+    options = {flag(name)[2:]: name for name in ModelOptions._fields}
+    made = {}
+    for word, values in found.items():
+        if not isinstance(values, list):
+            raise InvalidParameter(
+                f"The grid file {path} gives {word!r} as {values!r}, which is no list. Write the settings to try in brackets: {word} = […]."
+            )
+        name = options.get(word, word.replace("-", "_"))
+        made[PARAMETERS.get(name, name)] = [build.setting(name, value, domain) for value in values]
     return made

@@ -35,14 +35,8 @@ def create(
     """
     from hullabaloo.ledger import Ledger
 
-    made = Ledger(url).create(
-        dataset,
-        build.budget(budget),
-        neighbours=neighbours,
-        unit=unit,
-        records_per_unit=records_per_unit,
-        filter=filter_,
-    )
+    about: dict[str, Any] = {"unit": unit, "records_per_unit": records_per_unit, "filter": filter_}
+    made = Ledger(url).create(dataset, build.budget(budget), neighbours=neighbours, **about)
     Output("ledger create", json_).result({"dataset": made.to_dict()}, made.describe())
 
 
@@ -58,18 +52,16 @@ def show(url: str, dataset: str | None = None, *, json_: bool = False) -> None:
 
     ledger = Ledger(url)
     datasets = ledger.datasets() if dataset is None else (ledger.dataset(dataset),)
-    left = [ledger.remaining(one.name) for one in datasets]
-    head = ["dataset", "budget", "neighbours", "unit", "filter", "charges", "remaining"]
-    body = [
-        (one.name, one.budget.describe(), one.neighbours.value, one.unit, one.filter, one.charges, rest.sentence)
-        for one, rest in zip(datasets, left, strict=True)
-    ]
-    data = [{**one.to_dict(), "remaining": rest.to_dict()} for one, rest in zip(datasets, left, strict=True)]
-    shown: list[Any] = [facts([("ledger", ledger.address)])]
-    if not body:
+    data: list[Any] = []
+    shown: list[Any] = [facts({"ledger": ledger.address})]
+    if not datasets:
         shown.append("It holds no dataset yet; `hullabaloo ledger create` opens one.")
-    for line in body:
-        shown += ["", facts(list(zip(head, line, strict=True)))]
+    for one in datasets:
+        left = ledger.remaining(one.name)
+        terms = {"dataset": one.name, "budget": one.budget.describe(), "neighbours": one.neighbours.value}
+        more = {"unit": one.unit, "filter": one.filter, "charges": one.charges, "remaining": left.sentence}
+        shown += ["", facts({**terms, **more})]
+        data.append({**one.to_dict(), "remaining": left.to_dict()})
     Output("ledger show", json_).result({"ledger": ledger.address, "datasets": data}, *shown)
 
 
@@ -81,22 +73,15 @@ def log(url: str, dataset: str, *, json_: bool = False) -> None:
 
     ledger = Ledger(url)
     charges, streams = ledger.charges(dataset), ledger.streams(dataset)
-    body = [
-        (one.number, one.charged_at, one.who, one.what, one.budget.describe(), one.versions.library) for one in charges
-    ]
-    shown: list[Any] = [table(["#", "when", "who", "what", "budget", "version"], body, left=6)]
+    lines = [(c.number, c.charged_at, c.who, c.what, c.budget.describe(), c.versions.library) for c in charges]
+    shown: list[Any] = [f"Nothing has been charged to {dataset!r} yet."]
+    if charges:
+        shown = [table(["#", "when", "who", "what", "budget", "version"], lines, left=6)]
     if streams:
         kept = [(one.charge, one.stream, one.position, one.advanced_at) for one in streams]
         shown += ["", table(["#", "stream", "position", "saved"], kept, left=4)]
-    Output("ledger log", json_).result(
-        {
-            "ledger": ledger.address,
-            "dataset": dataset,
-            "charges": [one.to_dict() for one in charges],
-            "streams": [one.to_dict() for one in streams],
-        },
-        *(shown if body else [f"Nothing has been charged to {dataset!r} yet."]),
-    )
+    told = {"charges": [one.to_dict() for one in charges], "streams": [one.to_dict() for one in streams]}
+    Output("ledger log", json_).result({"ledger": ledger.address, "dataset": dataset, **told}, *shown)
 
 
 @app.command("upgrade")
@@ -119,7 +104,7 @@ def verify(url: str, *, model: list[Path] | None = None, json_: bool = False) ->
     """
     from hullabaloo.ledger import Ledger
 
-    found = Ledger(url).verify({str(path): build.model(build.existing(path, "model")) for path in model or ()})
+    found = Ledger(url).verify({str(path): build.model(path, "model") for path in model or ()})
     sound = found.status == "sound"
     Output("ledger verify", json_).result({"verification": found.to_dict()}, *found.lines(), ok=sound)
     if not sound:

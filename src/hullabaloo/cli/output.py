@@ -1,4 +1,4 @@
-"""How commands speak: tables and sentences for people, or one JSON object for scripts.
+"""How commands speak: tables and sentences for people, or one JSON object for scripts; and how they keep what was charged for.
 
 Results go to standard output, progress to standard error. With `--json` standard output carries exactly one object and
 standard error stays empty. Progress has no length that depends on records: a spinner, or a bar over public steps.
@@ -7,19 +7,29 @@ standard error stays empty. Progress has no length that depends on records: a sp
 import json
 import math
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from rich import box
 from rich.console import Console, ConsoleOptions
+from rich.panel import Panel
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from hullabaloo.cli.boundary import NotSaved
+
+if TYPE_CHECKING:
+    from hullabaloo.release import PrivacyStatement
+
 PLAIN_WIDTH = 120  # where the output is not a terminal
+ORDER = "Charging, reading, drawing noise"
+NOTHING = "Nothing was read or spent."
 
 
 class PlainConsole(Console):
@@ -59,12 +69,12 @@ class Output:
     as_json: bool
 
     def result(self, data: Mapping[str, Any], *shown: Any, ok: bool = True) -> None:
-        """End a command: print `data` as JSON, or what is to be shown to people; not `ok` where its exit code says that something is wrong."""
+        """End a command: print `data` as JSON, or what is `shown` to people (None is not); not `ok` where its exit code says that something is wrong."""
         if self.as_json:
             print(json.dumps({"ok": ok, "command": self.command, **plain(data)}, allow_nan=False, ensure_ascii=False))
             return
         console = PlainConsole(width=None if sys.stdout.isatty() else PLAIN_WIDTH)  # wide, so that tables are not cut
-        for one in shown:
+        for one in (one for one in shown if one is not None):
             console.print(Text(one) if isinstance(one, str) else one, soft_wrap=isinstance(one, Verbatim))
 
     @contextmanager
@@ -113,15 +123,45 @@ def table(head: Sequence[str], body: Sequence[Sequence[Any]], *, left: int = 1) 
     return made
 
 
-def facts(pairs: Sequence[tuple[str, Any]]) -> Table:
+def facts(named: Mapping[str, Any]) -> Table:
     """Names and values below each other."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column(overflow="fold")
-    for name, value in pairs:
+    for name, value in named.items():
         grid.add_row(name, _cell(value))
     return grid
 
 
 def _cell(value: Any) -> Text:
     return value if isinstance(value, Text) else Text(str(value))
+
+
+def save(place: Path | None, write: Callable[[Path], Any], what: str, again: str) -> None:
+    """Write it, if a place was named; where that fails, rescue it. `what` was done, and what would cost the budget `again`, in words."""
+    if place is None:
+        return
+    try:
+        write(place)
+    except OSError as error:
+        rescue = Path(tempfile.mkdtemp(prefix="hullabaloo-")) / place.name
+        write(rescue)
+        raise NotSaved(
+            f"{what}, but {place} could not be written ({error.strerror}). It was saved as {rescue} instead; move the file from there "
+            f"rather than {again} again, which would cost the budget a second time."
+        ) from None
+
+
+def guarantee(statement: "PrivacyStatement", of: str = "this release guarantees") -> Panel:
+    """The privacy statement in a frame: green, yellow when nothing counts the release, red when nothing is protected."""
+    colour = "red" if not statement.private else "yellow" if statement.ledger is None else "green"
+    text = Text("\n").join(Text(f"{line[:1].upper()}{line[1:]}.") for line in statement.lines())
+    return Panel(text, title=f"What {of}", title_align="left", border_style=colour)
+
+
+def left(terms: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+    """What remains of a dataset's budget, for scripts and as a sentence; nothing where nothing was charged. See `build.terms`."""
+    if terms["ledger"] is None:
+        return None, None
+    found = terms["ledger"].remaining(terms["dataset"])
+    return found.to_dict(), f"Left for dataset {terms['dataset']!r}: {found.sentence}"

@@ -1,26 +1,27 @@
-"""`hullabaloo plan`: what each solver could be expected to do for a problem, as a table and a picture."""
+"""`hullabaloo plan`, `price` and `audit`: what can be said of a fit from public facts. Nobody's records are read and nothing is spent."""
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+from rich.panel import Panel
+from rich.text import Text
 
 from hullabaloo.cli import build
-from hullabaloo.cli.options import BudgetOptions, Relation, command
-from hullabaloo.cli.output import Output, table
+from hullabaloo.cli.boundary import ExitCode
+from hullabaloo.cli.options import BudgetOptions, LedgerOptions, ModelOptions, Relation, command
+from hullabaloo.cli.output import NOTHING, Output, facts, table
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.losses import AnyLoss
 
-# The losses by their words; a number after a colon is their parameter.
 LOSSES = {
-    "squared": ("Squared", False),
-    "logistic": ("Logistic", False),
-    "hinge": ("SmoothedHinge", True),
-    "huber": ("Huber", True),
-    "poisson": ("Poisson", False),
-    "quantile": ("Pinball", True),
-    "multinomial": ("MultinomialLogistic", False),
-}
+    "squared": ("Squared", None), "logistic": ("Logistic", None), "hinge": ("SmoothedHinge", "0.5"), "huber": ("Huber", "0.5"),
+    "poisson": ("Poisson", None), "quantile": ("Pinball", "0.5"), "multinomial": ("MultinomialLogistic", None),
+}  # fmt: skip
+"""The losses by their words; a number after a colon is their parameter, whose usual value stands here."""
 
 
 @command
@@ -72,29 +73,135 @@ def plan(
         shape = build.setting("structure", structure, declared)
         body, cost = shape_of(shape, 1.0 if radius is None else radius, strength, encoding)
         cost = None if isinstance(cost, NoPenalty) else cost
-    found = compare(
-        n=records,
-        p=columns,
-        domain=declared,
-        loss=loss_from_text(loss),
-        set=body,
-        penalty=cost,
-        budget=build.budget(budget),
-        neighbours=neighbours,
-        fit_intercept=intercept,
-        exposure=exposure,
-    )
+    asked: dict[str, Any] = {"n": records, "p": columns, "domain": declared, "neighbours": neighbours}
+    asked |= {"set": body, "penalty": cost, "fit_intercept": intercept, "exposure": exposure}
+    found = compare(loss=loss_from_text(loss), budget=build.budget(budget), **asked)
     if picture is not None:
         found.plot().savefig(picture)
-    lines = [(f"→ {one.solver}" if one.solver == found.chosen else one.solver, *one.cells()[1:]) for one in found.rows]
-    Output("plan", json_).result(
-        {"plan": found.to_dict(), "picture": None if picture is None else str(picture)},
-        found.title,
-        "",
-        table(HEAD, lines),
-        *found.notes(),
-        *([f"Drawn in {picture}."] if picture is not None else []),
+    lines = [("→ " * (one.solver == found.chosen) + one.solver, *one.cells()[1:]) for one in found.rows]
+    shown = [found.title, "", table(HEAD, lines), *found.notes(), picture and f"Drawn in {picture}."]
+    Output("plan", json_).result({"plan": found.to_dict(), "picture": picture}, *shown)
+
+
+@command
+def price(
+    *,
+    domain: Path,
+    records: int | None = None,
+    columns: int | None = None,
+    budget: BudgetOptions,
+    model: ModelOptions,
+    ledger: LedgerOptions,
+    json_: bool = False,
+) -> None:
+    """Say what a fit would cost and gain, from public facts: reads no table and spends nothing.
+
+    Args:
+        records N: Number of records; else the domain's `records`.
+        columns P: Number of columns, where the domain is a row norm only.
+    """
+    declared = build.read_domain(domain)
+    if records is None and declared.records is None:
+        raise InvalidParameter(
+            "A price depends on the number of records, and none was given. Pass --records N (a rough number will do), or "
+            "declare `records` in the domain."
+        )
+    build.width(declared, columns, f" {domain}")
+    made = build.estimator(model, declared, **build.terms(budget, ledger))
+    found = made.price(n=records, n_features=columns)
+    lines = [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]
+    about = {
+        "spend": spend(found),
+        "records": f"{found.records:,}",
+        "solver": f"{found.solver} ({found.reason})" if found.reason else found.solver,
+        "gain": found.expectation,
+    }
+    notes = [f"Note: {note}." for note in found.notes]
+    shown = [facts(about), *noises("", ["column", "noise"], lines), *notes, NOTHING]
+    Output("price", json_).result({"price": found.to_dict()}, *shown)
+
+
+@command
+def audit(
+    *,
+    domain: Path,
+    runs: int = 1000,
+    confidence: float = 0.95,
+    method: Literal["transcript", "released"] = "transcript",
+    records: int | None = None,
+    columns: int | None = None,
+    processes: int = 1,
+    out: Path | None = None,
+    budget: BudgetOptions,
+    model: ModelOptions,
+    overwrite: bool = False,
+    json_: bool = False,
+) -> None:
+    """Fit worst-case tables again and again, and say what an attacker learns.
+
+    Tables are made from the domain's declarations: nobody's records are read and nothing is spent.
+
+    Exit code 5 where the runs contradict the claim, or the tables were too weak, or the runs too few, to tell.
+
+    Args:
+        runs N: How many fits, half of them of either table.
+        confidence LEVEL: Level of the lower bounds.
+        method: The attacker sees every noisy answer, or the released coefficients only.
+        records N: Number of records of the fit that is meant: what auto goes by.
+        columns P: Number of columns, where the domain is a row norm only; else 2.
+        processes N: In how many processes; the result is the same.
+        out FILE: Where the report is saved (JSON).
+    """
+    from hullabaloo.audit import audit as run_audit
+
+    build.output(out, overwrite)
+    made = build.estimator(model, build.read_domain(domain), budget=build.budget(budget))
+    output = Output("audit", json_)
+    asked: dict[str, Any] = {"method": method, "n": records, "n_features": columns}
+    with output.steps("Fitting worst-case tables", runs) as step:
+        found = run_audit(made, runs=runs, confidence=confidence, processes=processes, progress=step, **asked)
+    if out is not None:
+        found.save(out)
+    colour = "green" if found.passed else "red" if found.caught else "yellow"
+    verdict = Panel(Text(f"{found.verdict}."), title="What the audit found", title_align="left", border_style=colour)
+    claimed = "–" if found.mu is None else f"{found.mu:.4g}"
+    realised = "–" if found.mu is None or math.isnan(found.mu_realised) else f"{found.mu_realised:.4g}"
+    wrong, judged = found.errors.alarms + found.errors.misses, found.errors.first + found.errors.second
+    about = {
+        "estimator": f"{found.estimator}, solver {found.solver}, {found.neighbours}, unit {found.unit}",
+        "tables": f"{found.records} record{'s' * (found.records > 1)}; {found.canary}",
+        "epsilon": f"at least {found.epsilon_lower:.4g} of {found.epsilon:.4g} at delta {found.delta:.3g}",
+        "mu": f"at least {found.mu_lower:.4g} of {claimed} claimed; the tables realise {realised}",
+        "attack": f"wrong in {wrong} of {judged} runs that were judged",
+    }
+    checks = [[one.name, f"{one.value:.4g}", f"{one.count}", "" if one.fine else "FAULT"] for one in found.checks]
+    faults, notes = [f"Fault: {one}." for one in found.faults], [f"Note: {one}." for one in found.notes]
+    shown = [
+        verdict,
+        *faults,
+        facts(about),
+        table(["noise", "of what is stated", "numbers", ""], checks),
+        *notes,
+        NOTHING,
+    ]
+    output.result({"report": found.to_dict()}, *shown, ok=found.passed)
+    if not found.passed:
+        raise typer.Exit(ExitCode.FAULTS)
+
+
+def spend(found: Any) -> str:
+    """What a price costs, in words."""
+    private = math.isfinite(found.epsilon)
+    return f"epsilon {found.epsilon:.4g} at delta {found.delta:.3g}" if private else "no privacy: epsilon is infinite"
+
+
+def noises(when: str, head: list[str], lines: list[Any]) -> list[Any]:
+    """A table of the noise of coefficients, with what it is; an empty line where it cannot be told."""
+    said = (
+        f"Expected privacy noise (standard error) of each coefficient{when}, in the units of the table, were {{}}features spread "
+        "evenly over their bounds (seldom so, and the noise is then larger):"
     )
+    return ["", said.format("" if when else "its "), table(head, lines)] if lines else [""]
 
 
 def loss_from_text(text: str) -> "AnyLoss":
@@ -106,15 +213,13 @@ def loss_from_text(text: str) -> "AnyLoss":
         raise InvalidParameter(
             f"{text!r} names no loss; write {', '.join(LOSSES)}, the parameter after a colon (huber:0.5)."
         )
-    name, parameter = LOSSES[word]
-    if not parameter and number:
+    name, usual = LOSSES[word]
+    if number and usual is None:
         raise InvalidParameter(f"The loss {word!r} has no parameter, but {number!r} was given. Write {word!r} alone.")
-    if not number:
-        return getattr(losses, name)(*([0.5] if parameter else []))  # type: ignore[no-any-return]
     try:
-        value = float(number)
+        given = [] if usual is None else [float(number or usual)]
     except ValueError:
         raise InvalidParameter(
             f"The loss {text!r} has {number!r} after the colon, which is no number. Write for example '{word}:0.5'."
         ) from None
-    return getattr(losses, name)(value)  # type: ignore[no-any-return]
+    return getattr(losses, name)(*given)  # type: ignore[no-any-return]

@@ -1,18 +1,75 @@
 """`hullabaloo stream`: a private model that is current while records arrive, charged once, resumed after anything."""
 
+import inspect
+import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from hullabaloo.cli import build, charge, stream_build, stream_price
+from hullabaloo.cli import build
 from hullabaloo.cli.boundary import Stopped
-from hullabaloo.cli.options import BudgetOptions, FileOptions, LedgerOptions, Relation, command
-from hullabaloo.cli.output import Output
-from hullabaloo.cli.stream_build import StreamOptions
+from hullabaloo.cli.options import (
+    PARAMETERS,
+    BudgetOptions,
+    FileOptions,
+    LedgerOptions,
+    ModelOptions,
+    Relation,
+    command,
+    flag,
+)
+from hullabaloo.cli.output import NOTHING, Output, facts, guarantee
+from hullabaloo.cli.plan import noises, spend
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from hullabaloo.privacy import Budget
+    from hullabaloo.data import Domain
+    from hullabaloo.data.sources import StreamSource
     from hullabaloo.privacy.schedule import Schedule
+
+FAR = 1_000_000  # records at which a stream without a horizon is priced last
+CLASSES = {"incremental": "IncrementalRegression", "sketched": "SketchedRegression", "periodic": "PeriodicERM"}
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+SCHEMES = ("redis://", "rediss://", "unix://")
+SHARED = ("set_", "penalty", "intercept")
+OWN = ("mechanism", "window", "half_life", "sketch_size", "max_nonzeros", "rule")
+"""Options of one method or another, named as the parameters that they set."""
+
+
+class StreamOptions(NamedTuple):
+    """What is learned from a stream, and when; read by `stream`.
+
+    Stream options:
+        horizon N: The most records that the stream may take: noise is calibrated for them. Left out: unknown, and noise grows slowly.
+        every K: A model after every K records, at positions such as 1000,5000,20000, or auto: about 1024 models.
+        mechanism NAME: How noise is drawn for running sums; left out, or auto: the way with the least noise.
+        window N: Only the latest N records count, in whole steps of --every; else all.
+        half_life N: A record counts half after N later ones; else for ever.
+
+    Model options:
+        method: incremental: least squares from running sums; sketched: for very many columns, with a --set; periodic: any --estimator fitted
+            again now and then.
+        estimator: periodic: what is fitted again, as in `fit`.
+        rule: periodic: how often it is fitted where --every is auto.
+        sketch_size M: sketched: the numbers that a record is kept as.
+        max_nonzeros S: sketched: records with more nonzero columns count for nothing.
+    """
+
+    horizon: int | None = None
+    every: str = "auto"
+    method: Literal["incremental", "sketched", "periodic"] = "incremental"
+    estimator: str | None = None
+    rule: Literal["convex", "strongly-convex", "width"] | None = None
+    sketch_size: int | None = None
+    max_nonzeros: int | None = None
+    set_: str | None = None
+    penalty: str | None = None
+    intercept: bool = True
+    mechanism: str | None = None
+    window: int | None = None
+    half_life: float | None = None
 
 
 @command
@@ -56,20 +113,20 @@ def stream(
             "stream may take (noise is then least), or --every K alone where no end is in sight."
         )
     terms, kept = build.terms(budget, ledger), {"state": files.state, "key_file": files.key_file}
-    made = stream_build.stream(asked, kept, domain=declared, neighbours=neighbours, **terms)
+    made = made_stream(asked, kept, domain=declared, neighbours=neighbours, **terms)
     output = Output("stream", json_)
     if price:
-        stream_price.say(output, made, columns)
+        _price(output, made, columns)
     else:
         _run(output, made, source, target, files)
 
 
 def _run(output: Output, stream: Any, address: str, target: str | None, files: FileOptions) -> None:
+    """Open the source and the stream, take records as long as there are any, and say how it ended."""
     from hullabaloo.cli import stream_loop
-    from hullabaloo.cli.stream_files import ModelFiles
     from hullabaloo.streaming import new_key_file
 
-    models, state = ModelFiles(files.models, files.out), files.state
+    models, state = stream_loop.ModelFiles(files.models, files.out), files.state
     if files.continues and state is None:
         raise InvalidParameter(
             "--continues was given without --state, so there is nothing that the source could continue. Leave it out, or name the state "
@@ -82,49 +139,173 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: F
     fresh = state is None or not state.exists()
     if fresh:
         models.refuse_old()
-    reader = stream_build.source(address, files.format_, stream.domain, target, follow=files.follow, key=files.key)
-    with reader as source, stream_loop.stopping() as stop, stream:
+    with open_source(address, files, stream.domain, target) as source, stream_loop.stopping() as stop, stream:
         if fresh and files.new_key:
             new_key_file(stream.key_file)
         stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
-        schedule, before = stream._schedule, stream.position_
-        say = stream_loop.as_json if output.as_json else stream_loop.line
-
+        before = stream.position_
         if not output.as_json:
-            print(_opening(schedule, before, stream.budget), flush=True)
+            print(_opening(stream._schedule, before, stream.budget.describe()), flush=True)
+        say = stream_loop.as_json if output.as_json else stream_loop.line
         stream_loop.feed(stream, source, target, models, files, stop, say)
-        _end(output, stream, schedule, before, stopped=stop.is_set(), state=state)
+        _end(output, stream, before, stop.is_set(), state)
 
 
-def _opening(schedule: "Schedule", position: int, budget: "Budget") -> str:
+def _opening(schedule: "Schedule", position: int, budget: str) -> str:
     number = "as they come" if schedule.horizon is None else f"{schedule.steps:,} up to record {schedule.horizon:,}"
     where = f"Going on after record {position:,}" if position else "Beginning"
     first = "" if position else f", the first after record {schedule.position(1):,}"
-    return f"{where}; releases: {number}{first}. Spent on all of them together, once: {budget.describe()}."
+    return f"{where}; releases: {number}{first}. Spent on all of them together, once: {budget}."
 
 
-def _end(output: Output, stream: Any, schedule: "Schedule", before: int, *, stopped: bool, state: Path | None) -> None:
-    position, released = stream.position_, stream.released_at_
-    kept = (
-        f"Saved in {state}; the same command goes on from there."
-        if state is not None
-        else "Without --state the stream has ended here; its charge stays."
-    )
-    full = position == schedule.horizon
+def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | None) -> None:
+    position, released, full = stream.position_, stream.released_at_, stream.position_ == stream._schedule.horizon
+    kept = f"Saved in {state}; the same command goes on from there."
+    kept = kept if state is not None else "Without --state the stream has ended here; its charge stays."
     if stopped and not full:
         raise Stopped(f"Interrupted after record {position:,}. {kept}")
     statement = stream.statement_ if released else None
+    taken = {"position": position, "taken": position - before, "released_at": released}
+    said = {"statement": statement and statement.to_dict(), "guarantee": statement and statement.lines()}
+    reached = f"The horizon of {position:,} records is reached: the stream takes no more."
     output.result(
-        {
-            "ended": "horizon" if full else "end of the source",
-            "position": position,
-            "taken": position - before,
-            "released_at": released,
-            "statement": statement and statement.to_dict(),
-            "guarantee": statement and statement.lines(),
-        },
-        *([charge.guarantee(stream.statement_)] if released else ["Nothing was released yet."]),
-        f"The horizon of {position:,} records is reached: the stream takes no more."
-        if full
-        else f"The source ends after record {position:,}. {kept}",
+        {"ended": "horizon" if full else "end of the source", **taken, **said},
+        guarantee(statement) if statement else "Nothing was released yet.",
+        reached if full else f"The source ends after record {position:,}. {kept}",
     )
+
+
+def _price(output: Output, stream: Any, columns: int | None) -> None:
+    """Print the plan of a stream that was not begun: its cost, its releases and, where it can be told, noise and gain at some of them."""
+    build.width(stream.domain, columns)
+    if not hasattr(stream, "price"):  # planned without a ledger and a state, so that nothing is charged or kept
+        kept = ("ledger", "dataset", "state", "key_file")
+        names = [name for name in stream.get_params() if name.rpartition("__")[2] in kept]
+        stream.set_params(**dict.fromkeys(names)).begin(n_features=columns)
+        cost, said = stream.budget.describe(), []
+        data: dict[str, Any] = {"budget": stream.budget.to_dict()}
+    else:
+        places = _looked_at(stream._schedule)
+        prices = [stream.price(position, n_features=columns) for position in places]
+        errors = zip(*(one.privacy_errors for one in prices), strict=True)
+        lines = [[name, *(f"± {e:.3g}" for e in es)] for name, es in zip(prices[-1].columns, errors, strict=True)]
+        cost, data = spend(prices[-1]), {"prices": [one.to_dict() for one in prices]}
+        said = noises(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
+        said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
+        said += [f"Note: {note}." for note in prices[-1].notes[1:]]  # the first says of which release this is
+    schedule = stream._schedule
+    about = facts({"spend": f"{cost}, once, for all releases together", "releases": _releases(schedule)})
+    steps = None if schedule.horizon is None else schedule.steps
+    output.result({"releases": steps, **data}, about, *said, NOTHING)
+
+
+def _releases(schedule: "Schedule") -> str:
+    first = f"the first after record {schedule.position(1):,}"
+    if schedule.horizon is None:
+        return f"one after every {schedule.every:,} records without an end"
+    return f"{schedule.steps:,} up to record {schedule.horizon:,}, {first}"
+
+
+def _looked_at(schedule: "Schedule") -> list[int]:
+    """The first release, the last, and one between them."""
+    last = schedule.steps if schedule.horizon is not None else max(1, FAR // schedule.position(1))
+    return [schedule.position(step) for step in dict.fromkeys((1, max(1, round(math.sqrt(last))), last))]
+
+
+def format_of(source: str, given: str | None) -> str:
+    """The format asked for, or told by the address or the suffix."""
+    if source.startswith(SCHEMES):
+        return "redis"
+    suffix = Path(source).suffix.lower()
+    if given is not None:
+        if suffix != ".txt" and SUFFIXES.get(suffix, given) != given:
+            raise InvalidParameter(
+                f"--format {given} was given, and {source} ends in {suffix}. Records of another format would be taken with nothing but "
+                "missing cells. Leave --format out, or give the file the suffix of what it holds."
+            )
+        return given
+    if source == "-":
+        raise InvalidParameter(
+            "Standard input has no suffix that tells its format. Pass --format csv or --format jsonl."
+        )
+    found = "parquet" if Path(source).is_dir() else SUFFIXES.get(suffix)
+    if found is None:
+        raise InvalidParameter(
+            f"The suffix of {source} tells no format. Pass --format csv, jsonl or parquet; a Redis server is named as redis://host:6379/0."
+        )
+    return found
+
+
+def open_source(address: str, files: FileOptions, domain: "Domain", target: str | None) -> "StreamSource":
+    """The source at an address; its columns, and what is a record of a CSV file, are taken from the domain."""
+    from hullabaloo.data import sources
+
+    kind, follow, key = format_of(address, files.format_), files.follow, files.key
+    columns = _columns(domain, target)
+    if (key is not None) != (kind == "redis"):
+        wrong = "it is missing. Pass --key NAME." if key is None else "it was given for another source. Leave it out."
+        raise InvalidParameter(
+            f"--key names the Redis stream to read, and goes with an address such as redis://host:6379/0; {wrong}"
+        )
+    if kind == "csv":
+        return sources.CsvSource(address, follow=follow, columns=columns, quoted_line_breaks=domain.quoted_line_breaks)
+    if kind == "parquet":
+        if follow or address == "-":
+            raise InvalidParameter(
+                "A Parquet file is complete when it is written: it can be neither followed nor read from standard input. Leave --follow "
+                "out, or write CSV or JSON Lines; further files are taken by running the command on them with --continues."
+            )
+        return sources.ParquetSource(address, columns=columns)
+    if columns is None:
+        raise InvalidParameter(
+            f"The domain declares a row norm and no features, so which keys to read from {kind} records is not known. Declare "
+            "features, or write CSV or Parquet."
+        )
+    if kind == "jsonl":
+        return sources.JsonLinesSource(address, columns, follow=follow)
+    return sources.RedisSource(address, str(key), columns, follow=follow)
+
+
+def _columns(domain: "Domain", target: str | None) -> list[str] | None:
+    """The columns that the domain uses; None for all there are."""
+    targets = [target] if target is not None else [str(one.column) for one in domain.targets if one.column is not None]
+    weight = [] if domain.weight is None else [domain.weight[0]]
+    return [*domain.feature_names, *targets, *weight] if domain.features else None
+
+
+def every(text: str) -> int | tuple[int, ...] | str:
+    """The releases of `--every`: auto, a number of records, or rising positions."""
+    parts = [part.strip() for part in text.split(",")]
+    if text == "auto":
+        return text
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise InvalidParameter(
+            f"Releases every {text!r} records were asked for. Pass a whole number, rising positions such as 1000,5000,20000, or auto."
+        )
+    return int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))
+
+
+def made_stream(
+    asked: StreamOptions, files: Mapping[str, Path | None], *, domain: "Domain", neighbours: Relation, **terms: Any
+) -> Any:
+    """The unopened stream that the options describe; `files` its state and key file, `terms` its budget, ledger and dataset."""
+    from hullabaloo import streaming
+
+    cls, periodic = getattr(streaming, CLASSES[asked.method]), asked.method == "periodic"
+    given = {name: value for name in OWN if (value := getattr(asked, name)) is not None}
+    known = inspect.signature(cls).parameters
+    foreign = ["--estimator"] if asked.estimator is not None and not periodic else []
+    if foreign := foreign or [flag(name) for name in given if name not in known]:
+        raise InvalidParameter(
+            f"{foreign[0]} was given, and the method {asked.method} has no such setting. Leave it out, or choose another --method; "
+            "`hullabaloo stream --help` says whose option it is."
+        )
+    if asked.rule is not None:
+        given["rule"] = asked.rule.replace("-", "_")
+    given |= {"horizon": asked.horizon, "every": every(asked.every)}
+    shared = {name: getattr(asked, name) for name in SHARED}
+    if periodic:
+        options = ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
+        return cls(build.estimator(options, domain, **terms), **files, **given)
+    settings = {PARAMETERS.get(name, name): build.setting(name, value, domain) for name, value in shared.items()}
+    return cls(domain=domain, neighbours=neighbours, **settings, **terms, **files, **given)

@@ -17,7 +17,7 @@ from hullabaloo.data.readers.dense import cell_of
 from hullabaloo.data.records import table_of
 from hullabaloo.data.source import Rows
 from hullabaloo.data.sources.base import Mark
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
 from hullabaloo.release import Release
 from hullabaloo.release.parameters import found
@@ -49,25 +49,22 @@ class StreamBuffer:
         snapshot: Snapshot | None,
         model: Callable[[Release, int], Any],
     ) -> None:
-        self.encoding = encoding
-        self._process, self._journal, self._make = process, journal, model
+        self.encoding, self.process, self.closed = encoding, process, False
+        self._journal, self._make = journal, model
         if snapshot is not None:
             process.restore(snapshot)
         self._schedule = process.schedule
         self._lock = threading.RLock()
         self._pid = os.getpid()
-        self._records: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
+        self._records: list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = []
         self._names = encoding.feature_names_in
         self._weight = None if encoding.domain.weight is None else encoding.domain.weight[0]
-        self._columns = (
-            None if self._names is None else (*self._names, *(() if self._weight is None else (self._weight,)))
-        )
-        self._named = encoding.facts.targets if encoding.domain.targets_named else None
-        self._several = len(encoding.targets) > 1
+        self._targets = len(encoding.targets)
+        self._named = encoding.facts.targets if encoding.domain.targets_named and self._targets > 1 else None
         self._mark: Mark | None = None
         self._model: tuple[int, Any] = (0, None)
         self._saved = process.position
-        self._unsaved = self._taking = self._closed = False
+        self._unsaved = self._taking = False
         self._due = self._next()
 
     def __reduce__(self) -> Any:
@@ -77,17 +74,7 @@ class StreamBuffer:
     @property
     def position(self) -> int:
         """Records taken or waiting."""
-        return self._process.position + len(self._records)
-
-    @property
-    def closed(self) -> bool:
-        """Whether the stream takes no more."""
-        return self._closed
-
-    @property
-    def process(self) -> Process:
-        """What takes the records."""
-        return self._process
+        return self.process.position + len(self._records)
 
     @property
     def mark(self) -> Mark | None:
@@ -110,13 +97,14 @@ class StreamBuffer:
                 raise InvalidParameter(
                     f"A record is a mapping from feature to value, such as a dict, but {found(x)} was given. Tables go to partial_fit."
                 )
-            if self._columns is None:
+            if self._names is None:
                 raise InvalidParameter(
                     "A record with named values was given, and the stream's columns have no names: its domain declares a row_norm "
                     "only, and it was opened by a table without names, or by a text file, whose line of names may be a record. Pass arrays to partial_fit, or declare features by name."
                 )
-            self._records.append((tuple(map(x.get, self._columns)), self._target(y)))
-            if self._process.position + len(self._records) >= self._due:
+            weight = () if self._weight is None else (x.get(self._weight),)
+            self._records.append((tuple(map(x.get, self._names)), weight, self._target(y)))
+            if self.process.position + len(self._records) >= self._due:
                 self._flush()
 
     def take(self, count: int, encode: Callable[[], Rows]) -> None:
@@ -134,7 +122,7 @@ class StreamBuffer:
         with self._held():
             self._ready()
             self._flush()
-            if self._process.position != self._saved:
+            if self.process.position != self._saved:
                 self._save()
 
     def close(self) -> None:
@@ -142,7 +130,7 @@ class StreamBuffer:
         if self._pid != os.getpid():
             return
         with self._lock:
-            if self._closed:
+            if self.closed:
                 return
             try:
                 if not self._taking:
@@ -154,23 +142,23 @@ class StreamBuffer:
             self._end()
 
     def _end(self) -> None:
-        self._closed = True
+        self.closed = True
         self._journal.close()
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
     def read(self) -> Any:
         """The model of the last completed step; None before the first."""
-        if self._closed:
+        if self.closed:
             return self._model[1]
         with self._held():
-            if not self._closed:
+            if not self.closed:
                 self._ready()
-                if self._schedule.completed(self.position) > self._schedule.completed(self._process.position):
+                if self._schedule.completed(self.position) > self._schedule.completed(self.process.position):
                     self._flush()
-                step = self._schedule.completed(self._process.position)
+                step = self._schedule.completed(self.process.position)
                 if step != self._model[0]:
-                    release = self._process.released()
+                    release = self.process.released()
                     assert release is not None
                     self._model = (step, self._make(release, self._schedule.position(step)))
             return self._model[1]
@@ -185,7 +173,7 @@ class StreamBuffer:
 
     def _ready(self) -> None:
         """Refuse what must not go on; try again to save what could not be saved."""
-        if self._closed:
+        if self.closed:
             raise NotReleased(_CLOSED)
         if self._taking:
             raise NotReleased(_BROKEN)
@@ -205,14 +193,11 @@ class StreamBuffer:
         """The cells of the targets; what cannot be read is missing, as the domain rules."""
         if isinstance(y, Mapping):
             return tuple(map(y.get, self.encoding.facts.targets))
-        if not self._several:
-            return (cell_of(y, 0),)
-        count = len(self.encoding.targets)
-        return tuple(cell_of(y, place) for place in range(count))
+        return tuple(cell_of(y, place) for place in range(self._targets))
 
     def _next(self) -> int:
         """Where the records that wait are taken: at the last release within reach of the buffer, or when it is full."""
-        position = self._process.position
+        position = self.process.position
         steps = self._schedule.completed(position + BUFFER)
         return self._schedule.position(steps) if steps > self._schedule.completed(position) else position + BUFFER
 
@@ -220,24 +205,20 @@ class StreamBuffer:
         """Take the records that wait."""
         if not self._records:
             return
-        waiting, encoding, names = self._records, self.encoding, self._names or ()
-        cells = [record for record, _ in waiting]
-        weight = None
-        if self._weight is not None:
-            weight = table_of([record[-1:] for record in cells], None, 1)
-            cells = [record[:-1] for record in cells]
-        target = table_of(
-            [values for _, values in waiting], self._named if self._several else None, len(encoding.targets)
-        )
-        self._absorb(encoding.encode(table_of(cells, names, len(names)), target, weight=weight), waiting=True)
+        cells, weights, targets = map(list, zip(*self._records, strict=True))
+        names = self._names or ()
+        weight = None if self._weight is None else table_of(weights, None, 1)
+        target = table_of(targets, self._named, self._targets)
+        rows = self.encoding.encode(table_of(cells, names, len(names)), target, weight=weight)
+        self._absorb(rows, waiting=True)
 
     def _absorb(self, rows: Rows, *, waiting: bool = False) -> None:
-        before = self._schedule.completed(self._process.position)
+        before = self._schedule.completed(self.process.position)
         self._taking = True  # an interrupt in between leaves the mark
-        self._process.take(rows)
+        self.process.take(rows)
         if waiting:
             self._records = []
-        self._unsaved = self._schedule.completed(self._process.position) > before  # before the mark falls
+        self._unsaved = self._schedule.completed(self.process.position) > before  # before the mark falls
         self._taking = False
         self._due = self._next()
         if self._unsaved:
@@ -246,14 +227,14 @@ class StreamBuffer:
     def _save(self) -> None:
         self._unsaved = True
         try:
-            reached = self._mark if self._mark is not None and self._mark.position <= self._process.position else None
+            reached = self._mark if self._mark is not None and self._mark.position <= self.process.position else None
             source = reached and {"position": reached.position, "place": dict(reached.place)}
-            self._journal.commit(self._process.snapshot, self._process.position, source)
+            self._journal.commit(self.process.snapshot, self.process.position, source)
         except Exception as error:
             error.add_note(
-                f"The records up to position {self._process.position} were taken and are not saved, so nothing new of them is shown; "
+                f"The records up to position {self.process.position} were taken and are not saved, so nothing new of them is shown; "
                 "do not pass them again. The next call saves first, with the same noise."
             )
             raise
         self._unsaved = False
-        self._saved = self._process.position
+        self._saved = self.process.position

@@ -7,8 +7,7 @@ from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.durable.journal import outdated, require_own
-from hullabaloo.durable.sealed import State
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.curation.answered import answer
-from hullabaloo.curation.scoring import score_of
+from hullabaloo.curation.scoring import answer, score_of
 from hullabaloo.curation.searching import PlannedCandidate, SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.noise import TestKey
@@ -24,12 +23,10 @@ def load_all(plan: SearchPlan, tables: Mapping[Any, Rows]) -> None:
 
     **Guarantee.** A function of public facts: the plan, and how rows are kept. Nothing of the table is read, and nothing comes of it.
     """
-    done = set()
+    kinds: dict[Any, PlannedCandidate] = {}
     for one in plan.contenders:
-        kind = _kind(one)
-        if kind in done:
-            continue
-        done.add(kind)
+        kinds.setdefault(_kind(one), one)
+    for one in kinds.values():
         rows = _nothing(tables[one.reads], one.encoding.facts.intercept)
         with suppress(Exception):  # whether a candidate is any good is for its own runs to tell
             release = answer(one.fit, rows, _PUBLIC)
@@ -40,13 +37,10 @@ def _kind(one: PlannedCandidate) -> tuple[Any, ...]:
     """What decides which code runs."""
     problem = one.fit.problem
     asked = tuple(type(quote) for quote in one.fit.bought.queries)
-    shapes = tuple(map(_shape, (problem.constraint, problem.penalty)))
+    shapes = tuple(
+        (type(shape), type(getattr(shape, "function", None))) for shape in (problem.constraint, problem.penalty)
+    )
     return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes
-
-
-def _shape(shape: object) -> tuple[Any, ...]:
-    """The types of a set or penalty, and of the set function that it may have."""
-    return type(shape), type(getattr(shape, "function", None))
 
 
 def _nothing(rows: Rows, intercept: bool) -> Rows:

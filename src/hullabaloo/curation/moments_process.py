@@ -12,10 +12,10 @@ from typing import Any, final
 
 from hullabaloo.curation.process import Process
 from hullabaloo.curator import StreamCurator, StreamSumQuery
-from hullabaloo.curator.stream_sum import plan_stream
+from hullabaloo.curator.stream import plan_stream
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.source import RowFacts
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
@@ -134,7 +134,14 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
 
 @final
 class MomentsProcess(Process):
-    """A stream whose models are solved from the noisy moments after each step."""
+    """A stream whose models are solved from the noisy moments after each step.
+
+    Args:
+        task, problem, query: the public arguments, the problem that models solve, and the priced sums.
+        transform: a public map of rows, record by record (a sketch): what it gives obeys the query's facts whatever the records hold.
+        solve: how a model is computed from noisy moments: post-processing.
+        public: what else belongs into the plan and the fingerprint (a sketch's seed, a solver's settings).
+    """
 
     def __init__(
         self,
@@ -187,7 +194,7 @@ class MomentsProcess(Process):
         plan = {"solver": "continual_moments", "queries": [self._quoted], "settings": settings, "reason": reason}
         release = Release(
             theta=solution.theta,
-            statement=statement(self.task, self, (self._quoted,)),
+            statement=self._statement(),
             plan=plan,
             privacy_covariance=solution.privacy_covariance,
             sampling_covariance=solution.sampling_covariance,
@@ -196,6 +203,23 @@ class MomentsProcess(Process):
         )
         self._latest = step, release
         return release
+
+    def _statement(self) -> PrivacyStatement:
+        """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
+        task, schedule = self.task, self.schedule
+        seen = schedule.position(schedule.completed(self.position))
+        return PrivacyStatement(
+            event=self.event,
+            budget=task.budget,
+            neighbours=task.neighbours,
+            unit="record",
+            records_per_unit=1,
+            records=seen if schedule.horizon is None else schedule.horizon,
+            not_private="epsilon" if not task.budget.is_private else "" if task.key is None else "test_key",
+            query_noise=(self._quoted,),
+            horizon=task.records,
+            quoted_line_breaks=task.domain.quoted_line_breaks,
+        )
 
     def snapshot(self) -> Snapshot:
         """Everything needed to go on, bit for bit. PRIVATE."""
@@ -209,74 +233,37 @@ class MomentsProcess(Process):
     @property
     def fingerprint(self) -> str:
         """Names everything public that the encoding and the noise depend on: a state goes on under no other."""
-        return fingerprint(
-            self.task,
-            {
-                "columns": list(self.query.moments.facts.columns),
-                "strategy": self.query.strategy.to_dict(),
-                "sigma": self._quoted["noise_std_of_sum"],
-                "target_scale": self.query.moments.target_scale,
-                **self._public,
-            },
-        )
+        task, moments = self.task, self.query.moments
+        facts = {
+            "format": FORMAT,
+            "what": task.what,
+            "domain": task.domain.to_dict(),
+            "fit_intercept": task.fit_intercept,
+            "budget": task.budget.to_dict(),
+            "neighbours": str(task.neighbours),
+            "schedule": task.schedule.to_dict(),
+            "window": task.window_steps,
+            "decay": task.decay,
+            "test_key": task.key is not None,
+            "columns": list(moments.facts.columns),
+            "strategy": self.query.strategy.to_dict(),
+            "sigma": self._quoted["noise_std_of_sum"],
+            "target_scale": moments.target_scale,
+            **self._public,
+        }
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
-def open_moments(
-    task: StreamTask,
-    encoding: Encoding,
-    *,
-    facts: RowFacts | None = None,
-    transform: Callable[[Rows], Rows] | None = None,
-    solve: Solve = solve_moments,
-    public: Mapping[str, Any] | None = None,
-) -> MomentsProcess:
+def open_moments(task: StreamTask, encoding: Encoding, *, facts: RowFacts | None = None, **how: Any) -> MomentsProcess:
     """A process for the stream, planned and priced; nothing is charged or read.
 
     Args:
         task: the public arguments.
         encoding: how records become rows.
         facts: the public facts of the rows that `transform` makes, where it is given.
-        transform: a public map of rows, record by record (a sketch): what it gives obeys `facts` whatever the records hold.
-        solve: how a model is computed from noisy moments: post-processing.
-        public: what else belongs into the plan and the fingerprint (a sketch's seed, a solver's settings).
+        how: `transform`, `solve` and `public` of `MomentsProcess`.
     """
     problem = check_stream(task, encoding)
     query = plan_moments(task, encoding.facts if facts is None else facts)
-    return MomentsProcess(task, problem, query, transform=transform, solve=solve, public=public)
-
-
-def statement(task: StreamTask, process: Process, noise: tuple[Mapping[str, Any], ...]) -> PrivacyStatement:
-    """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
-    schedule, private = task.schedule, task.budget.is_private
-    seen = schedule.position(schedule.completed(process.position))
-    return PrivacyStatement(
-        event=process.event,
-        budget=task.budget,
-        neighbours=task.neighbours,
-        unit="record",
-        records_per_unit=1,
-        records=seen if schedule.horizon is None else schedule.horizon,
-        not_private="epsilon" if not private else "" if task.key is None else "test_key",
-        query_noise=noise,
-        horizon=task.records,
-        quoted_line_breaks=task.domain.quoted_line_breaks,
-    )
-
-
-def fingerprint(task: StreamTask, more: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical JSON of a task's public facts, those of its rows' and noise's in `more` included."""
-    facts = {
-        "format": FORMAT,
-        "what": task.what,
-        "domain": task.domain.to_dict(),
-        "fit_intercept": task.fit_intercept,
-        "budget": task.budget.to_dict(),
-        "neighbours": str(task.neighbours),
-        "schedule": task.schedule.to_dict(),
-        "window": task.window_steps,
-        "decay": task.decay,
-        "test_key": task.key is not None,
-        **more,
-    }
-    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return MomentsProcess(task, problem, query, **how)

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Rows
-from hullabaloo.data.labels import label_of
-from hullabaloo.data.memo import memo
+from hullabaloo.data.labels import label_of, memo
 from hullabaloo.data.schema import open_role
 from hullabaloo.release.request import ReleaseRequest
 

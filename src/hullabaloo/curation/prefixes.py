@@ -2,23 +2,23 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curation.answered import answer
 from hullabaloo.curation.process import Process
+from hullabaloo.curation.scoring import answer
 from hullabaloo.data.source import Rows
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Event
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release import Release
 from hullabaloo.release.planned import PlannedFit, Task
 
 Array = npt.NDArray[Any]
@@ -126,10 +126,8 @@ class PrefixProcess(Process):
         rows = self._rows()
         arrays: dict[str, Array] = {}
         if rows is not None:
-            arrays = {"Y": rows.Y, **_matrix(rows.X)}
-            arrays |= {
-                name: value for name, value in (("weight", rows.weight), ("offset", rows.offset)) if value is not None
-            }
+            own = {"Y": rows.Y, "weight": rows.weight, "offset": rows.offset}
+            arrays = {**_matrix(rows.X), **{name: value for name, value in own.items() if value is not None}}
         release = None if self._release is None else self._release.to_dict()
         return Snapshot({"position": self._position, "release": release}, arrays)
 
@@ -143,59 +141,38 @@ class PrefixProcess(Process):
     def _fit(self, step: int) -> None:
         fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
         assert rows is not None
-        onward = before is not None and corrects(fit)
-        if onward:
-            assert before is not None
-            rows = replace(rows, offset=(rows.X @ before.theta)[:, 0])
-        release = answer(fit, rows)
-        if onward:
-            assert before is not None
-            release = replace(
-                release, theta=before.theta + release.theta, privacy_covariance=None, sampling_covariance=None
-            )
+        if before is None or not corrects(fit):
+            release, onward = answer(fit, rows), False
+        else:
+            more, onward = answer(fit, replace(rows, offset=(rows.X @ before.theta)[:, 0])), True
+            theta = before.theta + more.theta
+            release = replace(more, theta=theta, privacy_covariance=None, sampling_covariance=None)
         plan = {**release.plan, "fit": step, "of": self.schedule.steps, "starts from the model before": onward}
-        self._release = replace(release, statement=self._statement(release.statement), plan=plan)
-
-    def _statement(self, alone: PrivacyStatement) -> PrivacyStatement:
-        """Of all fits together, in place of the one fit's."""
-        return replace(alone, event=self.event, budget=self.task.budget, records=self._horizon, horizon=self._horizon)
-
-    @property
-    def _horizon(self) -> int:
-        return self.schedule.position(self.schedule.steps)
+        horizon = self.schedule.position(self.schedule.steps)
+        together = replace(  # of all fits, in place of the one fit's
+            release.statement, event=self.event, budget=self.task.budget, records=horizon, horizon=horizon
+        )
+        self._release = replace(release, statement=together, plan=plan)
 
     def _rows(self) -> Rows | None:
         """All records so far, as one table."""
         if len(self._parts) > 1:
-            parts = self._parts
-            self._parts = [
-                Rows(
-                    _stacked([one.X for one in parts]),
-                    np.concatenate([one.Y for one in parts]),
-                    _joined([one.weight for one in parts]),
-                    _joined([one.offset for one in parts]),
-                )
-            ]
+            held = zip(*((one.X, one.Y, one.weight, one.offset) for one in self._parts), strict=True)
+            self._parts = [Rows(*map(_joined, held))]
         return self._parts[0] if self._parts else None
 
 
 def _part(rows: Rows, start: int, stop: int) -> Rows:
     """Some records, in memory of their own."""
-
-    def cut(values: Array | None) -> Array | None:
-        return None if values is None else values[start:stop].copy()
-
-    return Rows(rows.X[start:stop].copy(), rows.Y[start:stop].copy(), cut(rows.weight), cut(rows.offset))
+    held: tuple[Any, ...] = rows.X, rows.Y, rows.weight, rows.offset
+    own: list[Any] = [None if values is None else values[start:stop].copy() for values in held]
+    return Rows(*own)
 
 
-def _joined(parts: list[Array | None]) -> Array | None:
-    kept = [part for part in parts if part is not None]
-    return np.concatenate(kept) if kept else None
-
-
-def _stacked(parts: list[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
+def _joined(parts: Sequence[Any]) -> Any:
+    """The parts' values, one after the other; None where they have none."""
+    if parts[0] is None or isinstance(parts[0], np.ndarray):
+        return None if parts[0] is None else np.concatenate(parts)
     from scipy.sparse import vstack
 
     return vstack(parts, format="csr")

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from hullabaloo.data.source import Rows
-from hullabaloo.durable.snapshot import Snapshot
+from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.privacy import Event
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import Release

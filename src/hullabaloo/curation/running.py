@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.curation.answered import answer
 from hullabaloo.curation.kept import Best, Kept
 from hullabaloo.curation.loaded import load_all
 from hullabaloo.curation.parts import held_out, part
-from hullabaloo.curation.scoring import Lottery, score_of
+from hullabaloo.curation.scoring import Lottery, answer, score_of
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.errors import StateError

@@ -1,4 +1,4 @@
-"""Private scores of coefficients on records that are encoded already."""
+"""What is asked of records that are encoded already, as part of what was charged as a whole: a planned fit, and a score of coefficients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +13,11 @@ from hullabaloo.data import Encoding, Rows
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
+from hullabaloo.release import Release
+from hullabaloo.release.planned import PlannedFit
+from hullabaloo.release.run import answered, stated
 
-__all__ = ["Lottery", "Noise", "score_noise", "score_of", "score_quote"]
+__all__ = ["Lottery", "Noise", "answer", "score_noise", "score_of", "score_quote"]
 
 
 @final
@@ -66,3 +69,13 @@ def score_of(read: Read, quote: ScoreQuery, theta: npt.ArrayLike, rows: Rows, ke
     costs has been charged, or is part of what was.
     """
     return read(Curator(rows, [quote], key=key).answer("score", theta), score_noise(quote))
+
+
+def answer(planned: PlannedFit, rows: Rows, key: Key | None = None) -> Release:
+    """Carry a planned fit out, of a release of a stream or a run of a search; what it costs is part of what has been charged, or is not counted.
+
+    `key` is for the noise in place of the task's: a secret one, from which a private fit can be drawn again, or one derived from the task's.
+    """
+    request = planned.task.request
+    solution = answered(rows, planned.bought, planned.solve, request.key if key is None else key)
+    return planned.release(solution, stated(request, planned.bought, None))

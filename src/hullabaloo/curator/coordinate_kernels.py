@@ -4,12 +4,19 @@
 same public sequence `z += Δ x_j` whatever the other records are, so its bits, and those of its contribution, depend on that
 record and released numbers alone. Contributions are rounded to whole cells and added up as integers. Loops have no branches and
 no calls, so that the compiler makes them work on several records at a time; no operation is reordered or fused.
+
+Two instructions read a double's 64 bits as an integer, and the other way round. They cost nothing and work on several numbers at a time,
+where conversions do not: with `M = 1.5 · 2^52`, the bits of `v + M` are those of M plus v rounded to a whole number, ties to even, for |v| < 2^51.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.bits import MAGIC, MAGIC_BITS, bits_of, double_of
 from hullabaloo.losses.kernels import HUBER, LOGISTIC, PINBALL, POISSON, SMOOTHED_HINGE, SQUARED, derivative
 
 BLOCK = 1 << 10  # rows that buffers in the first-level cache hold
@@ -19,6 +26,32 @@ HUGE = 2.0**500
 RESIDUAL_CODES = (SQUARED, HUBER, PINBALL)
 FUSED = (SQUARED, HUBER, LOGISTIC)
 """Losses that have a loop of their own over dense columns, without buffers, where records are not weighted."""
+
+
+MAGIC = 1.5 * 2.0**52
+MAGIC_BITS = 0x4338000000000000
+
+
+def _bits_of(_: Any, number: Any) -> Any:
+    """A double's bits as an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+def _double_of(_: Any, bits: Any) -> Any:
+    """The double of such an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+bits_of: Any = intrinsic(_bits_of)
+double_of: Any = intrinsic(_double_of)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -159,21 +192,8 @@ def moved_sum(loss, z, y, moved, delta, column, weight, scale, unit, slope):  # 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def residuals_at(rows, z, limit, data, scale, cap):  # type: ignore[no-untyped-def]
-    """`rounded` of slopes that are clipped residuals, of the records of a column's cells."""
-    total = np.int64(0)
-    for i in range(data.size):
-        total += bits_of(share(between(z[rows[i]], limit), data[i], scale, cap) + MAGIC)
-    return float(total - np.int64(data.size) * np.int64(MAGIC_BITS))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def sum_at(loss, rows, z, y, data, weight, scale, unit, scratch):  # type: ignore[no-untyped-def]
     """The sum of contributions of some cells of a column, one for each record; absent cells contribute 0."""
-    code, parameter, limit = loss
-    if weight.size == 0 and unit > 0.0 and code in (SQUARED, HUBER):
-        most = limit if code == SQUARED else min(parameter, limit)
-        return residuals_at(rows, z, most, data, scale * unit, unit)
     slope, here, target, heavy = scratch
     m = data.size
     for i in range(m):
@@ -224,8 +244,7 @@ def dense_sum(column, moved, delta, z, y, weight, loss, scale, unit, slope, cell
 def sparse_sum(data, rows, z, y, weight, loss, scale, unit, scratch, cells):  # type: ignore[no-untyped-def]
     """The sum of contributions of a column given by its cells."""
     total = 0.0
-    block = LONG if weight.size == 0 and unit > 0.0 and loss[0] in (SQUARED, HUBER) else BLOCK
-    for start in range(0, data.size, block):
-        part = (data[start : start + block], weight, scale, unit, scratch)
-        total += gathered(sum_at(loss, rows[start : start + block], z, y, *part), cells, unit)
+    for start in range(0, data.size, BLOCK):
+        part = (data[start : start + BLOCK], weight, scale, unit, scratch)
+        total += gathered(sum_at(loss, rows[start : start + BLOCK], z, y, *part), cells, unit)
     return total + emptied(cells, unit)

@@ -1,16 +1,20 @@
-"""The curator: the one object that holds rows. It answers what a plan has paid for, with noise, and nothing else."""
+"""The curator: the one object that holds rows. It answers what a plan has paid for, with noise, and nothing else.
+
+Exceptions of its answers take nothing along: the frames of a traceback hold exact numbers, as local variables. What NumPy finds wrong with a
+number is nobody's business either: whether it raises, warns or calls a function is the user's setting.
+"""
 
 import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from threading import RLock
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.query import Query
-from hullabaloo.curator.sealed import sealed
 from hullabaloo.curator.views import (
     centred_rows,
     chosen_columns,
@@ -23,6 +27,31 @@ from hullabaloo.curator.views import (
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.noise import Key, ReleaseKey
+
+_HELD: tuple[Any, ...] = tuple(vars(BaseException)[name] for name in ("__cause__", "__context__", "__traceback__"))
+"""By the base class's own means: an error of somebody's own may have others, which would be run where exact numbers lie."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def sealed(answer: Callable[P, T]) -> Callable[P, T]:
+    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from.
+
+    A solver of somebody's own may catch it, and reporters of errors send frames' variables far away.
+    """
+
+    @wraps(answer)
+    def ask(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return answer(*given, **named)
+        except BaseException as error:
+            fault = error
+            for part in _HELD:
+                part.__set__(fault, None)
+        raise fault
+
+    del ask.__wrapped__  # which would answer without the seal
+    return ask
 
 
 class Curator:

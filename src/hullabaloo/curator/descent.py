@@ -9,14 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.coordinate_kernels import HUGE, RESIDUAL_CODES
-from hullabaloo.curator.descent_kernels import (
-    by_columns,
-    dense_descent,
-    dense_moves,
-    sparse_descent,
-    sparse_moves,
-)
-from hullabaloo.curator.given import anything, numbers
+from hullabaloo.curator.descent_kernels import dense_descent, dense_moves, sparse_descent, sparse_moves
+from hullabaloo.curator.known import anything, numbers
 from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -51,6 +45,7 @@ class PartialQuery(NoisySum):
 
     name: ClassVar[str] = "partial"
     key_label: ClassVar[str] = "partial"
+    tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_centre: ClassVar[bool] = True
 
     length = 1
@@ -64,29 +59,24 @@ class PartialQuery(NoisySum):
 
     def question(self, theta: Any, *, order: Any, clips: Any, steps: Any, form: SeparableForm) -> tuple["Updates"]:
         """`θ_j ← prox_at(j, θ_j − γ_j g̃_j, γ_j)` for each j in `order`, g̃ the noisy mean of derivatives clipped to ±C_j."""
-        updates = Updates(theta, order, clips, steps, form)
-        updates.check(self.facts.width)
-        return (updates,)
+        return (public_updates(Updates(theta, order, clips, steps, form), self.facts.width),)
 
     def times(self, question: tuple[Any, ...]) -> int:  # noqa: D102
         return int(question[0].order.size)
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Descent:  # noqa: D102
-        columns = kept.setdefault("columns", Columns(rows.X))  # targets share them
+        if "columns" not in kept:  # targets share them
+            kept["columns"] = by_columns(rows.X)
         if ("predictions", id(rows)) not in kept:
-            kept["predictions", id(rows)] = Predictions(rows, columns)
+            kept["predictions", id(rows)] = Predictions(rows, kept["columns"])
         predictions: Predictions = kept["predictions", id(rows)]
         return predictions.descend(self, question[0], key)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The query with its loss."""
-        return {**super().to_dict(), "loss": self.loss.to_dict()}
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Updates:
-    """Which coordinates are updated, in which order, and how: public numbers, checked before anything is spent.
+    """Which coordinates are updated, in which order, and how: public numbers.
 
     Attributes:
         theta: where to start, (p,).
@@ -102,92 +92,68 @@ class Updates:
     steps: Array
     form: SeparableForm
 
-    def __post_init__(self) -> None:
-        for name in ("theta", "clips", "steps"):
-            object.__setattr__(self, name, numbers(getattr(self, name)))
-        object.__setattr__(self, "order", anything(self.order))
 
-    def check(self, p: int) -> None:
-        """Refuse what is not made for p columns.
+def public_updates(asked: Updates, p: int) -> Updates:
+    """The same in arrays that nobody else has; refused unless made for p columns.
 
-        Raises:
-            InvalidParameter: a form of somebody's own, a wrong shape, or a number beyond what keeps predictions finite: 2^±200, 2^900 for θ.
-        """
-        if type(self.form) is not SeparableForm or self.form.own is not None:
+    Raises:
+        InvalidParameter: a form of somebody's own, a wrong shape, or a number beyond what keeps predictions finite: 2^±200, 2^900 for θ.
+    """
+    theta, clips, steps, order = numbers(asked.theta), numbers(asked.clips), numbers(asked.steps), anything(asked.order)
+    form = asked.form
+    if type(form) is not SeparableForm or form.own is not None:
+        raise InvalidParameter(
+            f"Coordinates were to be updated under a {type(form).__name__} with a prox or vectors of its own, but kernels read the four "
+            "vectors of a SeparableForm, and no other code runs beside records. Ask for one update after the other, with each coordinate held where it is (lower = upper = θ), "
+            "and move it outside."
+        )
+    form = SeparableForm(form.kinks, form.curvatures, form.lower, form.upper)
+    for name, value in (("theta", theta), ("clips", clips), ("steps", steps)):
+        if value.shape != (p,) or form.dimension != p:
             raise InvalidParameter(
-                f"Coordinates were to be updated under a {type(self.form).__name__} with a prox or vectors of its own, but kernels read the four "
-                "vectors of a SeparableForm, and no other code runs beside records. Ask for one update after the other, with each coordinate held where it is (lower = upper = θ), "
-                "and move it outside."
+                f"Coordinates were to be updated with {name} of shape {value.shape} and a penalty of {form.dimension} "
+                f"coordinates, but there are {p} encoded columns. Pass one number for each."
             )
-        form = self.form  # of arrays that nobody else has, from here on
-        made = SeparableForm(form.kinks, form.curvatures, form.lower, form.upper)
-        object.__setattr__(self, "form", made)
-        for name in ("theta", "clips", "steps"):
-            shape = getattr(self, name).shape
-            if shape != (p,) or self.form.dimension != p:
-                raise InvalidParameter(
-                    f"Coordinates were to be updated with {name} of shape {shape} and a penalty of {self.form.dimension} "
-                    f"coordinates, but there are {p} encoded columns. Pass one number for each."
-                )
-        for name in ("clips", "steps"):
-            value = getattr(self, name)
-            if not np.all((value >= 1.0 / _LARGEST) & (value <= _LARGEST)):
-                raise InvalidParameter(
-                    f"The {name} of coordinate updates must lie between 2^-200 and 2^200, but the least is {value.min()} and the "
-                    f"largest {value.max()}. Give positive numbers of ordinary size."
-                )
-        if not np.all(np.abs(self.theta) <= 2.0**900):
+        if name != "theta" and not np.all((value >= 1.0 / _LARGEST) & (value <= _LARGEST)):
             raise InvalidParameter(
-                "Coordinates were to be updated from a point that is not finite, or beyond 2^900, where predictions would "
-                "overflow. Start elsewhere."
+                f"The {name} of coordinate updates must lie between 2^-200 and 2^200, but the least is {value.min()} and the "
+                f"largest {value.max()}. Give positive numbers of ordinary size."
             )
-        order = self.order
-        if order.dtype.kind not in "iu" or order.ndim != 1 or not order.size or order.min() < 0 or order.max() >= p:
-            raise InvalidParameter(
-                f"Coordinates were to be updated in an order that is empty or leaves 0 … {p - 1}. Name at least one "
-                "encoded column by its number."
-            )
+    if not np.all(np.abs(theta) <= 2.0**900):
+        raise InvalidParameter(
+            "Coordinates were to be updated from a point that is not finite, or beyond 2^900, where predictions would "
+            "overflow. Start elsewhere."
+        )
+    if order.dtype.kind not in "iu" or order.ndim != 1 or not order.size or order.min() < 0 or order.max() >= p:
+        raise InvalidParameter(
+            f"Coordinates were to be updated in an order that is empty or leaves 0 … {p - 1}. Name at least one "
+            "encoded column by its number."
+        )
+    return Updates(theta, order, clips, steps, form)
 
 
-class Columns:
-    """A table by columns, copied when first asked for: (p, n) for a dense one, else data, row numbers and starts. PRIVATE."""
-
-    __slots__ = ("_made", "_table", "dense")
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-        self._made: tuple[Any, ...] | None = None
-        self.dense = isinstance(table, np.ndarray)
-
-    def arrays(self) -> tuple[Any, ...]:
-        """What the kernels take."""
-        if self._made is None and self.dense:
-            self._made = (np.empty(self._table.shape[::-1]),)
-            by_columns(self._table, *self._made)
-        elif self._made is None:
-            table = self._table.tocsc()
-            table.sum_duplicates()  # one cell for each record: what the bound of a contribution rests on
-            unsigned = table.indices.view(f"u{table.indices.dtype.itemsize}")  # kernels need not check their sign
-            self._made = (table.data, unsigned, table.indptr)
-        return self._made
+def by_columns(table: Any) -> tuple[Any, ...]:
+    """A table by columns: (p, n) for a dense one, else data, row numbers and starts. PRIVATE."""
+    if isinstance(table, np.ndarray):
+        return (np.ascontiguousarray(table.T),)
+    table = table.tocsc()
+    table.sum_duplicates()  # one cell for each record: what the bound of a contribution rests on
+    unsigned = table.indices.view(f"u{table.indices.dtype.itemsize}")  # kernels need not check their sign
+    return table.data, unsigned, table.indptr
 
 
 class Predictions:
     """The table by columns, and each record's prediction at the last point: made when first asked for. PRIVATE."""
 
-    __slots__ = ("_columns", "_point", "_residual", "_rows", "_z")
-
-    def __init__(self, rows: Rows, columns: Columns | None = None) -> None:
-        self._rows = rows
-        self._columns = columns or Columns(rows.X)
+    def __init__(self, rows: Rows, columns: tuple[Any, ...] | None = None) -> None:
+        self._rows, self._columns, self._dense = rows, columns or by_columns(rows.X), isinstance(rows.X, np.ndarray)
         self._point: Array | None = None
-        self._residual = False
-        self._z = np.zeros(0)
+        self._residual, self._z = False, np.zeros(0)
 
     def descend(self, query: PartialQuery, updates: Updates, key: Key | None) -> Descent:
         """Carry the updates out, at noise that is drawn in one call.
 
-        **Guarantee.** Claim: each partial derivative that comes back is the Gaussian release (noise/gaussian.py) of its exact
+        **Guarantee.** Claim: each partial derivative that comes back is the Gaussian release (noise/release.py) of its exact
         sum, with the bits that `gaussian` of all K sums in one call would have under the same key; θ and the mean are
         functions of them. Proof: that release is `g(float(R + N) + ½)`, R the sum rounded to the lattice. Of zeros it is
         `g(N + ½)`, exact as `|N| < 2^48`, so N is read off; the kernel applies the same function to R + N. N_k is
@@ -203,8 +169,8 @@ class Predictions:
         y = none if self._residual else np.ascontiguousarray(rows.Y[:, 0])
         weight = none if rows.weight is None else np.ascontiguousarray(rows.weight)
         loss = (int(code), float(query.loss.kernel_parameter), clipped_at(query.loss, HUGE))
-        table = (*self._columns.arrays(), z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
-        run: Any = dense_descent if self._columns.dense else sparse_descent
+        table = (*self._columns, z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
+        run: Any = dense_descent if self._dense else sparse_descent
 
         form, mean, since, partials = updates.form, np.zeros(theta.size), np.zeros(theta.size), np.zeros(count)
         whole = tuple(np.array(part) for part in (form.kinks, form.curvatures, form.lower, form.upper))
@@ -223,8 +189,8 @@ class Predictions:
             self._residual = residual
             if residual:
                 self._z -= rows.Y[:, 0]
-        move: Any = dense_moves if self._columns.dense else sparse_moves
-        move(*self._columns.arrays(), self._z, moves)
+        move: Any = dense_moves if self._dense else sparse_moves
+        move(*self._columns, self._z, moves)
         return self._z
 
 

@@ -6,8 +6,6 @@ from hullabaloo.compiled import njit
 from hullabaloo.curator.coordinate_kernels import BLOCK, dense_sum, sparse_sum
 from hullabaloo.noise.kernels import release
 
-TILE = 1 << 6  # rows and columns of a piece of a table that caches hold while it is copied
-
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def noisy(exact, noise, grid, cell):  # type: ignore[no-untyped-def]
@@ -72,12 +70,8 @@ def sparse_descent(  # type: ignore[no-untyped-def]
     data, rows, starts, z, y, weight, loss, unit, order, clips, steps, form, noise, grid, records, path
 ):
     """The same for columns in compressed form; `rows` are unsigned, so that none needs to be checked for its sign."""
-    scratch = (
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-    )  # one array's rows would share cache places
+    # one array's rows would share cache places
+    scratch = (np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK), np.zeros(BLOCK))
     cells, cell = np.zeros(2, dtype=np.int64), np.zeros(2)
     for k in range(order.size):
         j = order[k]
@@ -108,14 +102,9 @@ def sparse_move(data, rows, starts, z, j, delta):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def dense_moves(columns, z, deltas):  # type: ignore[no-untyped-def]
-    """z += Σ Δ_j x_j over the j with Δ_j ≠ 0, in their order for each record; the table is read once."""
-    for start in range(0, z.size, BLOCK):
-        part = z[start : start + BLOCK]
-        for j in range(deltas.size):
-            if deltas[j] != 0.0:
-                column, delta = columns[j][start : start + BLOCK], deltas[j]
-                for i in range(part.size):
-                    part[i] += delta * column[i]
+    """z += Σ Δ_j x_j, in the order of columns for each record."""
+    for j in range(deltas.size):
+        dense_move(columns, z, j, deltas[j])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -123,14 +112,3 @@ def sparse_moves(data, rows, starts, z, deltas):  # type: ignore[no-untyped-def]
     """The same for columns in compressed form."""
     for j in range(deltas.size):
         sparse_move(data, rows, starts, z, j, deltas[j])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def by_columns(X, out):  # type: ignore[no-untyped-def]
-    """Copy X, (n, p), into `out`, (p, n), tile by tile."""
-    n, p = X.shape
-    for start in range(0, n, TILE):
-        for first in range(0, p, TILE):
-            for j in range(first, min(first + TILE, p)):
-                for i in range(start, min(start + TILE, n)):
-                    out[j, i] = X[i, j]

@@ -2,25 +2,35 @@
 block sums are added in integers of two limbs. Several threads may add them: kernels release the interpreter lock, and integers
 add up in any order.
 
+Rows whose products are summed are rounded to a lattice so coarse that products of two cells, and sums of a block of products, are exact doubles:
+with entries of modulus at most L = 2^l and pitch `2^{l−21}`, a product spans at most 2^42 cells of `2^{2(l−21)}`, and 2048 of them add up below
+2^53: any BLAS, with any blocking, order, fused multiply-add or number of threads, computes the block's Gram matrix without a single rounding.
+
 Why: floating-point addition rounds, and what it rounds depends on all the other records, so that the sum of two
 neighbouring tables can differ by more than the record that changed. On a lattice the sum has no error at all: the same
 bits for every order of rows, block size and number of cores.
 """
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.kernels import add_cells, total_of_cells
+from hullabaloo.data.source import RowFacts, Rows
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 CELLS = 37
 """A contribution spans at most 2^37 lattice cells: 2^14 of them stay below 2^53, and 2^24 in whole cells below 2^63."""
+BITS = 21
+PRODUCT_BLOCK = 1 << (53 - 2 * BITS)
 _ROWS = 1 << 24  # rows after which what their whole cells add up to is carried
 _MANY = 1 << 20  # table cells from which threads are worth their start
 _LIMB = 32
@@ -60,6 +70,7 @@ class ExactSum:
         """The sum of two parts of a table, on the same lattice."""
         both = ExactSum(self.high.shape, self._exponent)
         both.high, both.low = self.high + other.high, self.low + other.low
+        both.carry()
         return both
 
     def value(self, bound: float) -> Array:
@@ -83,10 +94,7 @@ def merged(work: Callable[[range], ExactSum], starts: range, *, threads: bool) -
     if workers <= 1:
         return work(starts)
     with ThreadPoolExecutor(workers) as pool:
-        first, *others = pool.map(work, [starts[k::workers] for k in range(workers)])
-    for other in others:
-        first = first + other
-    return first
+        return reduce(ExactSum.__add__, pool.map(work, [starts[k::workers] for k in range(workers)]))
 
 
 def exact_sum(
@@ -96,11 +104,6 @@ def exact_sum(
 
     `size` is how many cells of a table are read. The bits depend on neither blocks nor threads.
     """
-    if rows <= block:
-        whole = ExactSum(shape, exponent)
-        add(whole, 0, rows)
-        whole.carry()
-        return whole
     every = max(1, _ROWS // block)
 
     def work(starts: range) -> ExactSum:
@@ -109,7 +112,6 @@ def exact_sum(
             add(total, start, start + block)
             if number % every == 0:
                 total.carry()
-        total.carry()
         return total
 
     return merged(work, range(0, rows, block), threads=size >= _MANY)
@@ -127,3 +129,28 @@ def blockwise(
         else:
             total.add(part)
     return plain if exponent is None else total
+
+
+def cells_exponent(facts: RowFacts) -> int:
+    """Exponent of the lattice: the largest weighted entry `√W max(|x_ij|, |y_ij|)` is at most `2^21` cells."""
+    largest = math.sqrt(facts.max_weight) * max(1.0, facts.norm_linf)
+    mantissa, exponent = math.frexp(largest)
+    return (exponent - 1 if mantissa == 0.5 else exponent) - BITS
+
+
+def quantised(rows: Rows, part: slice, exponent: int | None) -> tuple[Any, Array]:
+    """Rows of a block times √w, rounded to the lattice (None: as they are); fresh arrays. PRIVATE."""
+    X, Y = rows.X[part], rows.Y[part]
+    if rows.weight is not None:
+        root = np.sqrt(rows.weight[part])[:, None]
+        X = X * root if isinstance(X, np.ndarray) else X.multiply(root).tocsr()
+        Y = Y * root
+    if exponent is None:
+        return X, Y
+    magic = magic_number(exponent)
+    Y = (Y + magic) - magic
+    if isinstance(X, np.ndarray):
+        return (X + magic) - magic, Y
+    X = X.copy()
+    X.data = (X.data + magic) - magic
+    return X, Y

@@ -1,16 +1,14 @@
 """The gradient query: the noisy mean of clipped per-record gradients of a linear model."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum, exact_sum
-from hullabaloo.curator.given import numbers
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
+from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -40,6 +38,7 @@ class GradientQuery(NoisySum):
 
     name: ClassVar[str] = "gradient"
     key_label: ClassVar[str] = "gradient"
+    tells: ClassVar[tuple[str, ...]] = ("loss", "clip")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,10 +76,6 @@ class GradientQuery(NoisySum):
         norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)
         return norm * self.copies
 
-    def to_dict(self) -> dict[str, Any]:
-        """The query with its loss and clip."""
-        return {**super().to_dict(), "loss": self.loss.to_dict(), "clip": self.clip}
-
     def question(self, theta: Any) -> tuple[Array]:
         """θ."""
         point = numbers(theta)
@@ -92,35 +87,19 @@ class GradientQuery(NoisySum):
         return (point,)
 
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
-        if math.isinf(self.mu):
+        if not self.is_private:
             return _float_gradient(rows, self, theta)
-        turned = theta.ndim == 2 and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
+        matrix, code, parameter = theta.ndim == 2, int(self.loss.kernel_code), self.loss.kernel_parameter
+        turned = matrix and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
         theta = np.ascontiguousarray(theta.T if turned else theta, dtype=np.float64)
-        size = rows.X.size * theta.size // rows.X.shape[1]
-        total = exact_sum(_adder(rows, self, theta), rows.Y.shape[0], theta.shape, self.exponent, _BLOCK, size)
+        settings = (theta, self.limit, code, parameter)
+        dense = matrix_gradient if matrix else dense_gradient, settings
+        sparse = sparse_matrix_gradient if matrix else sparse_gradient, settings
+        Y = np.ascontiguousarray(rows.Y if matrix else rows.Y[:, 0])
+        total = self.added_up(rows, Y, theta.shape, _BLOCK, dense, sparse)
         if turned:
             total.high, total.low = np.ascontiguousarray(total.high.T), np.ascontiguousarray(total.low.T)
         return total
-
-
-def _adder(rows: Rows, query: GradientQuery, theta: Array) -> Callable[[ExactSum, int, int], None]:
-    """What adds a range of rows to a sum; an empty array stands for weights of 1 and for offsets of 0."""
-    X, none = rows.X, np.zeros(0)
-    Y = np.ascontiguousarray(rows.Y if theta.ndim == 2 else rows.Y[:, 0])
-    weight, offset = none if rows.weight is None else rows.weight, none if rows.offset is None else rows.offset
-    settings = (theta, query.limit, int(query.loss.kernel_code), query.loss.kernel_parameter)
-    magic, unit = query.grid
-    dense = matrix_gradient if theta.ndim == 2 else dense_gradient
-    sparse = sparse_matrix_gradient if theta.ndim == 2 else sparse_gradient
-
-    def add(total: ExactSum, start: int, stop: int) -> None:
-        part = (Y[start:stop], weight[start:stop], offset[start:stop])
-        if isinstance(X, np.ndarray):
-            dense(X[start:stop], *part, *settings, magic, unit, total.high, total.low)
-        else:
-            sparse(X.data, X.indices, X.indptr[start : stop + 1], *part, *settings, unit, total.low)
-
-    return add
 
 
 def _float_gradient(rows: Rows, query: GradientQuery, theta: Array) -> Array:

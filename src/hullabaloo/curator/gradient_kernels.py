@@ -10,50 +10,25 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.kernels import add_cells
-from hullabaloo.curator.prefetch import prefetch
+from hullabaloo.curator.kernels import add_cells, product
 from hullabaloo.losses.kernels import MULTINOMIAL, SQUARED_TARGETS, clipped
 
 ROWS = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
-AHEAD = 1600  # cells: about as far as memory takes to answer
-LINE = 8  # doubles of a cache line
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
-def product(row, theta):  # type: ignore[no-untyped-def]  # numba kernel
-    """⟨x, θ⟩; the compiler may choose an order of addition, once and for every row of p columns, but not fuse."""
-    total = 0.0
-    for j in range(theta.size):
-        total += row[j] * theta[j]
-    return total
 
 
 @njit(cache=True, nogil=True)
 def dense_rows(X, y, weight, offset, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
-    """Add `w clip(φ') x` of at most `ROWS` rows to `out`, every coordinate rounded to the lattice.
-
-    Two rows a step: one pass over `out` for both. A last odd row is joined by one of slope 0.
-    """
-    n, p = X.shape
-    weighted, moved = weight.size > 0, offset.size > 0
-    slope = np.zeros(2)
-    for start in range(0, n, 2):
-        slope[1] = 0.0
-        for r in range(min(2, n - start)):
-            i = start + r
-            for j in range(i * p + AHEAD, (i + 1) * p + AHEAD, LINE):
-                prefetch(X, j)  # type: ignore[call-arg]  # compilers pass the first argument
-            z = product(X[i], theta)
-            if moved:
-                z += offset[i]
-            d = clipped(code, parameter, z, y[i], clip)
-            if weighted:
-                d *= weight[i]
-            slope[r] = d
-        first, second = slope[0], slope[1]
-        left, right = X[start], X[min(start + 1, n - 1)]
-        for j in range(p):
-            out[j] += ((first * left[j] + magic) - magic) + ((second * right[j] + magic) - magic)
+    """Add `w clip(φ') x` of at most `ROWS` rows to `out`, every coordinate rounded to the lattice."""
+    for i in range(X.shape[0]):
+        row = X[i]
+        z = product(row, theta)
+        if offset.size > 0:
+            z += offset[i]
+        d = clipped(code, parameter, z, y[i], clip)
+        if weight.size > 0:
+            d *= weight[i]
+        for j in range(row.size):
+            out[j] += (d * row[j] + magic) - magic
 
 
 @njit(cache=True, nogil=True)
@@ -129,13 +104,10 @@ def shorten(vector, clip):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def matrix_rows(X, Y, weight, offset, theta, clip, code, parameter, magic, out):  # type: ignore[no-untyped-def]
     """Add `w x ⊗ clip(∇φ)` of at most `ROWS` rows to `out`; θ and `out` are (k, p), one row for each prediction."""
-    n, p = X.shape
-    k = theta.shape[0]
+    k, p = theta.shape
     z, slope = np.empty(k), np.empty(k)
-    for i in range(n):
+    for i in range(X.shape[0]):
         row = X[i]
-        for j in range(i * p + AHEAD, (i + 1) * p + AHEAD, LINE):
-            prefetch(X, j)  # type: ignore[call-arg]  # compilers pass the first argument
         for m in range(k):
             z[m] = product(row, theta[m])
             if offset.size > 0:

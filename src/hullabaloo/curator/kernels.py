@@ -10,29 +10,15 @@ from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)
-def quantise(values, magic):  # type: ignore[no-untyped-def]
-    """Round every value to the lattice of `magic`, in place."""
-    flat = values.reshape(-1)
-    for i in range(flat.size):
-        flat[i] = (flat[i] + magic) - magic
-
-
-@njit(cache=True, nogil=True)
 def quantised_rows(X, Y, root, magic, out):  # type: ignore[no-untyped-def]
     """Write `√w (x, y)` of every row, rounded to the lattice of `magic`, into `out`; an empty `root` means weights of 1."""
     n, p = X.shape
-    weighted = root.size > 0
     for i in range(n):
-        if weighted:
-            for j in range(p):
-                out[i, j] = (X[i, j] * root[i] + magic) - magic
-            for j in range(Y.shape[1]):
-                out[i, p + j] = (Y[i, j] * root[i] + magic) - magic
-        else:
-            for j in range(p):
-                out[i, j] = (X[i, j] + magic) - magic
-            for j in range(Y.shape[1]):
-                out[i, p + j] = (Y[i, j] + magic) - magic
+        w = root[i] if root.size > 0 else 1.0
+        for j in range(p):
+            out[i, j] = (X[i, j] * w + magic) - magic
+        for j in range(Y.shape[1]):
+            out[i, p + j] = (Y[i, j] * w + magic) - magic
 
 
 @njit(cache=True, nogil=True)
@@ -52,3 +38,58 @@ def total_of_cells(high, low, pitch, bound, out):  # type: ignore[no-untyped-def
     for i in range(flat.size):
         whole = float(top[i] + (bottom[i] >> 32)) * 4294967296.0 + float(bottom[i] & 0xFFFFFFFF)
         flat[i] = min(max(whole * pitch, -bound), bound)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def product(row, theta):  # type: ignore[no-untyped-def]  # numba kernel
+    """⟨x, θ⟩; the compiler may choose an order of addition, once and for every row of p columns, but not fuse."""
+    total = 0.0
+    for j in range(theta.size):
+        total += row[j] * theta[j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def dense_predictions(X, theta, out):  # type: ignore[no-untyped-def]  # numba kernel
+    """Write `⟨x, θ_m⟩` of every row; θ is (k, p), added up in the one order of `product`."""
+    for i in range(X.shape[0]):
+        for m in range(theta.shape[0]):
+            out[i, m] = product(X[i], theta[m])
+
+
+@njit(cache=True, nogil=True)
+def sparse_predictions(data, indices, indptr, theta, out):  # type: ignore[no-untyped-def]
+    """The same for rows in compressed sparse row form, in the order of their cells."""
+    for i in range(indptr.size - 1):
+        for m in range(theta.shape[0]):
+            total = 0.0
+            for at in range(indptr[i], indptr[i + 1]):
+                total += data[at] * theta[m, indices[at]]
+            out[i, m] = total
+
+
+@njit(cache=True, nogil=True)
+def dense_turned(X, matrix, out):  # type: ignore[no-untyped-def]  # numba kernel
+    """Write `Wᵀx` of every row; cells of 0 add nothing, the others in the order of columns."""
+    n, p = X.shape
+    for i in range(n):
+        line = out[i]
+        line[:] = 0.0
+        for j in range(p):
+            value = X[i, j]
+            if value != 0.0:
+                weights = matrix[j]
+                for m in range(weights.size):
+                    line[m] += value * weights[m]
+
+
+@njit(cache=True, nogil=True)
+def sparse_turned(data, indices, indptr, matrix, out):  # type: ignore[no-untyped-def]
+    """The same for rows in compressed sparse row form."""
+    for i in range(indptr.size - 1):
+        line = out[i]
+        line[:] = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            value, weights = data[at], matrix[indices[at]]
+            for m in range(weights.size):
+                line[m] += value * weights[m]

@@ -1,7 +1,10 @@
-"""The shapes and losses that may meet numbers that are not released: a closed list, as there is one of queries.
+"""What may meet numbers that are not released: a closed list of shapes and losses, as there is one of queries, and plain numbers.
 
 A minimiser, a choice of a vertex and a score call methods of what they are made of on exact numbers, and rest on what it says of itself:
 bounds of norms, of curvature, of a prox's error. Both are proved and tested for what is listed here, and for nothing else.
+
+An array of a subclass, or a number with arithmetic of its own, has its say in every sum that it takes part in: it would be shown the other
+summand, exact as it is, and could give any result. So whatever a solver hands to the curator is copied into plain arrays and floats first.
 """
 
 from copy import deepcopy
@@ -10,11 +13,14 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hullabaloo import geometry, losses
 from hullabaloo.errors import CapabilityError
 from hullabaloo.foreign import is_foreign, name_of, parts
 from hullabaloo.losses.base import PerRecordLoss
+
+Array = npt.NDArray[np.float64]
 
 SHAPES: tuple[type, ...] = (
     geometry.Box, geometry.ElasticBall, geometry.ElasticNetPenalty, geometry.GroupBall, geometry.GroupPenalty,
@@ -93,3 +99,20 @@ def refuse_strangers(what: str, remedy: str, *values: object) -> None:
             f"The query {what!r} was made with {found}, which is not the library's own code. It would be called on exact numbers before any "
             f"noise is added, and what it raises, keeps or prints would be a release that nobody paid for. Nothing was charged or read. {remedy}"
         )
+
+
+def numbers(value: npt.ArrayLike) -> Array:
+    """A plain array of doubles, copied: NumPy takes what `__array__` gives as a copy, whoever else holds it."""
+    found = np.array(value, dtype=np.float64, order="C")
+    return found if type(value) is np.ndarray else found.copy()
+
+
+def anything(value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A plain array of its own type, copied."""
+    found = np.array(value)
+    return found if type(value) is np.ndarray else found.copy()
+
+
+def number(value: Any) -> float:
+    """A plain float."""
+    return float(value)

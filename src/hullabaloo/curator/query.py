@@ -8,7 +8,7 @@ record that differs.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.exact import CELLS, ExactSum, magic_number
+from hullabaloo.curator.exact import CELLS, ExactSum, exact_sum, magic_number
 from hullabaloo.curator.known import refuse_strangers
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
@@ -26,6 +26,9 @@ from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
 Array = npt.NDArray[np.float64]
 State = ExactSum | npt.NDArray[Any]
 """What records add up to: whole cells of a lattice, or whole numbers; doubles where no noise is drawn."""
+
+Adder = tuple[Callable[..., None], tuple[Any, ...]]
+"""A kernel that adds rows' contributions to a sum, and its settings."""
 
 UNIT_ROUNDOFF = 2.0**-53
 # An answer is clipped to this many times what the declared number of records can contribute. Clipping is 1-Lipschitz,
@@ -52,6 +55,10 @@ class Query(ABC):
     count: int
 
     name: ClassVar[str]
+    price: ClassVar[str] = "mu"
+    """The field that says what an answer costs; where it is ∞ no noise is drawn."""
+    tells: ClassVar[tuple[str, ...]] = ()
+    """Further fields that its description names."""
     key_label: ClassVar[str]
     """By which keys are derived from it and documents and fingerprints know it. Frozen: another one is other noise, and a search that ended for good."""
     instead: ClassVar[str] = "Make it with the library's own losses."
@@ -69,6 +76,11 @@ class Query(ABC):
                 f"A query needs at least one answer and one record, but count = {self.count} and "
                 f"records = {self.records}. Pass positive whole numbers."
             )
+        if not getattr(self, self.price) > 0.0:
+            raise InvalidParameter(
+                f"The query {self.name!r} needs a positive privacy price, but {self.price} = {getattr(self, self.price)!r} was asked. Raise the "
+                "budget: epsilon or delta."
+            )
 
     @property
     def made_of(self) -> list[object]:
@@ -84,7 +96,7 @@ class Query(ABC):
     @property
     def is_private(self) -> bool:
         """Whether noise is drawn; else nothing is promised, and nothing has to be kept from anybody's code."""
-        return True
+        return not math.isinf(getattr(self, self.price))
 
     @cached_property
     def copies(self) -> float:
@@ -114,21 +126,65 @@ class Query(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
 
-    @abstractmethod
-    def resized(self, records: int) -> "Query":
+    def resized(self, records: int) -> Self:
         """The same question for a table of another size whose answers, as means over records, have the same noise.
 
-        For simulation on synthetic tables: a plan for a million records is tried out on a thousand rows.
+        The price grows as the table shrinks: `Δ/(μ n)` stays, and so does the temperature `2Δ/(ε₀ n)` of mean scores. For simulation on
+        synthetic tables: a plan for a million records is tried out on a thousand rows.
         """
+        changed: dict[str, Any] = {self.price: getattr(self, self.price) * self.records / records}
+        return replace(self, records=records, **changed)
 
     def described(self) -> dict[str, Any]:
-        """What every description begins with."""
+        """What every description holds."""
+        told = {name: getattr(self, name) for name in self.tells}
         return {
             "name": self.key_label,
             "answers": self.count,
             "neighbours": str(self.neighbours),
             "records": self.records,
+            **{name: value.to_dict() if hasattr(value, "to_dict") else value for name, value in told.items()},
+            "event": self.event.to_dict(),
         }
+
+
+class Noisy(Query):
+    """What is released with Gaussian noise, at the Gaussian-DP parameter μ."""
+
+    mu: float
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Number of real coordinates that receive noise."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """Public bound to which the coordinates are clipped."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """l2 sensitivity of the numbers that noise is added to."""
+
+    @cached_property
+    def sigma(self) -> float:
+        """Noise of each coordinate: the smallest with `(Δ + g√d)/σ ≤ μ`, g the lattice pitch; 0 when μ = ∞."""
+        return gaussian_scale(self.sensitivity, self.mu, self.length, self.bound) if self.is_private else 0.0
+
+    @cached_property
+    def event(self) -> Event:
+        """What one answer costs."""
+        if not self.is_private:
+            return NotPrivateEvent()
+        return gaussian_event(self.sensitivity, self.sigma, self.length, self.bound)
+
+
+def gaussian_event(sensitivity: float, sigma: float, length: int, bound: float) -> Event:
+    """A Gaussian release of so many numbers, at the sensitivity that includes lattice rounding."""
+    moved = inflated(sensitivity, sigma, length, bound)
+    return GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=length)
 
 
 @dataclass(frozen=True)
@@ -182,7 +238,7 @@ class Sum(Query):
 
 
 @dataclass(frozen=True)
-class NoisySum(Sum):
+class NoisySum(Sum, Noisy):
     """A sum over records, released with Gaussian noise.
 
     Attributes:
@@ -190,22 +246,6 @@ class NoisySum(Sum):
     """
 
     mu: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.mu > 0.0:
-            raise InvalidParameter(
-                f"A query needs a positive privacy price, but mu = {self.mu!r} was asked. Raise epsilon or delta."
-            )
-
-    @property
-    def is_private(self) -> bool:
-        """Whether μ is finite."""
-        return not math.isinf(self.mu)
-
-    def resized(self, records: int) -> "Query":
-        """`μ` grows as the table shrinks: `Δ/(μ n)` stays."""
-        return replace(self, records=records, mu=self.mu * self.records / records)
 
     @cached_property
     def exponent(self) -> int:
@@ -216,6 +256,30 @@ class NoisySum(Sum):
     def grid(self) -> tuple[float, float]:
         """What rounds to that lattice, and one over its pitch."""
         return magic_number(self.exponent), 2.0**-self.exponent
+
+    def added_up(
+        self, rows: Rows, Y: Array, shape: tuple[int, ...], block: int, dense: Adder, sparse: Adder | None
+    ) -> ExactSum:
+        """The exact sum of what a kernel adds for `block` rows at once: that for dense ones, unless there is one for sparse ones and rows are.
+
+        An empty array stands for weights of 1 and for offsets of 0.
+        """
+        X, none = rows.X, np.zeros(0)
+        weight, offset = none if rows.weight is None else rows.weight, none if rows.offset is None else rows.offset
+        magic, unit = self.grid
+
+        def add(total: ExactSum, start: int, stop: int) -> None:
+            part = (Y[start:stop], weight[start:stop], offset[start:stop])
+            if sparse is None or isinstance(X, np.ndarray):
+                kernel, settings = dense
+                some = X[start:stop] if isinstance(X, np.ndarray) else X[start:stop].toarray()
+                kernel(some, *part, *settings, magic, unit, total.high, total.low)
+            else:
+                kernel, settings = sparse
+                kernel(X.data, X.indices, X.indptr[start : stop + 1], *part, *settings, unit, total.low)
+
+        size = X.size * math.prod(shape) // max(X.shape[1], 1)
+        return exact_sum(add, rows.Y.shape[0], shape, self.exponent, block, size)
 
     @property
     @abstractmethod
@@ -233,20 +297,6 @@ class NoisySum(Sum):
         exact = self.facts.records_per_unit * self.record_sensitivity
         return exact + 8.0 * UNIT_ROUNDOFF * self.bound * math.sqrt(self.length)
 
-    @cached_property
-    def sigma(self) -> float:
-        """Noise of each coordinate: the smallest with `(Δ + g√d)/σ ≤ μ`, g the lattice pitch; 0 when μ = ∞."""
-        return 0.0 if math.isinf(self.mu) else gaussian_scale(self.sensitivity, self.mu, self.length, self.bound)
-
-    @cached_property
-    def event(self) -> Event:
-        """What one answer costs: a Gaussian release at the sensitivity that includes lattice rounding."""
-        if math.isinf(self.mu):
-            return NotPrivateEvent()
-        sigma = self.sigma
-        moved = inflated(self.sensitivity, sigma, self.length, self.bound)
-        return GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=self.length)
-
     def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
         sigma = self.sigma
         if sigma == 0.0:
@@ -260,5 +310,4 @@ class NoisySum(Sum):
             "coordinates": self.length,
             "sensitivity_l2_of_sum": self.sensitivity,
             "noise_std_of_sum": self.sigma,
-            "event": self.event.to_dict(),
         }

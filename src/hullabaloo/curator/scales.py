@@ -1,4 +1,4 @@
-"""The scales query: how long the records' gradients are, as a noisy histogram."""
+"""Queries that count records: how many there are, and how many have gradients of which length."""
 
 import math
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import Array, NoisySum, State
 from hullabaloo.curator.step_kernels import PLAIN, dense_lengths, sparse_lengths
-from hullabaloo.curator.views import AffineView
+from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
@@ -19,8 +20,50 @@ from hullabaloo.privacy import Neighbours
 _BLOCK = 1 << 14
 
 
+class Counts(NoisySum):
+    """Numbers of records."""
+
+    @cached_property
+    def contribution(self) -> float:
+        """1 at full weight W, by which the bound is multiplied."""
+        return 1.0 / self.facts.max_weight
+
+    def total(self, state: Any) -> Array:  # noqa: D102
+        return np.clip(np.asarray(state, dtype=np.float64), 0.0, self.bound)
+
+
 @dataclass(frozen=True)
-class ScalesQuery(NoisySum):
+class CountQuery(Counts):
+    """The number of records that count (of positive weight, within their unit's share), with Gaussian noise.
+
+    **Guarantee.** Adding or removing a record changes the count by at most 1; so does replacing one whose weight is
+    positive by one whose weight is 0. A unit of at most m kept records changes it by at most m. Where every record
+    counts and replace-one is the relation, n is public and the query is refused: no budget need be spent on it.
+    """
+
+    name: ClassVar[str] = "count"
+    key_label: ClassVar[str] = "count"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike:
+            raise InvalidParameter(
+                "A private count was asked, but under replace-one neighbours the number of records is public. Use the "
+                "length of the table, or choose add-or-remove neighbours if the number must stay hidden."
+            )
+
+    length = 1
+    record_sensitivity = 1.0
+
+    def partial(self, rows: Rows) -> npt.NDArray[np.int64]:  # noqa: D102
+        return np.array([rows.Y.shape[0] if rows.weight is None else (rows.weight > 0.0).sum()])
+
+    def read(self, noisy: Array) -> float:  # noqa: D102
+        return float(noisy[0])
+
+
+@dataclass(frozen=True)
+class ScalesQuery(Counts):
     """How many records have `|φ'| ‖D(x − m)‖₂` between given edges, with Gaussian noise on each number.
 
     **Guarantee.** A record (of positive weight) is counted in exactly one bin: adding or removing it changes one number by 1,
@@ -34,6 +77,7 @@ class ScalesQuery(NoisySum):
 
     name: ClassVar[str] = "scales"
     key_label: ClassVar[str] = "scales"
+    tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_matrix: ClassVar[bool] = True
 
     @property
@@ -42,19 +86,13 @@ class ScalesQuery(NoisySum):
         return self.bins
 
     @cached_property
-    def contribution(self) -> float:
-        """1 at full weight W, by which the bound is multiplied."""
-        return 1.0 / self.facts.max_weight
-
-    @cached_property
     def record_sensitivity(self) -> float:
         """1 (add-or-remove) or √2 (replace-one; rounded up)."""
         return math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
 
     def question(self, theta: Any, *, centre: Any, lift: Any, edges: Any) -> tuple[Array | None, AffineView, Array]:
         """θ (None: φ' ≡ 1), from where records are measured, and the ends of the bins."""
-        view, ends = AffineView(numbers(centre), number(lift)), numbers(edges)
-        view.scale(self.facts)  # checks it
+        view, ends = public_view(centre, lift, self.facts), numbers(edges)
         if ends.shape != (self.bins - 1,) or not np.all(np.diff(ends) > 0.0):
             raise InvalidParameter(
                 f"A histogram of {self.bins} bins was paid for, which needs {self.bins - 1} rising edges; "
@@ -80,13 +118,6 @@ class ScalesQuery(NoisySum):
                 places = places[rows.weight[start : start + _BLOCK] > 0.0]
             counts += np.bincount(places, minlength=self.bins)
         return counts
-
-    def total(self, state: Any) -> Array:  # noqa: D102
-        return np.clip(np.asarray(state, dtype=np.float64), 0.0, self.bound)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The query with its loss."""
-        return {**super().to_dict(), "loss": self.loss.to_dict()}
 
 
 def _lengths(

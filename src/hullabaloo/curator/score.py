@@ -8,13 +8,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hullabaloo.curator.exact import blockwise
-from hullabaloo.curator.given import numbers
+from hullabaloo.curator.kernels import dense_predictions, sparse_predictions
+from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
-from hullabaloo.curator.score_kernels import dense_predictions, sparse_predictions
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.readings import Reading
-from hullabaloo.losses.tallies import Tally
+from hullabaloo.losses.scores import Tally
 from hullabaloo.privacy import Neighbours
 
 _BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
@@ -104,16 +104,29 @@ class ScoreQuery(NoisySum):
         return (found,)
 
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
-        magic, _ = self.grid
+        magic, turned = self.grid[0], np.ascontiguousarray(theta.T)
 
         def tallied(part: slice) -> Array:
-            block = _contributions(_part(rows, part), self, theta)
+            X, Y = rows.X[part], rows.Y[part]
+            z = np.empty((Y.shape[0], theta.shape[1]))
+            if isinstance(X, np.ndarray):
+                dense_predictions(np.ascontiguousarray(X), turned, z)
+            else:
+                sparse_predictions(X.data, X.indices, X.indptr, turned, z)
+            if rows.offset is not None:
+                z += rows.offset[part, None]
+            seen = self.reading.seen(z, Y)
+            parts = [tally.of(seen) for tally in self.tallies]
+            if self.counted:
+                parts.append(np.full((Y.shape[0], 1), self.count_weight))
+            block = np.hstack(parts)
+            if rows.weight is not None:
+                block = block * rows.weight[part, None]
             return np.asarray((((block + magic) - magic) if self.is_private else block).sum(axis=0))
 
+        exponent = self.exponent if self.is_private else None
         with np.errstate(all="ignore"):  # θ may be anything; what overflows is cut off
-            return blockwise(
-                rows.Y.shape[0], _BLOCK, (self.length,), self.exponent if self.is_private else None, tallied
-            )
+            return blockwise(rows.Y.shape[0], _BLOCK, (self.length,), exponent, tallied)
 
     def read(self, noisy: Array, theta: Array) -> Array:  # noqa: D102
         return noisy
@@ -121,28 +134,3 @@ class ScoreQuery(NoisySum):
     def to_dict(self) -> dict[str, Any]:
         """The query with the names of what is added up."""
         return {**super().to_dict(), "tallies": [tally.name for tally in self.tallies]}
-
-
-def _part(rows: Rows, part: slice) -> Rows:
-    weight, offset = (None if found is None else found[part] for found in (rows.weight, rows.offset))
-    return Rows(rows.X[part], rows.Y[part], weight, offset)
-
-
-def _contributions(rows: Rows, query: ScoreQuery, theta: Array) -> Array:
-    z = _predictions(rows, theta)
-    seen = query.reading.seen(z, rows.Y)
-    parts = [tally.of(seen) for tally in query.tallies]
-    if query.counted:
-        parts.append(np.full((z.shape[0], 1), query.count_weight))
-    found = np.hstack(parts)
-    return found if rows.weight is None else found * rows.weight[:, None]
-
-
-def _predictions(rows: Rows, theta: Array) -> Array:
-    """z, (n, k), whatever numbers come out; PRIVATE."""
-    X, z, turned = rows.X, np.empty(rows.Y.shape[0:1] + theta.shape[1:]), np.ascontiguousarray(theta.T)
-    if isinstance(X, np.ndarray):
-        dense_predictions(np.ascontiguousarray(X), turned, z)
-    else:
-        sparse_predictions(X.data, X.indices, X.indptr, turned, z)
-    return z if rows.offset is None else z + rows.offset[:, None]

@@ -1,23 +1,47 @@
 """The second-moments queries: noisy sums of squares of every column, in one release."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.curator.exact import blockwise
-from hullabaloo.curator.quantised import PRODUCT_BLOCK, cells_exponent, quantised
+from hullabaloo.curator.exact import PRODUCT_BLOCK, blockwise, cells_exponent, quantised
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State, Sum
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, inflated_l1, laplace, laplace_scale
 from hullabaloo.privacy import Event, LaplaceEvent, Neighbours, NotPrivateEvent
 
 
+class Squares(Sum):
+    """`Σ_i w_i x_ij²` for all columns j."""
+
+    @cached_property
+    def length(self) -> int:
+        """p coordinates."""
+        return self.facts.width
+
+    @cached_property
+    def contribution(self) -> float:
+        """`b²`."""
+        return self.facts.norm_linf**2
+
+    def partial(self, rows: Rows) -> State:  # noqa: D102
+        exponent = cells_exponent(self.facts) if self.is_private else None
+
+        def squares(part: slice) -> Array:
+            X, _ = quantised(rows, part, exponent)
+            if isinstance(X, np.ndarray):
+                return np.asarray(np.einsum("ij,ij->j", X, X))
+            return np.asarray(X.multiply(X).sum(axis=0)).ravel()
+
+        lattice = None if exponent is None else 2 * exponent
+        return blockwise(rows.Y.shape[0], PRODUCT_BLOCK, (self.length,), lattice, squares)
+
+
 @dataclass(frozen=True)
-class SecondMomentsQuery(NoisySum):
+class SecondMomentsQuery(Squares, NoisySum):
     """`Σ_i w_i x_ij²` for all columns j, with Gaussian noise.
 
     **Guarantee.** Precondition: `|x_ij| ≤ b`, `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W`. A contribution `u = w x²` has coordinates in
@@ -30,29 +54,16 @@ class SecondMomentsQuery(NoisySum):
     key_label: ClassVar[str] = "second_moments"
 
     @cached_property
-    def length(self) -> int:
-        """p coordinates."""
-        return self.facts.width
-
-    @cached_property
-    def contribution(self) -> float:
-        """`b²`."""
-        return self.facts.norm_linf**2
-
-    @cached_property
     def record_sensitivity(self) -> float:
         """The bound of the guarantee; rounding lengthens `√w x` by at most half a cell a coordinate."""
         entry, norm = rounded_bounds(self.facts)
         pair = math.sqrt(2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
         return min(math.sqrt(self.length) * entry**2, pair * entry * norm)
 
-    def partial(self, rows: Rows) -> State:  # noqa: D102
-        return _squares(rows, self.facts, noisy=self.is_private)
-
 
 @final
 @dataclass(frozen=True)
-class LaplaceSecondMomentsQuery(Sum):
+class LaplaceSecondMomentsQuery(Squares):
     """`Σ_i w_i x_ij²` for all columns j, with Laplace noise: pure differential privacy.
 
     **Guarantee.** Precondition as for `SecondMomentsQuery`. A contribution `u = w x²` has coordinates in `[0, W b²]` and
@@ -71,27 +82,7 @@ class LaplaceSecondMomentsQuery(Sum):
 
     name: ClassVar[str] = "second_moments_laplace"
     key_label: ClassVar[str] = "second_moments_laplace"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.epsilon > 0.0:
-            raise InvalidParameter(
-                f"A query needs a positive privacy price, but epsilon = {self.epsilon!r} was asked. Raise epsilon."
-            )
-
-    def resized(self, records: int) -> "LaplaceSecondMomentsQuery":
-        """`ε` grows as the table shrinks: `Δ₁/(ε n)` stays."""
-        return replace(self, records=records, epsilon=self.epsilon * self.records / records)
-
-    @cached_property
-    def length(self) -> int:
-        """p coordinates."""
-        return self.facts.width
-
-    @cached_property
-    def contribution(self) -> float:
-        """`b²`."""
-        return self.facts.norm_linf**2
+    price: ClassVar[str] = "epsilon"
 
     @cached_property
     def sensitivity(self) -> float:
@@ -103,9 +94,7 @@ class LaplaceSecondMomentsQuery(Sum):
     @cached_property
     def scale(self) -> float:
         """b of each coordinate's noise: the smallest with `(Δ₁ + gp)/b ≤ ε`, g the lattice pitch; 0 when ε = ∞."""
-        return (
-            0.0 if math.isinf(self.epsilon) else laplace_scale(self.sensitivity, self.epsilon, self.length, self.bound)
-        )
+        return laplace_scale(self.sensitivity, self.epsilon, self.length, self.bound) if self.is_private else 0.0
 
     @cached_property
     def sigma(self) -> float:
@@ -121,9 +110,6 @@ class LaplaceSecondMomentsQuery(Sum):
         moved = inflated_l1(self.sensitivity, scale, self.length, self.bound)
         return LaplaceEvent(noise_multiplier=math.nextafter(scale / moved, 0.0), samples=self.length)
 
-    def partial(self, rows: Rows) -> State:  # noqa: D102
-        return _squares(rows, self.facts, noisy=math.isfinite(self.epsilon))
-
     def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
         return laplace(exact, self.scale, bound=self.bound, key=key) if self.scale else exact
 
@@ -134,7 +120,6 @@ class LaplaceSecondMomentsQuery(Sum):
             "coordinates": self.length,
             "sensitivity_l1_of_sum": self.sensitivity,
             "noise_std_of_sum": self.sigma,
-            "event": self.event.to_dict(),
         }
 
 
@@ -143,16 +128,3 @@ def rounded_bounds(facts: RowFacts) -> tuple[float, float]:
     root, cell = math.sqrt(facts.max_weight), 2.0 ** (cells_exponent(facts) - 1)
     norm = root * facts.norm_l2 * (1.0 + (facts.width + 16) * UNIT_ROUNDOFF) + cell * math.sqrt(facts.width)
     return root * facts.norm_linf + cell, norm
-
-
-def _squares(rows: Rows, facts: RowFacts, *, noisy: bool) -> State:
-    """The exact sums of squares; PRIVATE."""
-    exponent = cells_exponent(facts)
-
-    def squares(part: slice) -> Array:
-        X, _ = quantised(rows, part, exponent if noisy else None)
-        if isinstance(X, np.ndarray):
-            return np.asarray(np.einsum("ij,ij->j", X, X))
-        return np.asarray(X.multiply(X).sum(axis=0)).ravel()
-
-    return blockwise(rows.Y.shape[0], PRODUCT_BLOCK, (facts.width,), 2 * exponent if noisy else None, squares)

@@ -1,18 +1,16 @@
 """The step query: the noisy sum of per-record gradients, centred and shortened to a length that may change between answers."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum, exact_sum
-from hullabaloo.curator.given import number, numbers
+from hullabaloo.curator.known import number, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.step_kernels import PLAIN, dense_steps, sparse_steps
-from hullabaloo.curator.views import AffineView
+from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
@@ -51,13 +49,11 @@ class UnitSum(NoisySum):
         self, rows: Rows, theta: Array, view: AffineView, reach: float, code: int = PLAIN, parameter: float = 0.0
     ) -> State:
         """In units of `reach`."""
-        point = (
-            np.ascontiguousarray(theta, dtype=np.float64),
-            np.ascontiguousarray(view.centre),
-            view.scale(self.facts),
-        )
-        add, n = _adder(rows, self, point, (reach, code, parameter)), rows.Y.shape[0]
-        return exact_sum(add, n, (self.length,), self.exponent, _BLOCK, n * self.length)
+        point, scale, settings = np.ascontiguousarray(theta), view.scale(self.facts), (reach, code, parameter)
+        y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
+        dense = dense_steps, (point, view.centre, scale, *settings)
+        sparse = None if view.centre.any() else (sparse_steps, (point, scale, *settings))
+        return self.added_up(rows, y, (self.length,), _BLOCK, dense, sparse)
 
 
 @dataclass(frozen=True)
@@ -71,12 +67,12 @@ class StepQuery(UnitSum):
 
     name: ClassVar[str] = "step"
     key_label: ClassVar[str] = "step"
+    tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_matrix: ClassVar[bool] = True
 
     def question(self, theta: Any, *, centre: Any, lift: Any, reach: Any) -> tuple[Array, AffineView, float]:
         """θ, from where records are measured, and the length that gradients are shortened to."""
-        point, view, longest = numbers(theta), AffineView(numbers(centre), number(lift)), number(reach)
-        view.scale(self.facts)  # checks it
+        point, view, longest = numbers(theta), public_view(centre, lift, self.facts), number(reach)
         if not 0.0 < longest < math.inf:
             raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {longest!r}.")
         if point.shape != (self.length,):
@@ -91,10 +87,6 @@ class StepQuery(UnitSum):
 
     def read(self, noisy: Array, theta: Array, view: AffineView, reach: float) -> Array:  # noqa: D102
         return noisy * (reach / self.records) / view.scale(self.facts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The query with its loss."""
-        return {**super().to_dict(), "loss": self.loss.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -118,24 +110,3 @@ class MeansQuery(UnitSum):
 
     def read(self, noisy: Array) -> Array:  # noqa: D102
         return noisy * (self.reach / self.records)
-
-
-def _adder(
-    rows: Rows, query: UnitSum, point: tuple[Array, Array, Array], settings: tuple[float, int, float]
-) -> Callable[[ExactSum, int, int], None]:
-    X, none = rows.X, np.zeros(0)
-    y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
-    weight, offset = (none if found is None else found for found in (rows.weight, rows.offset))
-    theta, centre, scale = point
-    magic, unit = query.grid
-    absent = not isinstance(X, np.ndarray) and not centre.any()
-
-    def add(total: ExactSum, start: int, stop: int) -> None:
-        part = (y[start:stop], weight[start:stop], offset[start:stop], theta)
-        if absent:
-            sparse_steps(X.data, X.indices, X.indptr[start : stop + 1], *part, scale, *settings, unit, total.low)
-            return
-        block = X[start:stop] if isinstance(X, np.ndarray) else X[start:stop].toarray()
-        dense_steps(block, *part, centre, scale, *settings, magic, unit, total.high, total.low)
-
-    return add

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.gradient_kernels import ROWS, product
-from hullabaloo.curator.kernels import add_cells
+from hullabaloo.curator.gradient_kernels import ROWS
+from hullabaloo.curator.kernels import add_cells, product
 from hullabaloo.losses.kernels import derivative
 
 PLAIN = -1

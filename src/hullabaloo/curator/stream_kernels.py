@@ -7,14 +7,6 @@ from hullabaloo.compiled import njit
 _LOW = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True)
-def carry(high, low):  # type: ignore[no-untyped-def]
-    """Move what the low limbs hold beyond 32 bits to the high ones: one pair of limbs for each total."""
-    for k in range(high.size):
-        high[k] += low[k] >> 32
-        low[k] &= _LOW
-
-
 @njit(cache=True, nogil=True, inline="always")
 def _empty(sums, high, low):  # type: ignore[no-untyped-def]
     for k in range(sums.size):
@@ -51,12 +43,11 @@ def step_sums(  # type: ignore[no-untyped-def]
     in doubles, whole numbers of cells, and moved to the limbs after `room` records; 0: never (sums of doubles, without limbs).
     """
     n, row, held = X.shape[0], 0, 0
-    weighted = root.size > 0
     cells = np.empty(X.shape[1] + Y.shape[1])
     for step in range(ends.size + 1):
         stop = ends[step] if step < ends.size else n
         while row < stop:
-            factor = root[row] if weighted else 1.0
+            factor = root[row] if root.size > 0 else 1.0
             _add_record(X[row], Y[row], factor, magic, inverse, cells, sums)
             row += 1
             held += 1
@@ -76,4 +67,3 @@ def step_sums(  # type: ignore[no-untyped-def]
             low[k] = 0
     if room:
         _empty(sums, high, low)
-    carry(high, low)

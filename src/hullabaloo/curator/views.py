@@ -1,15 +1,13 @@
 """Public affine views of records: some of their columns, from a centre, through a matrix, or of one target. Checked before any row is touched."""
 
-import operator
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.given import anything, numbers
-from hullabaloo.curator.query import Array
-from hullabaloo.curator.view_kernels import dense_turned, sparse_turned
+from hullabaloo.curator.kernels import dense_turned, sparse_turned
+from hullabaloo.curator.known import Array, anything, number, numbers
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 
@@ -31,27 +29,28 @@ class AffineView:
     lift: float = 1.0
 
     def scale(self, about: RowFacts) -> Array:
-        """The weight of each column, (p,).
-
-        Raises:
-            InvalidParameter: a centre of another shape or not finite, or a lift that is not positive.
-        """
-        if self.centre.shape != (about.width,) or not np.all(np.isfinite(self.centre)):
-            raise InvalidParameter(
-                f"Records were asked to be measured from a centre of shape {self.centre.shape}, but encoded rows have "
-                f"{about.width} columns. Pass one finite number for each."
-            )
-        if not 0.0 < self.lift < np.inf:
-            raise InvalidParameter(f"The constant column's weight must be positive and finite, not {self.lift!r}.")
+        """The weight of each column, (p,)."""
         scale = np.ones(about.width)
         if about.intercept:
             scale[-1] = self.lift
         return scale
 
 
+def public_view(centre: Any, lift: Any, about: RowFacts) -> AffineView:
+    """The view from a centre.
+
+    Raises:
+        InvalidParameter: a centre of another shape or not finite, or a lift that is not positive.
+    """
+    view = AffineView(public_centre(centre, about.width), number(lift))
+    if not 0.0 < view.lift < np.inf:
+        raise InvalidParameter(f"The constant column's weight must be positive and finite, not {view.lift!r}.")
+    return view
+
+
 def of_target(rows: Rows, target: int) -> Rows:
     """The same records with one of their targets alone; PRIVATE."""
-    return Rows(rows.X, np.ascontiguousarray(rows.Y[:, [operator.index(target)]]), rows.weight, rows.offset)
+    return replace(rows, Y=np.ascontiguousarray(rows.Y[:, [target]]))
 
 
 def public_columns(columns: npt.ArrayLike, slopes: int) -> npt.NDArray[np.int64]:
@@ -83,22 +82,33 @@ def chosen_columns(rows: Rows, columns: npt.NDArray[np.int64], intercept: bool) 
         part = np.ascontiguousarray(part)
     else:
         part.sort_indices()
-    return Rows(part, rows.Y, rows.weight, rows.offset)
+    return replace(rows, X=part)
+
+
+def public_numbers(value: npt.ArrayLike, columns: int, what: str, dimensions: int) -> Array:
+    """A centre or a matrix as doubles, one entry or row for each encoded column.
+
+    Raises:
+        InvalidParameter: another number of them, or one that is not finite.
+    """
+    found = numbers(value)
+    fits = found.ndim == dimensions and found.shape[0] == columns and 0 not in found.shape[1:]
+    if not fits or not np.all(np.isfinite(found)):
+        raise InvalidParameter(
+            f"Records were asked to be seen {what} of shape {found.shape}, but it needs one {'row of finite numbers' if dimensions > 1 else 'finite number'} "
+            f"for each of the {columns} encoded columns. Build it from public facts and earlier answers."
+        )
+    return found
 
 
 def public_centre(centre: npt.ArrayLike, width: int) -> Array:
-    """The centre as doubles, (p,).
+    """The centre, (p,)."""
+    return public_numbers(centre, width, "from a centre", 1)
 
-    Raises:
-        InvalidParameter: another number of coordinates than encoded columns, or one that is not finite.
-    """
-    found = numbers(centre)
-    if found.shape != (width,) or not np.all(np.isfinite(found)):
-        raise InvalidParameter(
-            f"Records were asked to be seen from a centre of shape {found.shape}, but it needs one finite number for each of the "
-            f"{width} encoded columns. Build it from public facts and earlier answers."
-        )
-    return found
+
+def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:
+    """W, (p, k)."""
+    return public_numbers(matrix, columns, "through a matrix", 2)
 
 
 def centred_rows(rows: Rows, centre: Array) -> Rows:
@@ -111,21 +121,6 @@ def centred_rows(rows: Rows, centre: Array) -> Rows:
     X: Any = rows.X
     dense: Array = (X if isinstance(X, np.ndarray) else X.toarray()) - centre
     return replace(rows, X=np.ascontiguousarray(dense))
-
-
-def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:
-    """W as doubles, (p, k).
-
-    Raises:
-        InvalidParameter: another number of rows than encoded columns, or an entry that is not finite.
-    """
-    found = numbers(matrix)
-    if found.ndim != 2 or found.shape[0] != columns or found.shape[1] < 1 or not np.all(np.isfinite(found)):
-        raise InvalidParameter(
-            f"Records were asked to be seen through a matrix of shape {found.shape}, but it needs one row of finite numbers "
-            f"for each of the {columns} encoded columns. Build it from public facts and earlier answers."
-        )
-    return found
 
 
 def turned_rows(rows: Rows, matrix: Array) -> Rows:

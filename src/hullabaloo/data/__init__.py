@@ -4,6 +4,7 @@ from hullabaloo.data.declarations import Categorical as Categorical
 from hullabaloo.data.declarations import Numeric as Numeric
 from hullabaloo.data.domain import Domain as Domain
 from hullabaloo.data.encoding import Encoding as Encoding
+from hullabaloo.data.files import domain_template as domain_template
 from hullabaloo.data.readers.opening import Table as Table
 from hullabaloo.data.readers.opening import TableSchema as TableSchema
 from hullabaloo.data.readers.opening import describe_table as describe_table
@@ -13,4 +14,3 @@ from hullabaloo.data.source import Rows as Rows
 from hullabaloo.data.targets import BoundedTarget as BoundedTarget
 from hullabaloo.data.targets import ClassTarget as ClassTarget
 from hullabaloo.data.targets import TargetScale as TargetScale
-from hullabaloo.data.template import domain_template as domain_template

@@ -1,11 +1,15 @@
-"""What a user declares about one feature: `Numeric` bounds or `Categorical` levels."""
+"""What a user declares: `Numeric` bounds or `Categorical` levels of a feature, and the other keywords of a `Domain`.
+
+Each becomes a checked, frozen value or a sentence that says what is wrong.
+"""
 
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Real
 from typing import Any
 
+from hullabaloo.codec import plain, settle
 from hullabaloo.data import transforms
 from hullabaloo.data.labels import LevelIndex
 from hullabaloo.data.transforms import LARGEST, SMALLEST_WIDTH
@@ -15,7 +19,7 @@ Level = str | int | float | bool
 PLACEHOLDER = "FILL IN"
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Numeric:
     """A number between two declared bounds.
 
@@ -26,45 +30,29 @@ class Numeric:
 
     lo: float
     hi: float
-    fill: float | None
-    indicator: bool | None
-    transform: str
+    _: KW_ONLY
+    fill: float | None = None
+    indicator: bool | None = None
+    transform: str = "identity"
 
-    def __init__(
-        self,
-        lo: float,
-        hi: float,
-        *,
-        fill: float | None = None,
-        indicator: bool | None = None,
-        transform: str | None = "identity",
-    ) -> None:
-        bounds = bounds_pair((lo, hi), "A numeric feature")
-        for name, value in (
-            ("lo", bounds[0]),
-            ("hi", bounds[1]),
-            ("fill", None if fill is None else finite(fill, "The fill of a numeric feature")),
-            ("indicator", flag(indicator, "indicator")),
-            ("transform", "identity" if transform is None else transform),
-        ):
-            object.__setattr__(self, name, value)
-        if self.fill is not None and not self.lo <= self.fill <= self.hi:
+    def __post_init__(self) -> None:
+        """Check each, and the fill against the bounds."""
+        lo, hi = bounds_pair((self.lo, self.hi), "A numeric feature")
+        fill = None if self.fill is None else finite(self.fill, "The fill of a numeric feature")
+        transform = "identity" if self.transform is None else self.transform
+        settle(
+            self, lo=lo, hi=hi, fill=fill, indicator=flag(self.indicator, "indicator", unsaid=True), transform=transform
+        )
+        if fill is not None and not lo <= fill <= hi:
             raise DomainError(
-                f"The fill {self.fill:g} of a numeric feature lies outside its bounds [{self.lo:g}, {self.hi:g}]: it "
+                f"The fill {fill:g} of a numeric feature lies outside its bounds [{lo:g}, {hi:g}]: it "
                 f"would be clipped and mean something else. Declare a fill inside the bounds, or wider bounds."
             )
-        transforms.find(self.transform)
+        transforms.find(transform)
 
     def to_dict(self) -> dict[str, Any]:
         """The declaration as JSON-ready values, defaults left out."""
-        out: dict[str, Any] = {"lo": self.lo, "hi": self.hi}
-        if self.fill is not None:
-            out["fill"] = self.fill
-        if self.indicator is not None:
-            out["indicator"] = self.indicator
-        if self.transform != "identity":
-            out["transform"] = self.transform
-        return out
+        return _stated(self)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -76,16 +64,14 @@ class Categorical:
     """
 
     levels: tuple[Level, ...]
-    baseline: Level | None
-    indicator: bool | None
+    baseline: Level | None = None
+    indicator: bool | None = None
 
     def __init__(
         self, levels: Iterable[Level], *, baseline: Level | None = None, indicator: bool | None = None
     ) -> None:
         levels = level_tuple(levels, "A categorical feature")
-        object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "baseline", baseline)
-        object.__setattr__(self, "indicator", flag(indicator, "indicator"))
+        settle(self, levels=levels, baseline=baseline, indicator=flag(indicator, "indicator", unsaid=True))
         known = isinstance(baseline, str | bool) or is_number(baseline)
         if baseline is not None and not (known and any(same_level(baseline, level) for level in levels)):
             raise DomainError(
@@ -104,12 +90,13 @@ class Categorical:
 
     def to_dict(self) -> dict[str, Any]:
         """The declaration as JSON-ready values, defaults left out."""
-        out: dict[str, Any] = {"levels": list(self.levels)}
-        if self.baseline is not None:
-            out["baseline"] = self.baseline
-        if self.indicator is not None:
-            out["indicator"] = self.indicator
-        return out
+        return _stated(self)
+
+
+def _stated(record: Any) -> dict[str, Any]:
+    """The fields that are not their defaults, JSON-ready."""
+    given = {one.name: (getattr(record, one.name), one.default) for one in fields(record)}
+    return {name: plain(value) for name, (value, default) in given.items() if value != default}
 
 
 Declaration = Numeric | Categorical
@@ -120,15 +107,13 @@ def declaration(name: str, spec: object) -> Declaration:
     if isinstance(spec, Numeric | Categorical):
         return spec
     try:
-        if isinstance(spec, str) and spec.startswith(PLACEHOLDER):
-            raise DomainError(unfilled(name))
+        refuse_unfilled(name, spec)
         if isinstance(spec, Mapping):
             return _from_mapping(spec)
         if isinstance(spec, list | tuple):
             if len(spec) == 2 and all(is_number(v) for v in spec):
                 return Numeric(*spec)
-            if any(isinstance(v, str) and v.startswith(PLACEHOLDER) for v in spec):
-                raise DomainError(unfilled(name))
+            refuse_unfilled(name, *spec)
             return Categorical(spec)
     except DomainError as error:
         raise DomainError(f"Feature {name!r}: {error}") from None
@@ -139,36 +124,30 @@ def declaration(name: str, spec: object) -> Declaration:
 
 
 def _from_mapping(spec: Mapping[str, Any]) -> Declaration:
-    keys = set(spec)
-    if any(isinstance(v, str) and v.startswith(PLACEHOLDER) for v in spec.values()):
-        raise DomainError(unfilled(""))
-    if "levels" in keys:
-        known, kind = {"levels", "baseline", "indicator"}, "categorical"
-    else:
-        known, kind = {"lo", "hi", "fill", "indicator", "transform"}, "numeric"
-    unknown = sorted(str(k) for k in keys - known)
+    refuse_unfilled("", *spec.values())
+    kind = Categorical if "levels" in spec else Numeric
+    known = {one.name for one in fields(kind)}
+    unknown = sorted(str(name) for name in spec if name not in known)
     if unknown:
         raise DomainError(
-            f"The key {unknown[0]!r} is not known in a {kind} declaration, and an ignored key would be a promise not "
+            f"The key {unknown[0]!r} is not known in a {kind.__name__.lower()} declaration, and an ignored key would be a promise not "
             f"kept. Known keys are {', '.join(sorted(known))}."
         )
-    if kind == "categorical":
-        return Categorical(spec["levels"], baseline=spec.get("baseline"), indicator=spec.get("indicator"))
-    if not {"lo", "hi"} <= keys:
+    if kind is Numeric and not {"lo", "hi"} <= set(spec):
         raise DomainError(
             "A declaration needs both bounds `lo` and `hi`, or `levels`; bounds are never read from data."
         )
-    return Numeric(**spec)
+    return kind(**spec)
 
 
-def unfilled(name: str) -> str:
-    """Say that a template was not completed."""
-    what = f" of {name!r}" if name else ""
-    return (
-        f"The declaration{what} still holds a placeholder {PLACEHOLDER!r} from the template. Replace it by bounds or "
-        f"levels that you know without looking at the records, for example from a questionnaire, or by a generous range and let "
-        f"hb.private_bounds buy narrower bounds."
-    )
+def refuse_unfilled(name: str, *values: object) -> None:
+    """Refuse what a template leaves to be filled in."""
+    if any(isinstance(value, str) and value.startswith(PLACEHOLDER) for value in values):
+        raise DomainError(
+            f"The declaration{f' of {name!r}' if name else ''} still holds a placeholder {PLACEHOLDER!r} from the template. Replace it by bounds or "
+            f"levels that you know without looking at the records, for example from a questionnaire, or by a generous range and let "
+            f"hb.private_bounds buy narrower bounds."
+        )
 
 
 def is_number(value: object) -> bool:
@@ -176,16 +155,15 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and type(value).__name__ not in {"bool", "bool_"}
 
 
-def _size(number: Any) -> Any:
-    """How large a number is, as one of Python's own: exact, whatever its type; NaN is no size."""
-    return abs(number.item() if hasattr(number, "item") else number)
+def _own(number: Any) -> Any:
+    """One of Python's own numbers: exact, whatever its type."""
+    return number.item() if hasattr(number, "item") else number
 
 
 def finite(value: object, what: str) -> float:
     """Read a declared number, or say why it is refused."""
-    if isinstance(value, str) and value.startswith(PLACEHOLDER):
-        raise DomainError(unfilled(""))
-    if not is_number(value) or not _size(value) <= LARGEST:
+    refuse_unfilled("", value)
+    if not is_number(value) or not abs(_own(value)) <= LARGEST:  # NaN is not
         raise DomainError(
             f"{what} needs finite numbers of size at most {LARGEST:g}, and {value!r} was found. The noise is "
             f"proportional to what is declared, so nothing unbounded can be made private. Where only a generous range is "
@@ -207,9 +185,9 @@ def bounds_pair(spec: object, what: str) -> tuple[float, float]:
     return lo, hi
 
 
-def flag(value: object, what: str) -> bool | None:
-    """Read a declared yes or no."""
-    if value is None or isinstance(value, bool):
+def flag(value: object, what: str, *, unsaid: bool = False) -> Any:
+    """Read a declared yes or no; `unsaid`: or None."""
+    if isinstance(value, bool) or (unsaid and value is None):
         return value
     raise DomainError(f"The option `{what}` is yes or no (true or false), and {value!r} was found.")
 
@@ -219,23 +197,133 @@ def level_tuple(levels: object, what: str) -> tuple[Level, ...]:
     if isinstance(levels, str | bytes | Mapping) or not isinstance(levels, Iterable) or getattr(levels, "ndim", 1) == 0:
         raise DomainError(f"{what} needs a list of levels, and {levels!r} was found.")
     out: tuple[Any, ...] = tuple(levels)
-    if any(isinstance(level, str) and level.startswith(PLACEHOLDER) for level in out):
-        raise DomainError(unfilled(""))
+    refuse_unfilled("", *out)
     for level in out:
-        if not isinstance(level, str | bool) and not (is_number(level) and _size(level) <= sys.float_info.max):
+        if not isinstance(level, str | bool) and not (is_number(level) and abs(_own(level)) <= sys.float_info.max):
             raise DomainError(f"{what} has the level {level!r}; a level is a text, a finite number, or true or false.")
     if not out:
         raise DomainError(f"{what} needs at least one level; leave the column out if it has none.")
-    plain = tuple(level if isinstance(level, str | bool) else _plain(level) for level in out)
-    LevelIndex(plain)  # refuses two levels that a cell could not tell apart
-    return plain
+    known = tuple(level if isinstance(level, str | bool) else _python_number(level) for level in out)
+    LevelIndex(known)  # refuses two levels that a cell could not tell apart
+    return known
 
 
-def _plain(number: Any) -> int | float:
-    value = number.item() if hasattr(number, "item") else number
+def _python_number(number: Any) -> int | float:
+    value = _own(number)
     return int(value) if isinstance(value, int) else float(value)
 
 
 def same_level(a: Level, b: Level) -> bool:
     """Whether two declared levels are the same one (the number 1 and the text "1" are not, 1 and 1.0 are)."""
     return type(a) is type(b) and a == b if isinstance(a, str | bool) or isinstance(b, str | bool) else a == b
+
+
+NORMS = ("l1", "l2", "linf")
+
+LIGHTEST = 1e-100
+"""The least largest weight: products of two weights are then ordinary numbers."""
+
+
+def features(given: object, functions: object) -> dict[str, Declaration]:
+    """Read the declared features and their transforms."""
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise DomainError(
+            f"`features` is a mapping from column name to declaration, and {type(given).__name__} was found. "
+            f"Write features={{'age': (17, 90), 'job': ['clerk', 'nurse']}}."
+        )
+    declared = {str(name): declaration(str(name), spec) for name, spec in given.items()}
+    if functions is not None and not isinstance(functions, Mapping):
+        raise DomainError("`transforms` is a mapping from feature to function. Write transforms={'income': 'log1p'}.")
+    for name, function in (functions or {}).items():
+        one = declared.get(str(name))
+        if not isinstance(one, Numeric):
+            raise DomainError(
+                f"`transforms` names {name!r}, which is not a declared numeric feature. Declare its bounds."
+            )
+        if one.transform not in {"identity", function}:
+            raise DomainError(f"The feature {name!r} is declared with two transforms, {one.transform} and {function}.")
+        declared[str(name)] = Numeric(one.lo, one.hi, fill=one.fill, indicator=one.indicator, transform=function)
+    for name, one in declared.items():
+        if isinstance(one, Numeric):
+            transforms.image(name, one.transform, one.lo, one.hi)
+    return declared
+
+
+def row_norm(value: object) -> tuple[str, float] | None:
+    """Read a bound on the norm of a row."""
+    if value is None:
+        return None
+    norm, radius = value if isinstance(value, list | tuple) and len(value) == 2 else ("l2", value)
+    if not isinstance(norm, str) or norm not in NORMS:
+        raise DomainError(
+            f"The row norm {norm!r} is not known. Write row_norm=1.0 (l2), ('l1', r), ('l2', r) or ('linf', r)."
+        )
+    r = finite(radius, "The row norm's bound")
+    if not SMALLEST_WIDTH <= r <= LARGEST:
+        raise DomainError(f"The row norm's bound must be positive, and {r:g} was found. Rows are divided by it.")
+    return str(norm), r
+
+
+def interactions(pairs: Iterable[Sequence[str]], declared: Mapping[str, Declaration]) -> tuple[tuple[str, str], ...]:
+    """Read the declared pairs of features."""
+    out: list[tuple[str, str]] = []
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise DomainError(
+            f"Interactions are a list of pairs of features, and {pairs!r} was found. Write [('age', 'hours')]."
+        )
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise DomainError(
+                f"An interaction is a pair of features, and {pair!r} was found. Write [('age', 'hours')]."
+            )
+        a, b = (str(name) for name in pair)
+        for name in (a, b):
+            if name not in declared:
+                raise DomainError(
+                    f"The interaction ({a!r}, {b!r}) names {name!r}, which is not a declared feature. Declare it."
+                )
+        if a == b and not isinstance(declared[a], Numeric):
+            raise DomainError(
+                f"The interaction of {a!r} with itself is {a!r} again: its columns are 0 or 1. Leave it out."
+            )
+        if (a, b) in out or (b, a) in out:
+            raise DomainError(f"The interaction ({a!r}, {b!r}) is declared twice. Every column costs noise: keep one.")
+        out.append((a, b))
+    return tuple(out)
+
+
+def column(value: object, what: str) -> str | None:
+    """Read the name of a column."""
+    if value is not None and (not isinstance(value, str) or not value or value.startswith(PLACEHOLDER)):
+        raise DomainError(f"`{what}` is the name of a column, and {value!r} was found.")
+    return value
+
+
+def count(value: object, what: str, default: int | None = None) -> int | None:
+    """Read a positive whole number."""
+    if value is None:
+        return default
+    refuse_unfilled(what, value)
+    if not is_number(value) or not 1 <= value < 2**53 or value != int(value):  # type: ignore[operator, call-overload]
+        raise DomainError(f"`{what}` is a whole number of at least 1, and {value!r} was found.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def weight(value: object) -> tuple[str, float] | None:
+    """Read a weight's column and its largest value."""
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise DomainError(f"`weight` is a column and its largest value, ('weight', 10), and {value!r} was found.")
+    largest = finite(value[1], "The largest weight")
+    if largest <= 0:
+        raise DomainError(
+            f"The largest weight must be positive, and {largest:g} was found: every record would count nothing."
+        )
+    if largest < LIGHTEST:
+        raise DomainError(
+            f"The largest weight must be at least {LIGHTEST:g}, and {largest:g} was found, whose square is lost in rounding. Only "
+            "weights relative to the largest matter: declare them in other units."
+        )
+    return str(column(value[0], "weight")), largest

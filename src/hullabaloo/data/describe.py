@@ -2,20 +2,17 @@
 
 import math
 import textwrap
-from typing import TYPE_CHECKING
 
 from hullabaloo.data.declarations import Numeric
+from hullabaloo.data.domain import Domain
+from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.layout import Layout, NumericColumn, OneHot, Products, level_text
 from hullabaloo.data.targets import BoundedTarget
-
-if TYPE_CHECKING:
-    from hullabaloo.data.domain import Domain
-    from hullabaloo.data.encoding import Encoding
 
 Row = tuple[str, str, str, str]
 
 
-def describe(domain: "Domain", fit_intercept: bool) -> str:
+def describe(domain: Domain, fit_intercept: bool) -> str:
     """The text of ``Domain.describe``."""
     if not domain.features:
         return _wrapped([*_prepared(domain, fit_intercept), *_rest(domain, fit_intercept)])
@@ -33,14 +30,11 @@ def _wrapped(lines: list[str]) -> str:
     return "\n".join(textwrap.fill(line, 100, subsequent_indent="  " * line.startswith("  ")) for line in lines) + "\n"
 
 
-def _rows(domain: "Domain", encoding: "Encoding", layout: Layout) -> list[Row]:
+def _rows(domain: Domain, encoding: Encoding, layout: Layout) -> list[Row]:
     declared = dict(domain.features)
     share = f"{1.0 / (layout.groups + encoding.fit_intercept):.1%}"
-    blocks: list[NumericColumn | OneHot] = sorted(
-        [*layout.numeric, *layout.onehot], key=lambda b: domain.feature_names.index(b.feature)
-    )
     rows: list[Row] = []
-    for block in blocks:
+    for block in sorted(layout.features, key=lambda block: domain.feature_names.index(block.feature)):
         if isinstance(block, NumericColumn):
             rows += _numeric_rows(block, declared[block.feature], share)
         else:
@@ -79,7 +73,7 @@ def _product_rows(products: Products, layout: Layout, share: str) -> list[Row]:
     return [(name, "interaction", "product of its factors", "shared" if i else share) for i, name in enumerate(names)]
 
 
-def _norms(encoding: "Encoding") -> list[str]:
+def _norms(encoding: Encoding) -> list[str]:
     facts = encoding.facts
     clipped = encoding.domain.row_norm
     lines = [
@@ -96,24 +90,22 @@ def _norms(encoding: "Encoding") -> list[str]:
     return lines
 
 
-def _costs(encoding: "Encoding") -> list[str]:
+def _costs(encoding: Encoding) -> list[str]:
     layout = encoding.layout
     assert layout is not None
-    intercept = int(encoding.fit_intercept)
-    groups = layout.groups
-    bound = math.sqrt(groups + intercept)
-    lines = ["", "What each choice costs (before any clipping by row_norm):"]
-    if groups + intercept > 1:
-        fewer = math.sqrt(groups - 1 + intercept)
-        lines.append(
-            f"  one feature or interaction less: B from {bound:.4g} to {fewer:.4g}, noise × {fewer / bound:.3f} "
-            f"(gradient), × {fewer**2 / bound**2:.3f} (moments)"
+    count = layout.groups + encoding.fit_intercept
+    bound = math.sqrt(count)
+
+    def other(word: str, count: int) -> str:
+        ratio = math.sqrt(count) / bound
+        return (
+            f"  one feature or interaction {word}: B from {bound:.4g} to {math.sqrt(count):.4g}, noise × {ratio:.3f} (gradient), "
+            f"× {count / bound**2:.3f} (moments)"
         )
-    more = math.sqrt(groups + 1 + intercept)
-    lines.append(
-        f"  one feature or interaction more: B from {bound:.4g} to {more:.4g}, noise × {more / bound:.3f} (gradient), "
-        f"× {more**2 / bound**2:.3f} (moments)"
-    )
+
+    lines = ["", "What each choice costs (before any clipping by row_norm):"]
+    lines += [other("less", count - 1)] if count > 1 else []
+    lines.append(other("more", count + 1))
     indicators = sum(c.indicator >= 0 for c in layout.numeric) + sum(b.missing >= 0 for b in layout.onehot)
     lines += [
         f"  a missing indicator (here {indicators}): B stays, one column more to learn",
@@ -123,7 +115,7 @@ def _costs(encoding: "Encoding") -> list[str]:
     return lines
 
 
-def _prepared(domain: "Domain", fit_intercept: bool) -> list[str]:
+def _prepared(domain: Domain, fit_intercept: bool) -> list[str]:
     assert domain.row_norm is not None
     norm, radius = domain.row_norm
     bound = "" if not fit_intercept else " and the intercept column is 1"
@@ -134,7 +126,7 @@ def _prepared(domain: "Domain", fit_intercept: bool) -> list[str]:
     ]
 
 
-def _rest(domain: "Domain", fit_intercept: bool) -> list[str]:
+def _rest(domain: Domain, fit_intercept: bool) -> list[str]:
     lines: list[str] = []
     for target in domain.targets:
         if isinstance(target, BoundedTarget):

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hullabaloo.data import keywords
+from hullabaloo.codec import plain, settle
+from hullabaloo.data import declarations
 from hullabaloo.data.declarations import Declaration, flag
 from hullabaloo.data.targets import Target, TargetScale, declared_targets, targets_to_dict
 from hullabaloo.errors import DomainError
@@ -68,8 +69,8 @@ class Domain:
         records: int | None = None,
         quoted_line_breaks: bool = False,
     ) -> None:
-        declared = keywords.features(features, transforms)
-        norm = keywords.row_norm(row_norm)
+        declared = declarations.features(features, transforms)
+        norm = declarations.row_norm(row_norm)
         if not declared and norm is None:
             raise DomainError(
                 "A domain needs `features` (bounds or levels of each column) or, for a prepared matrix, `row_norm` (a "
@@ -77,24 +78,19 @@ class Domain:
                 "read from the data: declare them from what is known beforehand, or declare generous ranges and buy bounds "
                 "with hb.private_bounds."
             )
-        if not isinstance(flag(indicators, "indicators"), bool):
-            raise DomainError("The option `indicators` is yes or no (true or false).")
-        if not isinstance(flag(quoted_line_breaks, "quoted_line_breaks"), bool):
-            raise DomainError("The option `quoted_line_breaks` is yes or no (true or false).")
-        values = {
-            "features": tuple(declared.items()),
-            "row_norm": norm,
-            "targets": declared_targets(target, classes, target_fill),
-            "interactions": keywords.interactions(interactions, declared),
-            "indicators": indicators,
-            "unit": keywords.column(unit, "unit"),
-            "records_per_unit": keywords.count(records_per_unit, "records_per_unit", default=1),
-            "weight": keywords.weight(weight),
-            "records": keywords.count(records, "records"),
-            "quoted_line_breaks": quoted_line_breaks,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        settle(
+            self,
+            features=tuple(declared.items()),
+            row_norm=norm,
+            targets=declared_targets(target, classes, target_fill),
+            interactions=declarations.interactions(interactions, declared),
+            indicators=flag(indicators, "indicators"),
+            unit=declarations.column(unit, "unit"),
+            records_per_unit=declarations.count(records_per_unit, "records_per_unit", default=1),
+            weight=declarations.weight(weight),
+            records=declarations.count(records, "records"),
+            quoted_line_breaks=flag(quoted_line_breaks, "quoted_line_breaks"),
+        )
         self._check_roles()
 
     def _check_roles(self) -> None:
@@ -175,7 +171,7 @@ class Domain:
         exposure: str | None = None,
     ) -> "Encoding":
         """The encoding for a table, from its declared schema alone; raises all that ``Encoding.encode`` could raise."""
-        from hullabaloo.data.schema import encoding_for
+        from hullabaloo.data.encoding import encoding_for
 
         options = {"fit_intercept": fit_intercept, "scale": scale, "exposure": exposure}
         return encoding_for(self, table, y, weight=weight, unit=unit, options=options)
@@ -192,25 +188,19 @@ class Domain:
 
     def to_dict(self) -> dict[str, Any]:
         """The declaration as JSON-ready values; ``Domain.from_dict`` reads it back."""
-        out: dict[str, Any] = {}
-        if self.features:
-            out["features"] = {name: declared.to_dict() for name, declared in self.features}
-        if self.row_norm is not None:
-            out["row_norm"] = list(self.row_norm)
-        out |= targets_to_dict(self.targets)
-        if self.interactions:
-            out["interactions"] = [list(pair) for pair in self.interactions]
-        if not self.indicators:
-            out["indicators"] = False
-        if self.unit is not None:
-            out |= {"unit": self.unit, "records_per_unit": self.records_per_unit}
-        if self.weight is not None:
-            out["weight"] = list(self.weight)
-        if self.records is not None:
-            out["records"] = self.records
-        if self.quoted_line_breaks:
-            out["quoted_line_breaks"] = True
-        return out
+        declared = {
+            "features": {name: one.to_dict() for name, one in self.features} or None,
+            "row_norm": self.row_norm,
+            **targets_to_dict(self.targets),
+            "interactions": self.interactions or None,
+            "indicators": None if self.indicators else False,
+            "unit": self.unit,
+            "records_per_unit": None if self.unit is None else self.records_per_unit,
+            "weight": self.weight,
+            "records": self.records,
+            "quoted_line_breaks": self.quoted_line_breaks or None,
+        }
+        return {name: plain(value) for name, value in declared.items() if value is not None}
 
     @classmethod
     def from_dict(cls, declared: Mapping[str, Any]) -> Self:

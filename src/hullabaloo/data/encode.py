@@ -1,25 +1,22 @@
 """From an opened table to encoded arrays: row by row, whatever the cells hold (see ``Encoding.encode``)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.labels import MISSING, LevelIndex, label_of
+from hullabaloo.data.domain import Domain
+from hullabaloo.data.labels import MISSING, LevelIndex, label_of, memo
 from hullabaloo.data.layout import Layout, OneHot
-from hullabaloo.data.memo import memo
 from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.data.table import Table
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
-
-if TYPE_CHECKING:
-    from hullabaloo.data.domain import Domain
 
 Array = NDArray[np.float64]
 _NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of kernels.py
 
 
-def encode_features(domain: "Domain", layout: Layout, table: Table, columns: list[int], intercept: bool) -> Array:
+def encode_features(domain: Domain, layout: Layout, table: Table, columns: list[int], intercept: bool) -> Array:
     """(n, p) encoded rows of a domain with declared features, the intercept last, clipped to its row norm if any."""
     from hullabaloo.data.kernels import clip_dense
 

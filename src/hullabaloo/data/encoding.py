@@ -1,21 +1,20 @@
 """`Encoding`: the public map from a table to encoded rows, and from encoded coefficients to the user's units."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.data import encode, schema
+from hullabaloo.data.domain import Domain
 from hullabaloo.data.layout import Layout, make_layout, norm_bounds
 from hullabaloo.data.offset import Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
-from hullabaloo.errors import DomainError
-
-if TYPE_CHECKING:
-    from hullabaloo.data.domain import Domain
+from hullabaloo.errors import DomainError, SchemaError
 
 Array = NDArray[np.float64]
 INTERCEPT = "(intercept)"
@@ -31,7 +30,7 @@ class Encoding:
     ``TargetScale.NONNEGATIVE`` predictions are on the scale of the logarithm.
     """
 
-    domain: "Domain"
+    domain: Domain
     facts: RowFacts
     feature_names_in: tuple[str, ...] | None
     n_features_in: int
@@ -61,30 +60,23 @@ class Encoding:
         every step is an elementwise or row-wise loop with a branch for each float64 value (``kernels.py``,
         ``numbers.py``, ``labels.py``); tested bitwise under permutation and by fuzzing.
         """
-        from hullabaloo.data import encode, schema
-
         source = self.domain.open(table)
         columns = schema.feature_columns(
             source.schema, self.feature_names_in, self.n_features_in, schema.role_columns(self.domain, y)
         )
-        schema.check_roles(self.domain, source, y, weight, unit)
+        target, weighing, owner = schema.check_roles(self.domain, source, y, weight, unit)
         X = self._encode_columns(source, columns)
-        if self.targets:
-            holder, places = schema.open_target(self.domain, source, y, len(self.domain.targets))
-            chosen = [places[self.domain.targets.index(target)] for target in self.targets]
-            Y = encode.encode_targets(self.targets, holder, chosen, self.fit_intercept, self.scale)
-        else:
-            Y = np.zeros((X.shape[0], 0))
+        Y = np.zeros((X.shape[0], 0))
+        if target is not None and self.targets:
+            chosen = [target[1][self.domain.targets.index(one)] for one in self.targets]
+            Y = encode.encode_targets(self.targets, target[0], chosen, self.fit_intercept, self.scale)
         weights: Array | None = None
         if self.domain.weight is not None:
-            name, largest = self.domain.weight
-            if schema.weight_is_left_out(source, weight):
-                weights = np.full(X.shape[0], min(1.0, largest))
-            else:
-                weights = encode.encode_weight(*schema.open_role(self.domain, source, weight, name, "weight"), largest)
-        if self.domain.unit is not None:
-            holder, column = schema.open_role(self.domain, source, unit, self.domain.unit, "unit")
-            kept = encode.within_share(holder, column, self.domain.records_per_unit)
+            largest = self.domain.weight[1]
+            everywhere = np.full(X.shape[0], min(1.0, largest))
+            weights = everywhere if weighing is None else encode.encode_weight(*weighing, largest)
+        if owner is not None:
+            kept = encode.within_share(*owner, self.domain.records_per_unit)
             weights = kept if weights is None else weights * kept
         return Rows(X, Y, weights, self._offsets(source, columns))
 
@@ -102,8 +94,6 @@ class Encoding:
         return unit if offsets is None else unit + offsets[:, None]
 
     def _opened(self, table: Any) -> tuple[Any, list[int]]:
-        from hullabaloo.data import schema
-
         source = self.domain.open(table)
         others = schema.role_columns(self.domain, None)
         return source, schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
@@ -119,8 +109,6 @@ class Encoding:
         return exposed.log(source.numbers([place])[:, 0]) - self.offset.centre
 
     def _encode_columns(self, source: Any, columns: list[int]) -> Any:
-        from hullabaloo.data import encode
-
         if self.layout is not None:
             return encode.encode_features(self.domain, self.layout, source, columns, self.fit_intercept)
         assert self.domain.row_norm is not None
@@ -215,8 +203,25 @@ def _require_columns(names: object, asked: object) -> None:
         )
 
 
+def encoding_for(
+    domain: Domain, table: Any, y: Any = None, *, weight: Any, unit: Any, options: Mapping[str, Any]
+) -> Encoding:
+    """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
+    opened = domain.open(table)
+    found = opened.schema
+    if domain.features:
+        encoding = domain.encoding(**options)
+    else:
+        if found.width is None:
+            raise SchemaError(schema.NO_WIDTH)
+        encoding = domain.encoding(*schema.prepared_columns(found, schema.role_columns(domain, y)), **options)
+    schema.feature_columns(found, encoding.feature_names_in, encoding.n_features_in, schema.role_columns(domain, y))
+    schema.check_roles(domain, opened, y, weight, unit)
+    return encoding
+
+
 def make_encoding(
-    domain: "Domain",
+    domain: Domain,
     feature_names: Sequence[str] | None,
     n_features: int | None,
     fit_intercept: bool,
@@ -289,7 +294,7 @@ def _check_counts(targets: tuple[Target, ...]) -> None:
 
 
 def _offset(
-    domain: "Domain", targets: tuple[Target, ...], scale: TargetScale, exposed: str | None, fit_intercept: bool
+    domain: Domain, targets: tuple[Target, ...], scale: TargetScale, exposed: str | None, fit_intercept: bool
 ) -> Offset | None:
     """The known offset of a log-linear model; see ``offset.py``."""
     known = None
@@ -308,7 +313,7 @@ def _offset(
     return Offset(known, math.log(highest))
 
 
-def _chosen(domain: "Domain", names: Sequence[str] | None) -> tuple[Target, ...]:
+def _chosen(domain: Domain, names: Sequence[str] | None) -> tuple[Target, ...]:
     if names is None:
         return domain.targets
     out = tuple(t for t in domain.targets if t.column in set(names))

@@ -7,22 +7,47 @@ read as that number ("1.0"), 1 and 0 also match true and false, and the other wa
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, time
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.memo import memo
 from hullabaloo.data.numbers import parse_number
 from hullabaloo.errors import DomainError
 
 MISSING = -2
 UNKNOWN = -1
+T = TypeVar("T")
 _TRUTH = {1.0: ("True", "true", "TRUE"), 0.0: ("False", "false", "FALSE")}
+
+
+# Types of which equal values are the same value to every rule. (0.0 and −0.0 have one label and one number.)
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+
+
+def memo(cells: list[Any], rule: Callable[[Any], T]) -> list[T]:
+    """Apply a rule to each cell, once per distinct plain cell; cells of other types are done one by one.
+
+    **Guarantee.** What a cell becomes never depends on the other cells. Cells of different types may be equal
+    (True == 1 == 1.0), so a mixed column is remembered by type and value. Cells of one type may be equal and yet have
+    different labels (the same instant in two time zones), so that whichever came first would decide for all: only
+    the types of `_PLAIN`, where that cannot happen, are remembered.
+    """
+    try:
+        kinds = set(map(type, cells))
+        if not kinds <= _PLAIN:
+            return [rule(cell) for cell in cells]
+        if len(kinds - {type(None)}) <= 1:
+            known = {cell: rule(cell) for cell in set(cells)}
+            return [known[cell] for cell in cells]
+        mixed = {pair: rule(pair[1]) for pair in set(zip(map(type, cells), cells, strict=True))}
+        return [mixed[pair] for pair in zip(map(type, cells), cells, strict=True)]
+    except Exception:  # reason: a hostile cell's own hash or comparison may raise anything
+        return [rule(cell) for cell in cells]
 
 
 def label_of(cell: object) -> str | None:

@@ -30,6 +30,11 @@ class NumericColumn:
     code: int
     label: str
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """All its columns."""
+        return (self.column,) if self.indicator < 0 else (self.column, self.indicator)
+
 
 @dataclass(frozen=True, slots=True)
 class OneHot:
@@ -41,6 +46,11 @@ class OneHot:
     levels: tuple[int, ...]
     missing: int  # the column of "missing", or −1
     labels: tuple[str, ...]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """All its columns."""
+        return self.columns if self.missing < 0 else (*self.columns, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,11 @@ class Layout:
     onehot: tuple[OneHot, ...]
     products: tuple[Products, ...]
     back: tuple[tuple[int, int, float], ...]
+
+    @property
+    def features(self) -> tuple[NumericColumn | OneHot, ...]:
+        """Where each feature went, numbers first."""
+        return (*self.numeric, *self.onehot)
 
     @property
     def groups(self) -> int:
@@ -117,24 +132,14 @@ def make_layout(
             onehot.append(OneHot(feature, declared.levels, columns, places, len(names) if indicator else -1, labels))
         if indicator:
             names.append(f"{feature}:missing")
-    products = [_product(pair, numeric, onehot, names) for pair in interactions]
+    factors_of = {one.feature: (one.column,) for one in numeric} | {one.feature: one.columns for one in onehot}
+    products: list[Products] = []
+    for pair in interactions:
+        factors = tuple((a, b) for a in factors_of[pair[0]] for b in factors_of[pair[1]])
+        products.append(Products(pair, tuple(range(len(names), len(names) + len(factors))), factors))
+        names.extend([f"{names[a]}*{names[b]}" for a, b in factors])
     back = _way_back(numeric, products, len(names))
     return Layout(tuple(names), tuple(numeric), tuple(onehot), tuple(products), back)
-
-
-def _product(pair: tuple[str, str], numeric: list[NumericColumn], onehot: list[OneHot], names: list[str]) -> Products:
-    sides = [_factors(feature, numeric, onehot) for feature in pair]
-    factors = tuple((a, b) for a in sides[0] for b in sides[1])
-    start = len(names)
-    names.extend([f"{names[a]}*{names[b]}" for a, b in factors])
-    return Products(pair, tuple(range(start, len(names))), factors)
-
-
-def _factors(feature: str, numeric: list[NumericColumn], onehot: list[OneHot]) -> tuple[int, ...]:
-    for column in numeric:
-        if column.feature == feature:
-            return (column.column,)
-    return next(block.columns for block in onehot if block.feature == feature)
 
 
 def _way_back(numeric: list[NumericColumn], products: list[Products], p: int) -> tuple[tuple[int, int, float], ...]:

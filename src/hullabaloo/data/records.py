@@ -1,4 +1,4 @@
-"""Records that come one by one, as mappings from feature to value: gathered as columns, read by the domain's own rules."""
+"""Tables of columns at hand: of records that came one by one, read by the domain's own rules, or chosen from other tables."""
 
 from collections.abc import Sequence
 from typing import Any, final
@@ -6,16 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.file_text import FileText, hidden
-from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, Table, TableSchema
-
-Names = Sequence[str] | Sequence[FileText] | None
-
-
-def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableSchema:
-    """Columns without declared types: their cells are read one by one, by the domain's rules."""
-    return TableSchema(hidden(names), ("unknown",) * width, (CELLS,) * width, from_text=from_text)
+from hullabaloo.data.table import Names, Table, TableSchema, cells_schema, hidden
 
 
 @final
@@ -32,27 +23,9 @@ class RecordTable(Table):
         quoted_line_breaks: bool | None = None,
     ) -> None:
         self.quoted_line_breaks = quoted_line_breaks
+        self.schema = cells_schema(names, len(columns), from_text=from_text)
+        self.n_rows = rows
         self._columns = columns
-        self._names = names
-        self._rows = rows
-        self._from_text = from_text
-
-    @property
-    def schema(self) -> TableSchema:
-        """See `Table`."""
-        return cells_schema(self._names, len(self._columns), from_text=self._from_text)
-
-    @property
-    def n_rows(self) -> int:
-        """See `Table`."""
-        return self._rows
-
-    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See `Table`."""
-        out = np.empty((self._rows, len(columns)))
-        for place, column in enumerate(columns):
-            out[:, place] = numbers_of(list(self._columns[column]))
-        return out
 
     def cells(self, column: int) -> list[Any]:
         """See `Table`."""
@@ -63,3 +36,37 @@ def table_of(records: Sequence[tuple[Any, ...]], names: tuple[str, ...] | None, 
     """A table of records that have `width` cells each."""
     columns = list(zip(*records, strict=True)) if records else [()] * width
     return RecordTable(columns, names, len(records))
+
+
+@final
+class ChosenColumns(Table):
+    """Columns given as (name, table, place); the first table's records are those of all."""
+
+    def __init__(self, columns: Sequence[tuple[str, Table, int]]) -> None:
+        self._columns = tuple(columns)
+        self.quoted_line_breaks = self._columns[0][1].quoted_line_breaks if self._columns else None
+        found = [table.schema.column(place) for _, table, place in self._columns]
+        self.schema = TableSchema(
+            hidden(name for name, _, _ in self._columns),
+            tuple(declared for declared, _ in found),
+            tuple(kind for _, kind in found),
+        )
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
+        """See ``Table``."""
+        return self._columns[0][1].n_rows
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """See ``Table``: each table is asked once."""
+        out = np.empty((self.n_rows, len(columns)))
+        asked = [self._columns[column][1:] for column in columns]
+        for table in {id(table): table for table, _ in asked}.values():
+            where = [i for i, (other, _) in enumerate(asked) if other is table]
+            out[:, where] = table.numbers([asked[i][1] for i in where])
+        return out
+
+    def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
+        _, table, place = self._columns[column]
+        return table.cells(place)

@@ -17,17 +17,9 @@ def columns_of(encoding: Encoding, name: str) -> list[int]:
     An interaction is named as its column is (`a*b`); it belongs to neither feature.
     """
     layout = encoding.layout
-    places: list[int] = []
-    if layout is not None:
-        for number in layout.numeric:
-            if number.feature == name:
-                places += [number.column, *([number.indicator] if number.indicator >= 0 else [])]
-        for group in layout.onehot:
-            if group.feature == name:
-                places += [*group.columns, *([group.missing] if group.missing >= 0 else [])]
-    if not places:
-        places = [place for place, column in enumerate(encoding.feature_names_out) if column == name]
-    return places
+    features = () if layout is None else layout.features
+    places = [place for block in features if block.feature == name for place in block.places]
+    return places or [place for place, column in enumerate(encoding.feature_names_out) if column == name]
 
 
 def blocks(encoding: Encoding) -> list[tuple[int, ...]]:
@@ -35,11 +27,8 @@ def blocks(encoding: Encoding) -> list[tuple[int, ...]]:
     layout = encoding.layout
     if layout is None:
         return [(place,) for place in range(len(encoding.feature_names_out))]
-    found: list[tuple[int, ...]] = []
-    found += [(n.column, n.indicator) if n.indicator >= 0 else (n.column,) for n in layout.numeric]
-    found += [(*g.columns, g.missing) if g.missing >= 0 else g.columns for g in layout.onehot]
-    found += [products.columns for products in layout.products]
-    return sorted(block for block in found if block)
+    found = [block.places for block in layout.features]
+    return sorted(block for block in (*found, *(products.columns for products in layout.products)) if block)
 
 
 def reference_gram(encoding: Encoding) -> Array:
@@ -59,15 +48,11 @@ def reference_gram(encoding: Encoding) -> Array:
     gram = np.outer(mean, mean)
     gram[feature[:, None] == feature[None, :]] = 0.0  # at most one column of a feature is nonzero
     np.fill_diagonal(gram, square)
-    for products in layout.products:
-        left, right = np.array(products.factors).T
-        mean[list(products.columns)] = mean[left] * mean[right]
-    _fill_products(
-        gram,
-        mean,
-        feature,
-        [pair for block in layout.products for pair in zip(block.columns, block.factors, strict=True)],
-    )
+    for block in layout.products:
+        left, right = np.array(block.factors).T
+        mean[list(block.columns)] = mean[left] * mean[right]
+    products = [pair for block in layout.products for pair in zip(block.columns, block.factors, strict=True)]
+    _fill_products(gram, mean, feature, products)
     room = facts.norm_l2**2 - (1.0 if facts.intercept else 0.0)
     if room < float(np.trace(gram[:q, :q])):  # the rows are clipped to a smaller norm than their columns would have
         shrink = np.append(np.full(q, np.sqrt(max(room, 0.0) / np.trace(gram[:q, :q]))), np.ones(facts.width - q))
@@ -88,12 +73,11 @@ def _columns(encoding: Encoding, layout: Layout) -> tuple[Array, Array, NDArray[
             mean[number.indicator] = square[number.indicator] = RARE
             feature[number.indicator] = number.column
     for group in layout.onehot:
-        columns = [*group.columns, *([group.missing] if group.missing >= 0 else [])]
         share = (1.0 - (RARE if group.missing >= 0 else 0.0)) / len(group.all_levels)
         mean[list(group.columns)] = square[list(group.columns)] = share
         if group.missing >= 0:
             mean[group.missing] = square[group.missing] = RARE
-        feature[columns] = columns[0]
+        feature[list(group.places)] = group.places[0]
     if encoding.fit_intercept:
         mean[-1] = square[-1] = 1.0
     return mean, square, feature

@@ -3,7 +3,8 @@
 import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -28,6 +29,15 @@ def create_private(name: str | Path, folder: int | None = None) -> int:
         os.unlink(name, dir_fd=folder)
         raise
     return made
+
+
+@contextmanager
+def closing(file: int) -> Iterator[int]:
+    """An open file or folder, closed in any case."""
+    try:
+        yield file
+    finally:
+        os.close(file)
 
 
 def write_all(file: int, data: bytes) -> None:
@@ -68,11 +78,8 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
         if there is not None and not stat.S_ISREG(there.st_mode):
             _to_device(path, data)
             return
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with closing(os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as folder:
             _replace(path.name, folder, data, 0o600 if private else None if there is None else there.st_mode & 0o777)
-        finally:
-            os.close(folder)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
@@ -81,12 +88,10 @@ def _replace(name: str, folder: int, data: bytes, mode: int | None) -> None:
     draft = draft_of(name)
     file = create_new(draft, folder, 0o666 if mode is None else mode)
     try:
-        try:
+        with closing(file):
             if mode is not None:
                 os.fchmod(file, mode)
             write_all(file, data)
-        finally:
-            os.close(file)
         os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(OSError):
@@ -102,12 +107,10 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _to_device(path: Path, data: bytes) -> None:
-    device = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # does not wait for a reader that never comes
-    try:
+    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC  # does not wait for a reader that never comes
+    with closing(os.open(path, flags)) as device:
         os.set_blocking(device, True)
         _write(device, data)
-    finally:
-        os.close(device)
 
 
 def _found(path: Path) -> os.stat_result | None:

@@ -1,15 +1,12 @@
 """Matching a table's declared schema to a domain; all faults here are visible without reading a value."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from hullabaloo.data.domain import Domain
 from hullabaloo.data.readers.opening import check_records, open_column
 from hullabaloo.data.table import REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
-
-if TYPE_CHECKING:
-    from hullabaloo.data.domain import Domain
-    from hullabaloo.data.encoding import Encoding
 
 _NOT_SHOWN = (
     "The names in the table are not shown, as a line of names that is missing or damaged is a record; `hullabaloo domain "
@@ -75,10 +72,6 @@ def check_width(found: int, expected: int) -> None:
 def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: int, others: Sequence[str]) -> list[int]:
     """Positions of the feature columns: by name where both sides have names, else by position."""
     if names is not None and schema.names is not None:
-        if names == schema.names and len(set(names)) == len(names):  # the usual case, and wide tables stay fast
-            for position, name in enumerate(names):
-                check_type(schema, position, f"The feature {name!r}")
-            return list(range(len(names)))
         return [column_of(schema, name, "feature") for name in names]
     if schema.width is None:
         return list(range(width))
@@ -89,7 +82,7 @@ def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: i
     return positions
 
 
-def target_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
+def target_columns(domain: Domain, y: Any) -> tuple[str, ...]:
     """The names of the target's columns in the table itself; empty when y is given apart, or there is no target.
 
     With several targets a list of as many texts as targets is their names, and any other list is of records: how many there are
@@ -106,14 +99,14 @@ def target_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
     return ()
 
 
-def role_columns(domain: "Domain", y: Any) -> tuple[str, ...]:
+def role_columns(domain: Domain, y: Any) -> tuple[str, ...]:
     """Names of the table's columns that are no features: target, unit and weight."""
     names = target_columns(domain, y)
     names += () if domain.unit is None else (domain.unit,)
     return names + (() if domain.weight is None else (domain.weight[0],))
 
 
-def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Table, list[int]]:
+def open_target(domain: Domain, table: Table, y: Any, count: int) -> tuple[Table, list[int]]:
     """The table that holds the target and its columns there, checked against the declared schema."""
     names = target_columns(domain, y)
     if names:
@@ -140,7 +133,7 @@ def open_target(domain: "Domain", table: Table, y: Any, count: int) -> tuple[Tab
     return opened, places
 
 
-def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
+def _by_name(domain: Domain, schema: TableSchema) -> list[int]:
     """Where the declared targets are in a y of several columns: by name where it has names, else in the declared order."""
     if schema.names is None or not domain.targets_named:
         return list(range(len(domain.targets)))
@@ -153,13 +146,13 @@ def _by_name(domain: "Domain", schema: TableSchema) -> list[int]:
     return [schema.named(name)[0] for name in declared]
 
 
-def _given_apart(domain: "Domain", values: Any, what: str) -> Table:
+def _given_apart(domain: Domain, values: Any, what: str) -> Table:
     opened = open_column(values, what, quoted_line_breaks=domain.quoted_line_breaks)
     check_records(opened, domain.quoted_line_breaks)
     return opened
 
 
-def open_role(domain: "Domain", table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
+def open_role(domain: Domain, table: Table, values: Any, name: str, what: str) -> tuple[Table, int]:
     """The table that holds a weight or unit: the column of that name, or an array given apart."""
     if values is None:
         return table, column_of(table.schema, name, what)
@@ -168,11 +161,6 @@ def open_role(domain: "Domain", table: Table, values: Any, name: str, what: str)
         raise SchemaError(f"The {what} needs one value for each record, and {opened.schema.width} columns were given.")
     check_type(opened.schema, 0, f"The {what}")
     return opened, 0
-
-
-def weight_is_left_out(table: Table, weight: Any) -> bool:
-    """Whether every record weighs 1: a nameless table has no weight column, and no array was given instead."""
-    return weight is None and table.schema.names is None
 
 
 def check_lengths(a: Table, b: Table) -> None:
@@ -184,24 +172,7 @@ def check_lengths(a: Table, b: Table) -> None:
         )
 
 
-def encoding_for(
-    domain: "Domain", table: Any, y: Any = None, *, weight: Any, unit: Any, options: Mapping[str, Any]
-) -> "Encoding":
-    """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
-    opened = domain.open(table)
-    schema = opened.schema
-    if domain.features:
-        encoding = domain.encoding(**options)
-    else:
-        if schema.width is None:
-            raise SchemaError(NO_WIDTH)
-        encoding = domain.encoding(*_prepared_columns(schema, role_columns(domain, y)), **options)
-    feature_columns(schema, encoding.feature_names_in, encoding.n_features_in, role_columns(domain, y))
-    check_roles(domain, opened, y, weight, unit)
-    return encoding
-
-
-def _prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[str] | None, int]:
+def prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[str] | None, int]:
     """Names, where they are a declared schema's, and number of the columns of a prepared matrix.
 
     The names in a text file may be a record, and what is released holds the names of columns: there they are left out,
@@ -213,24 +184,35 @@ def _prepared_columns(schema: TableSchema, others: Sequence[str]) -> tuple[list[
     return [schema.names[i].revealed() for i in kept], len(kept)
 
 
-def check_roles(domain: "Domain", table: Table, y: Any, weight: Any, unit: Any) -> None:
-    """Check target, weight and unit against the declared schema."""
+Columns = tuple[Table, list[int]]
+Column = tuple[Table, int]
+
+
+def check_roles(
+    domain: Domain, table: Table, y: Any, weight: Any, unit: Any
+) -> tuple[Columns | None, Column | None, Column | None]:
+    """Where target, weight and unit are, checked against the declared schema; None for what is not declared, or a weight left out."""
+    target, weighing, owner = None, None, None
     if domain.targets:
         named = [name for name in target_columns(domain, y) if name in domain.feature_names]
         if named:
             raise SchemaError(
                 f"The target {named[0]!r} is also a declared feature; a model would learn from its answer."
             )
-        count = len(domain.targets)
-        check_lengths(table, open_target(domain, table, y, count)[0])
-    if domain.weight is not None and not weight_is_left_out(table, weight):
-        check_lengths(table, open_role(domain, table, weight, domain.weight[0], "weight")[0])
-    elif domain.weight is None and weight is not None:
+        target = open_target(domain, table, y, len(domain.targets))
+    if domain.weight is not None:
+        left_out = weight is None and table.schema.names is None  # a nameless table: every record weighs 1
+        weighing = None if left_out else open_role(domain, table, weight, domain.weight[0], "weight")
+    elif weight is not None:
         raise SchemaError(
             "A weight was given, and the domain declares none. Its largest value multiplies the noise, so it has to be "
             "declared: Domain(weight=('weight', largest))."
         )
     if domain.unit is not None:
-        check_lengths(table, open_role(domain, table, unit, domain.unit, "unit")[0])
+        owner = open_role(domain, table, unit, domain.unit, "unit")
     elif unit is not None:
         raise SchemaError("A unit was given, and the domain declares none. Declare Domain(unit='patient_id').")
+    for role in (target, weighing, owner):
+        if role is not None:
+            check_lengths(table, role[0])
+    return target, weighing, owner

@@ -1,15 +1,19 @@
-"""What a reader gives: the declared schema of a table, and its columns as numbers or as cells."""
+"""What a reader gives: the declared schema of a table, and its columns as numbers or as cells.
+
+A file without a line of names has its first record there, so a column's name may be a record: it can be compared with what was declared, and
+not be shown. What messages, logs and reports may quote is what the caller declared or passed, which is the same text wherever the two are equal.
+"""
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.file_text import FileText
+from hullabaloo.data.numbers import numbers_of
 from hullabaloo.errors import HullabalooError
 
 NUMBER = "number"  # a declared number or bool: read as float64, a null is missing
@@ -17,7 +21,7 @@ CELLS = "cells"  # text or Python objects: read cell by cell by the domain's own
 REFUSED = "refused"  # a declared type that no rule converts
 
 OTHER = "of another kind"
-_SIZED = (
+_SIZED = [
     "int",
     "uint",
     "float",
@@ -29,7 +33,7 @@ _SIZED = (
     "timestamp",
     "duration",
     "timedelta",
-)
+]
 TYPES = frozenset((
     "unknown", "no such column", "bool", "boolean", "string", "str", "text", "bytes", "binary", "object", "null", "void", "half",
     "halffloat", "double", "float", "enum", "category", "categorical", "decimal", "interval", "period", "list",
@@ -57,6 +61,54 @@ def type_word(declared: str) -> str:
 
 def _word(word: str) -> str:
     return word if word.lower() in TYPES else OTHER
+
+
+SHOWN = "(a text of the table, not shown)"
+
+
+@final
+class FileText:
+    """A text of a table: equal to, and hashed like, the same `str`, which it is not.
+
+    Formatted, printed or represented it is `SHOWN`; it cannot be joined, added, sliced, measured, ordered, copied or pickled.
+
+    >>> name = FileText("Anna Meier")
+    >>> name == "Anna Meier", name in {"Anna Meier"}, f"the column {name}"
+    (True, True, 'the column (a text of the table, not shown)')
+    """
+
+    __slots__ = ("__text",)
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError("A text of a table is made of a str.")
+        self.__text = str(text)
+
+    def revealed(self) -> str:
+        """The text itself. Every file that calls this is listed in `tests/laws/test_texts.py`, with the reason."""
+        return self.__text
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FileText):
+            return self.__text == other.__text
+        return self.__text == other if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.__text)
+
+    def __repr__(self) -> str:
+        return SHOWN
+
+    def __format__(self, how: str) -> str:
+        return SHOWN
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        raise TypeError("A text of a table is never copied or pickled: it may be a record.")
+
+
+def hidden(names: Iterable[str | FileText] | None) -> tuple[FileText, ...] | None:
+    """The names of a table's columns; None where they have none."""
+    return None if names is None else tuple(name if isinstance(name, FileText) else FileText(name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +155,14 @@ class TableSchema:
         return self._places.get(name, [])
 
 
+Names = Sequence[str] | Sequence[FileText] | None
+
+
+def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableSchema:
+    """Columns without declared types: their cells are read one by one, by the domain's rules."""
+    return TableSchema(hidden(names), ("unknown",) * width, (CELLS,) * width, from_text=from_text)
+
+
 class TornTable(HullabalooError, OSError):
     """A table's file cannot be read to its end. What its reader said is left out: it may quote the file, or name others beside it."""
 
@@ -116,31 +176,25 @@ class TornTable(HullabalooError, OSError):
 class Table(ABC):
     """A table opened for reading. ``schema`` reads no value; the other methods never raise because of one."""
 
+    schema: TableSchema
+    """The declared schema, without the number of rows."""
+    n_rows: int
+    """The number of records; private under add-or-remove neighbours."""
+
     quoted_line_breaks: bool | None = None
     """Whether a record could go on in the next line of the CSV file that it was read from; None where it was read from none."""
 
-    @property
-    @abstractmethod
-    def schema(self) -> TableSchema:
-        """The declared schema, without the number of rows."""
-
-    @property
-    @abstractmethod
-    def n_rows(self) -> int:
-        """The number of records; private under add-or-remove neighbours."""
-
-    @abstractmethod
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """(n, k) float64, C-contiguous: the columns at these positions; missing cells are NaN."""
+        out = np.empty((self.n_rows, len(columns)))
+        for place, column in enumerate(columns):
+            out[:, place] = self._numbers(column)
+        return out
+
+    def _numbers(self, column: int) -> NDArray[np.float64]:
+        """One column as numbers, where no faster way than cell by cell is known of its type."""
+        return numbers_of(self.cells(column))
 
     @abstractmethod
     def cells(self, column: int) -> list[Any]:
         """The cells of one column as Python objects."""
-
-
-def by_columns(n_rows: int, columns: Sequence[int], read: Callable[[int], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """(n, k) float64, C-contiguous: what `read` gives of each column."""
-    out = np.empty((n_rows, len(columns)))
-    for j, column in enumerate(columns):
-        out[:, j] = read(column)
-    return out

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.declarations import PLACEHOLDER, Level, bounds_pair, finite, level_tuple, same_level, unfilled
+from hullabaloo.data.declarations import Level, bounds_pair, finite, level_tuple, refuse_unfilled, same_level
 from hullabaloo.data.labels import LevelIndex
 from hullabaloo.errors import DomainError
 
@@ -136,8 +136,7 @@ def _fills(fill: object, names: list[str]) -> dict[str, object]:
 
 def _bounded(name: str | None, bounds: object, fill: object) -> BoundedTarget:
     what = "The target" if name is None else f"The target {name!r}"
-    if isinstance(bounds, str) and bounds.startswith(PLACEHOLDER):
-        raise DomainError(unfilled(name or UNNAMED))
+    refuse_unfilled(name or UNNAMED, bounds)
     lo, hi = bounds_pair(bounds, what)
     value = None if fill is None else finite(fill, f"{what}'s fill")
     if value is not None and not lo <= value <= hi:
@@ -163,23 +162,12 @@ def _class_target(classes: object, fill: object) -> ClassTarget:
 
 def targets_to_dict(targets: tuple[Target, ...]) -> dict[str, Any]:
     """The keywords that declare these targets, JSON-ready."""
-    out: dict[str, Any] = {}
     if not targets:
-        return out
-    first = targets[0]
-    if isinstance(first, ClassTarget):
-        out["classes"] = list(first.classes) if first.column is None else {first.column: list(first.classes)}
-        if first.fill is not None:
-            out["target_fill"] = first.fill
-        return out
-    bounded = [t for t in targets if isinstance(t, BoundedTarget)]
-    if first.column is None:
-        out["target"] = [first.lo, first.hi]
-        if first.fill is not None:
-            out["target_fill"] = first.fill
-        return out
-    out["target"] = {str(t.column): [t.lo, t.hi] for t in bounded}
-    fills = {str(t.column): t.fill for t in bounded if t.fill is not None}
+        return {}
+    stated = {one.column: list(one.classes) if isinstance(one, ClassTarget) else [one.lo, one.hi] for one in targets}
+    fills = {one.column: one.fill for one in targets if one.fill is not None}
+    classes, named = isinstance(targets[0], ClassTarget), targets[0].column is not None
+    out: dict[str, Any] = {"classes" if classes else "target": stated if named else stated[None]}
     if fills:
-        out["target_fill"] = fills
+        out["target_fill"] = fills if named and not classes else next(iter(fills.values()))
     return out

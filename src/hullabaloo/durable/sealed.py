@@ -17,14 +17,18 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from hullabaloo._version import __version__
-from hullabaloo.durable.snapshot import Snapshot
 from hullabaloo.errors import StateError
 
 FORMAT = 2
@@ -39,6 +43,23 @@ HOLDS = {"stream": "exact sums of records", "search": "the secret of its noise, 
 _PLACE = 4096  # characters, of which the place of a source takes some hundred: their number must not say how long records are
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
+_HEADER = ("fingerprint", "public", "stream", "position", "token", "previous", "dataset", "charge")
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Snapshot:
+    """The whole state of a process. PRIVATE: it holds exact sums of records; only the state file may hold it.
+
+    Attributes:
+        numbers: JSON-ready values (positions, counters); floats survive exactly.
+        arrays: named arrays of plain dtypes.
+    """
+
+    numbers: Mapping[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "Snapshot(<private>)"
 
 
 @final
@@ -87,8 +108,6 @@ def to_bytes(state: State, key: bytes | None, kind: str = "stream") -> bytes:
     if key is None:
         head = first_line(kind) + _line(facts)
     else:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
         salt = AESGCM.generate_key(256)
         own, check = _derive(key, salt)
         head = first_line(kind) + _line(facts | {"sealed": {"salt": salt.hex(), "key": check.hex()}})
@@ -130,15 +149,8 @@ def _body(state: State) -> bytes:
     for name, one in arrays.items():
         if one.dtype.kind not in _KINDS:
             raise TypeError(f"array {name!r} of a snapshot has the type {one.dtype}, which has no plain bytes")
-    header = {
-        "fingerprint": state.fingerprint,
+    header = {name: getattr(state, name) for name in _HEADER} | {
         "public": dict(state.public),
-        "stream": state.stream,
-        "position": state.position,
-        "token": state.token,
-        "previous": state.previous,
-        "dataset": state.dataset,
-        "charge": state.charge,
         "numbers": None if shot is None else dict(shot.numbers),
         "arrays": [[name, one.dtype.str, one.shape] for name, one in arrays.items()],
     }
@@ -193,17 +205,11 @@ def _facts(data: bytes, end: int, path: Path) -> dict[str, Any]:
 
 
 def _derive(key: bytes, salt: bytes) -> tuple[bytes, bytes]:
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
     both = HKDF(SHA256(), 48, salt, b"hullabaloo stream state").derive(key)
     return both[:32], both[32:]
 
 
 def _unseal(body: bytes, head: bytes, sealed: Any, key: bytes | None, path: Path) -> bytes:
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
     if key is None:
         raise StateError(
             f"The state file {path} is sealed with a key, and no key was given, so it cannot be read. Pass the key file with which "

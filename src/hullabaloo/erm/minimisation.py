@@ -9,19 +9,14 @@ import numpy.typing as npt
 
 from hullabaloo.curator.query import UNIT_ROUNDOFF
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.erm.objective import Objective, ScalarObjective
+from hullabaloo.erm.objective import Objective, ScalarObjective, VectorObjective
 from hullabaloo.erm.optimise import Reach
-from hullabaloo.erm.shape import elastic_weights, shape_of
-from hullabaloo.erm.vector_objective import VectorObjective
+from hullabaloo.erm.shape import shape_of
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import (
-    ConvexSet,
-    Penalty,
-    Projectable,
-    require,
-)
+from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
+from hullabaloo.quadratic.order_faces import elastic_weights
 
 Array = npt.NDArray[np.float64]
 

@@ -58,7 +58,7 @@ def model_minimiser(objective: Objective, theta: Array, gradient: Array, hessian
     """`argmin ⟨g, u − θ⟩ + ½(u − θ)ᵀH(u − θ) + ψ(u)` over u in C."""
     shape = objective.shape
     if shape.kinks is not None and not shape.kinks.any():
-        return theta + solve(hessian, -gradient)
+        return theta + factorise(hessian).solve(-gradient)
     cross = hessian @ theta - gradient
     if shape.kinks is not None:
         solved = minimise_quadratic(hessian, cross, penalty=Kinks(shape.kinks), start=theta)
@@ -95,11 +95,6 @@ def _line(objective: Objective, local: Local, target: Array, least: float) -> tu
         else:
             high, at_high, at_low = middle, value, 0.5 * at_low
     return low, image
-
-
-def solve(hessian: Array, right: Array) -> Array:
-    """`H⁻¹ right`, by Cholesky; of smallest norm where H is singular to working precision."""
-    return factorise(hessian).solve(right)
 
 
 def conjugate_gradients(objective: Objective, local: Local, right: Array, support: Array, precision: float) -> Array:

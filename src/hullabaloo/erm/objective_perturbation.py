@@ -63,6 +63,7 @@ class PerturbedMinimizerQuery(Query):
 
     name: ClassVar[str] = "perturbed_minimizer"
     key_label: ClassVar[str] = "perturbed_minimizer"
+    price: ClassVar[str] = "output_multiplier"
     instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
@@ -132,29 +133,23 @@ class PerturbedMinimizerQuery(Query):
     @cached_property
     def approximation(self) -> float:
         """r: the distance, the lattice of b, and the rounding of θ̃ to doubles."""
-        family, root = self.family, math.sqrt(self.facts.width)
-        radius = family.radius(self.largest_linear, family.most)
-        pitch = lattice(self.sigma, self.sigma).pitch
-        return (self.distance + 0.5 * pitch * root / self.ridge + 2.0**-52 * radius) * (1.0 + 1e-9)
+        pitch, root = lattice(self.sigma, self.sigma).pitch, math.sqrt(self.facts.width)
+        return (self.distance + 0.5 * pitch * root / self.ridge + 2.0**-52 * self.bound) * (1.0 + 1e-9)
 
     @cached_property
     def bound(self) -> float:
         """Public bound of the released coordinates, to which they are clipped."""
-        family = self.family
-        return family.radius(self.largest_linear, family.most)
+        return self.family.radius(self.largest_linear, self.family.most)
 
     @cached_property
     def output_sigma(self) -> float:
-        """σ_out: at least `output_multiplier` times 2r with its own lattice, and what that lattice can hold."""
-        p = self.facts.width
-        scale = gaussian_scale(2.0 * self.approximation, 1.0 / self.output_multiplier, p, self._held)
-        return max(scale, self.bound / _COARSEST)
+        """σ_out: at least `output_multiplier` times 2r with its own lattice, and what that lattice can hold.
 
-    @cached_property
-    def _held(self) -> float:
-        """The bound that the lattice is made for: what lies beyond is clipped, and never is."""
-        least = 2.0 * self.approximation * self.output_multiplier
-        return min(self.bound, least * _COARSEST)
+        The lattice is made for what it can hold; what lies beyond is clipped, and never is.
+        """
+        moved = 2.0 * self.approximation
+        held = min(self.bound, moved * self.output_multiplier * _COARSEST)
+        return max(gaussian_scale(moved, 1.0 / self.output_multiplier, self.facts.width, held), self.bound / _COARSEST)
 
     @cached_property
     def event(self) -> Event:
@@ -181,7 +176,6 @@ class PerturbedMinimizerQuery(Query):
             "noise_std_of_linear_term": self.sigma,
             "distance_to_minimiser": self.approximation,
             "noise_std_of_output": self.output_sigma,
-            "event": self.event.to_dict(),
         }
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:

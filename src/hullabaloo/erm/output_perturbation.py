@@ -1,14 +1,14 @@
 """The minimiser query: the minimiser of a regularised loss, released with Gaussian noise (output perturbation)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.given import numbers
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Query
+from hullabaloo.curator.known import numbers
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noisy
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
 from hullabaloo.erm.objective import euclidean
@@ -16,15 +16,14 @@ from hullabaloo.erm.repeated import Repeated
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated
-from hullabaloo.privacy import Event, GaussianEvent, NotPrivateEvent
+from hullabaloo.noise import Key, gaussian
 
 NEAR = 1e-4
 """Distance to the minimiser relative to L/λ, what one record can move it by."""
 
 
 @dataclass(frozen=True)
-class MinimizerQuery(Query):
+class MinimizerQuery(Noisy):
     """`argmin (1/n) Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + ψ(θ) + ⟨s, θ⟩` over C, with Gaussian noise; s is public.
 
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in the predictions with
@@ -58,19 +57,20 @@ class MinimizerQuery(Query):
 
     name: ClassVar[str] = "minimizer"
     key_label: ClassVar[str] = "minimizer"
+    tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
     instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (self.mu > 0.0 and self.clip > 0.0 and self.ridge >= 0.0 and self.linear_bound >= 0.0):
+        if not (self.clip > 0.0 and self.ridge >= 0.0 and self.linear_bound >= 0.0):
             raise InvalidParameter(
-                f"A minimiser needs a positive mu and clip, and a ridge and a bound of the linear term from 0 on, but mu = "
-                f"{self.mu!r}, clip = {self.clip!r}, ridge = {self.ridge!r}, linear_bound = {self.linear_bound!r}."
+                "A minimiser needs a positive clip, and a ridge and a bound of the linear term from 0 on, but "
+                f"clip = {self.clip!r}, ridge = {self.ridge!r}, linear_bound = {self.linear_bound!r}."
             )
-        if math.isinf(self.mu):
-            refuse_both(self.feasible, self.penalty, self.family.coordinates, "The exact optimum")
+        if not self.is_private:
+            refuse_both(self.feasible, self.penalty, self.length, "The exact optimum")
             return
-        refuse_unfit(self.loss, self.feasible, self.penalty, self.family.coordinates, "Output perturbation")
+        refuse_unfit(self.loss, self.feasible, self.penalty, self.length, "Output perturbation")
         if not (self.ridge > 0.0 and math.isfinite(self.clip)):
             raise InvalidParameter(
                 f"Output perturbation with ridge = {self.ridge!r} and clip = {self.clip!r} was asked, but one record can then "
@@ -83,20 +83,16 @@ class MinimizerQuery(Query):
                 "solver='moments' or 'gradient'."
             )
 
-    @property
-    def is_private(self) -> bool:
-        """Whether μ is finite."""
-        return not math.isinf(self.mu)
-
-    def resized(self, records: int) -> "MinimizerQuery":
-        """`μ` grows as the table shrinks: the noise stays."""
-        return replace(self, records=records, mu=self.mu * self.records / records)
-
     @cached_property
     def family(self) -> Family:
         """The objectives in the sum form, without s."""
         basics = (self.facts, self.neighbours, self.records, self.loss, self.clip, self.records * self.ridge)
         return Family(*basics, self.feasible, self.penalty)
+
+    @cached_property
+    def length(self) -> int:
+        """p, or pk."""
+        return self.family.coordinates
 
     @cached_property
     def hidden(self) -> float:
@@ -127,33 +123,11 @@ class MinimizerQuery(Query):
         family = self.family
         return family.radius(self.records * self.linear_bound, family.most)
 
-    @cached_property
-    def sigma(self) -> float:
-        """Noise of each coordinate; 0 when μ = ∞."""
-        if math.isinf(self.mu):
-            return 0.0
-        return gaussian_scale(self.sensitivity, self.mu, self.family.coordinates, self.bound)
-
-    @cached_property
-    def event(self) -> Event:
-        """One Gaussian release."""
-        if math.isinf(self.mu):
-            return NotPrivateEvent()
-        p = self.family.coordinates
-        moved = inflated(self.sensitivity, self.sigma, p, self.bound)
-        return GaussianEvent(noise_multiplier=math.nextafter(self.sigma / moved, 0.0), samples=p)
-
     def to_dict(self) -> dict[str, Any]:
         """The query with its constants."""
-        described = {
-            **self.described(),
-            "coordinates": self.family.coordinates,
-            "loss": self.loss.to_dict(),
-            "clip": self.clip if math.isfinite(self.clip) else None,
-            "ridge": self.ridge,
-            "event": self.event.to_dict(),
-        }
-        if math.isfinite(self.mu):
+        clip = self.clip if math.isfinite(self.clip) else None
+        described = {**self.described(), "coordinates": self.length, "clip": clip}
+        if self.is_private:
             described |= {"sensitivity_l2": self.sensitivity, "noise_std": self.sigma}
             if not self.family.doubled:
                 described |= self.family.limits
@@ -161,10 +135,10 @@ class MinimizerQuery(Query):
 
     def question(self, linear: Any = None) -> tuple[Array]:
         """s, as a vector."""
-        slope = np.zeros(self.family.coordinates) if linear is None else numbers(linear).ravel()
-        if slope.size != self.family.coordinates:
+        slope = np.zeros(self.length) if linear is None else numbers(linear).ravel()
+        if slope.size != self.length:
             raise InvalidParameter(
-                f"A minimiser with a linear term of {slope.size} numbers was asked, but there are {self.family.coordinates} coefficients. "
+                f"A minimiser with a linear term of {slope.size} numbers was asked, but there are {self.length} coefficients. "
                 "Pass one for each."
             )
         if not euclidean(slope) <= self.linear_bound * (1.0 + 1e-12):

@@ -1,6 +1,5 @@
 """Exact quantile regression: a linear program where set and penalty are polyhedral, else the limit of smoothed losses."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton, with_momentum
 from hullabaloo.erm.objective import ScalarObjective
-from hullabaloo.erm.shape import elastic_weights, shape_of
+from hullabaloo.erm.shape import shape_of
 from hullabaloo.geometry import Box, L1Ball, Simplex, WithIntercept
 from hullabaloo.losses import Huber
+from hullabaloo.quadratic.order_faces import elastic_weights
 
 Array = npt.NDArray[np.float64]
 
@@ -33,32 +33,6 @@ def quantile_optimum(rows: Rows, family: Family, linear: Array) -> Array:
     return _smoothed(rows, family, linear)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Polyhedron:
-    """Bounds of each coefficient, and a bound or value of the sum of the sizes of the slopes."""
-
-    lower: Array
-    upper: Array
-    slopes: int
-    most: float
-    total: float | None
-
-    @classmethod
-    def of(cls, feasible: Any, p: int) -> "_Polyhedron":
-        lower, upper, slopes = np.full(p, -np.inf), np.full(p, np.inf), p
-        body = feasible
-        if isinstance(feasible, WithIntercept):
-            lower[-1], upper[-1], slopes, body = feasible.lower, feasible.upper, p - 1, feasible.body
-        most, total = np.inf, None
-        if isinstance(body, Box):
-            lower[:slopes], upper[:slopes] = body.lower, body.upper
-        elif isinstance(body, L1Ball):
-            most = body.radius
-        elif isinstance(body, Simplex):
-            lower[:slopes], total = 0.0, body.radius
-        return cls(lower, upper, slopes, most, total)
-
-
 def _program(rows: Rows, family: Family, linear: Array, kinks: Array) -> Array | None:
     """The linear program in θ, t ≥ |θ|, and the residual's positive and negative parts; None where HiGHS gives up."""
     from scipy import sparse
@@ -68,22 +42,26 @@ def _program(rows: Rows, family: Family, linear: Array, kinks: Array) -> Array |
     tau = family.loss.kernel_parameter
     weight = np.ones(n) if rows.weight is None else rows.weight
     y = rows.Y[:, 0] - (0.0 if rows.offset is None else rows.offset)
-    within = _Polyhedron.of(family.feasible, p)
+    lower, upper, slopes, body = np.full(p, -np.inf), np.full(p, np.inf), np.ones(p), family.feasible
+    if isinstance(body, WithIntercept):
+        lower[-1], upper[-1], slopes[-1], body = body.lower, body.upper, 0.0, body.body
+    inside = slopes > 0.0
+    if isinstance(body, Box):
+        lower[inside], upper[inside] = body.lower, body.upper
+    elif isinstance(body, Simplex):
+        lower[inside] = 0.0
     cost = np.concatenate([linear, kinks, tau * weight, (1.0 - tau) * weight])
     one, zero, eye = sparse.identity(p), sparse.csr_array((p, 2 * n)), sparse.identity(n)
     fits: Any = sparse.hstack([sparse.csr_array(rows.X), sparse.csr_array((n, p)), eye, -eye])
-    held, at_most = (
-        sparse.vstack([sparse.hstack([one, -one, zero]), sparse.hstack([-one, -one, zero])]),
-        np.zeros(2 * p),
-    )
-    slopes = np.concatenate([np.ones(within.slopes), np.zeros(p - within.slopes)])
-    if np.isfinite(within.most):
+    held: Any = sparse.vstack([sparse.hstack([one, -one, zero]), sparse.hstack([-one, -one, zero])])
+    at_most = np.zeros(2 * p)
+    if isinstance(body, L1Ball):
         row = sparse.csr_array(np.concatenate([np.zeros(p), slopes, np.zeros(2 * n)])[None, :])
-        held, at_most = sparse.vstack([held, row]), np.append(at_most, within.most)
-    if within.total is not None:
+        held, at_most = sparse.vstack([held, row]), np.append(at_most, body.radius)
+    elif isinstance(body, Simplex):
         row = sparse.csr_array(np.concatenate([slopes, np.zeros(p + 2 * n)])[None, :])
-        fits, y = sparse.vstack([fits, row]), np.append(y, within.total)
-    ends = np.concatenate([np.column_stack([within.lower, within.upper]), np.tile([0.0, np.inf], (p + 2 * n, 1))])
+        fits, y = sparse.vstack([fits, row]), np.append(y, body.radius)
+    ends = np.concatenate([np.column_stack([lower, upper]), np.tile([0.0, np.inf], (p + 2 * n, 1))])
     solved = linprog(cost, A_ub=held, b_ub=at_most, A_eq=fits, b_eq=y, bounds=ends, method="highs")
     return np.asarray(solved.x[:p], dtype=np.float64) if solved.status == 0 else None
 
@@ -97,11 +75,9 @@ def _smoothed(rows: Rows, family: Family, linear: Array) -> Array:
     tilt = (0.5 - family.loss.kernel_parameter) * np.asarray(rows.X.T @ weight) + linear
     theta, h = np.zeros(family.coordinates), _SMOOTHEST
     while h >= _SHARPEST:
-        loss = Huber(h)
-        shape, squares = shape_of(
-            family.feasible, family.penalty, 2.0 * h * family.records, 2.0 * h * family.ridge, family.coordinates
-        )
-        objective = ScalarObjective(rows, loss, np.inf, squares=squares, linear=2.0 * h * tilt, shape=shape)
+        copies, ridge = 2.0 * h * family.records, 2.0 * h * family.ridge
+        shape, squares = shape_of(family.feasible, family.penalty, copies, ridge, family.coordinates)
+        objective = ScalarObjective(rows, Huber(h), np.inf, squares=squares, linear=2.0 * h * tilt, shape=shape)
         local, _ = newton(objective, shape.proximal(theta, 1.0), 0.0)
         local, _ = newton(objective, with_momentum(objective, local, _BURST).theta, 0.0)
         theta, h = local.theta, h * _FACTOR

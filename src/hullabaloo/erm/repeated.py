@@ -20,16 +20,16 @@ import numpy.typing as npt
 
 from hullabaloo.curator.query import UNIT_ROUNDOFF
 from hullabaloo.data.source import Rows
-from hullabaloo.erm.evidence import Doubled
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton
-from hullabaloo.erm.objective import Objective, doubled_sum, euclidean
-from hullabaloo.erm.optimise import minimise
-from hullabaloo.erm.optimum import optimum, settled
-from hullabaloo.erm.shape import elastic_weights, shape_of
+from hullabaloo.erm.objective import doubled_sum, euclidean, product
+from hullabaloo.erm.optimise import Doubled, minimise, settled
+from hullabaloo.erm.quantile_program import quantile_optimum
+from hullabaloo.erm.shape import shape_of
 from hullabaloo.errors import HullabalooError
 from hullabaloo.losses import Huber, Pinball, Squared
 from hullabaloo.quadratic.linear_system import Cholesky, Spectrum, factorise
+from hullabaloo.quadratic.order_faces import elastic_weights
 
 Array = npt.NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Repeated:
 
         **Guarantee.** Precondition: `‖slope‖ ≤ largest`. Claim: for every table and whatever was asked before, the answer is within
         the distance (or, as in `minimise`, the nearest double of such a point). Proof: an answer leaves here with a gradient
-        whose size and rounding (`Pieces.error`) are together at most `distance·λ/2`, or by the evidence of `evidence.py`, or from
+        whose size and rounding (`Pieces.error`) are together at most `distance·λ/2`, or by the evidence of `optimise.py`, or from
         `minimise`; the first two bound the distance by strong monotonicity, in all cases from this table and this linear term
         alone. What is kept is a function of the table and of earlier linear terms, which follow from earlier answers: given
         those, two neighbours' answers are as far apart as the query's sensitivity says, which adaptive composition asks for.
@@ -102,7 +102,7 @@ class Repeated:
 
     def _warmly(self, slope: Array, last: Array) -> Array | None:
         """Newton's method from the last answer, with evidence in doubled precision."""
-        objective = self._objective(slope)
+        objective = self.family.objective(self.rows, slope)
         if self.distance == 0.0:
             return settled(objective, last)
         local, hessian = newton(objective, last, 0.0)
@@ -110,13 +110,12 @@ class Repeated:
         return theta if done else None
 
     def _afresh(self, slope: Array) -> Array:
+        if self.distance == 0.0 and isinstance(self.family.loss, Pinball):
+            return quantile_optimum(self.rows, self.family, slope)
         if self.distance == 0.0:
-            return optimum(self.rows, self.family, slope)
+            return settled(self.family.objective(self.rows, slope), np.zeros(self.family.coordinates))
         own = self.family.reach(self.largest, max(self.rows.Y.shape[0], 1))
-        return minimise(self._objective(slope), own, self.distance, slack=self.slack)
-
-    def _objective(self, slope: Array) -> Objective:
-        return self.family.objective(self.rows, slope)
+        return minimise(self.family.objective(self.rows, slope), own, self.distance, slack=self.slack)
 
     @property
     def _smooth(self) -> bool:
@@ -187,7 +186,7 @@ class Pieces:
         squares = shape_of(None, family.penalty, family.records, family.ridge, p)[1]
         gram[np.diag_indices(p)] += squares
         rest, light = X[others], weight[others]
-        full = gram + _product(rest, np.sqrt(light))
+        full = gram + product(rest, np.sqrt(light))
         return cls(
             centre=centre, radius=radius, gram=gram, vector=vector, factor=factorise(full), X=rest, y=y[others],
             offset=offset[others], weight=light, clip=clip, records=n, heaviest=facts.max_weight,
@@ -247,22 +246,12 @@ def _norms(X: Any) -> Array:
     return np.sqrt(squares)
 
 
-def _product(X: Any, root: Array) -> Array:
-    """`Σ root² x xᵀ`."""
-    if isinstance(X, np.ndarray):
-        block = X * root[:, None]
-        return block.T @ block
-    sparse = X.multiply(root[:, None]).tocsr()
-    dense: Array = (sparse.T @ sparse).toarray()
-    return dense
-
-
 def _sums(X: Any, root: Array, moved: Array) -> tuple[Array, Array]:
     """`Σ root² x xᵀ` and `Σ moved x`, blocks added in doubled precision."""
     p = X.shape[1]
     gram, gram_low, vector, vector_low = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p), np.zeros(p)
     for start in range(0, root.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        gram, gram_low = doubled_sum(gram, gram_low, _product(X[part], root[part]), np.zeros((p, p)))
+        gram, gram_low = doubled_sum(gram, gram_low, product(X[part], root[part]), np.zeros((p, p)))
         vector, vector_low = doubled_sum(vector, vector_low, X[part].T @ moved[part], np.zeros(p))
     return gram, vector

@@ -14,7 +14,7 @@ from hullabaloo.geometry import (
     Projectable,
     SubmodularPenalty,
 )
-from hullabaloo.quadratic.order_faces import plainer, without_free
+from hullabaloo.quadratic.order_faces import elastic_weights, plainer
 
 Array = npt.NDArray[np.float64]
 
@@ -63,15 +63,6 @@ def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge:
         return Shape(None, body, penalty, copies), np.full(p, ridge)
     kinks, squares = weights
     return Shape(None if body is not None else copies * kinks, body), np.maximum(copies * squares, ridge)
-
-
-def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
-    """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
-    penalty, free = without_free(plainer(penalty))
-    if not isinstance(penalty, HasElasticForm):
-        return None
-    kinks, squares = penalty.elastic_weights(p - free)
-    return np.append(kinks, np.zeros(free)), np.append(squares, np.zeros(free))
 
 
 @final

@@ -9,10 +9,8 @@ from hullabaloo.geometry.base import HasVertices as HasVertices
 from hullabaloo.geometry.base import MirrorMap as MirrorMap
 from hullabaloo.geometry.base import Projectable as Projectable
 from hullabaloo.geometry.box import Box as Box
-from hullabaloo.geometry.capabilities import explain_missing as explain_missing
-from hullabaloo.geometry.capabilities import require as require
+from hullabaloo.geometry.box import Simplex as Simplex
 from hullabaloo.geometry.elastic_ball import ElasticBall as ElasticBall
-from hullabaloo.geometry.expected import measured_width as measured_width
 from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept as PenaltyWithFreeIntercept
 from hullabaloo.geometry.intercept import VerticesWithIntercept as VerticesWithIntercept
 from hullabaloo.geometry.intercept import WithIntercept as WithIntercept
@@ -35,13 +33,14 @@ from hullabaloo.geometry.polytope import Polytope as Polytope
 from hullabaloo.geometry.separable import SeparableForm as SeparableForm
 from hullabaloo.geometry.separable import SeparablePenalty as SeparablePenalty
 from hullabaloo.geometry.separable import separable_form as separable_form
+from hullabaloo.geometry.serialise import explain_missing as explain_missing
 from hullabaloo.geometry.serialise import penalty_from_dict as penalty_from_dict
 from hullabaloo.geometry.serialise import penalty_from_text as penalty_from_text
+from hullabaloo.geometry.serialise import require as require
 from hullabaloo.geometry.serialise import set_from_dict as set_from_dict
 from hullabaloo.geometry.serialise import set_from_text as set_from_text
 from hullabaloo.geometry.serialise import set_function_from_dict as set_function_from_dict
 from hullabaloo.geometry.serialise import set_function_from_text as set_function_from_text
-from hullabaloo.geometry.simplex import Simplex as Simplex
 from hullabaloo.geometry.size_balls import GroupBall as GroupBall
 from hullabaloo.geometry.size_balls import NuclearBall as NuclearBall
 from hullabaloo.geometry.submodular.base import HasGreedyForm as HasGreedyForm
@@ -52,7 +51,7 @@ from hullabaloo.geometry.submodular.cardinality import Cardinality as Cardinalit
 from hullabaloo.geometry.submodular.cardinality import ConcaveCardinality as ConcaveCardinality
 from hullabaloo.geometry.submodular.custom import CustomSetFunction as CustomSetFunction
 from hullabaloo.geometry.submodular.group_cover import GroupCover as GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals as Intervals
+from hullabaloo.geometry.submodular.group_cover import Intervals as Intervals
 from hullabaloo.geometry.submodular.norm import dual_omega as dual_omega
 from hullabaloo.geometry.submodular.norm import greedy_vertex as greedy_vertex
 from hullabaloo.geometry.submodular.norm import omega as omega
@@ -61,3 +60,4 @@ from hullabaloo.geometry.submodular.shapes import SubmodularPenalty as Submodula
 from hullabaloo.geometry.submodular.shapes import SubmodularPolyhedron as SubmodularPolyhedron
 from hullabaloo.geometry.submodular.tree_cover import TreeCover as TreeCover
 from hullabaloo.geometry.width import Width as Width
+from hullabaloo.geometry.width import measured_width as measured_width

@@ -1,16 +1,19 @@
 """What a convex set can do: one abstract class for what every set has, one for each capability that only some have.
 
 Abstract or final: a class here holds no method body that a set could override, and solvers ask for a capability
-by its class (`capabilities.require`), never by trying an attribute. Sets are pure mathematics on R^p; p comes from
+by its class (`require`), never by trying an attribute. Sets are pure mathematics on R^p; p comes from
 the argument, so the same `L1Ball(2.0)` serves every number of coordinates. Matrices (nuclear ball) are passed
 flattened.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
-from hullabaloo.geometry.checks import Vector
+import numpy as np
+
+from hullabaloo.codec import Written
+from hullabaloo.geometry.checks import Vector, dimension_number, keep_number
 from hullabaloo.geometry.width import Width
 
 
@@ -99,6 +102,35 @@ class HasGauge(ABC):
     @abstractmethod
     def gauge(self, theta: Vector) -> float:
         """‖θ‖_C = min{r ≥ 0 : θ ∈ rC}, infinity when no multiple of C holds θ."""
+
+
+class NormBall(Written, ConvexSet, Projectable, HasGauge):
+    """The ball {‖θ‖ ≤ radius} of a norm; radius > 0 and finite, else `InvalidParameter`."""
+
+    __slots__ = ()
+    radius: float
+
+    def __post_init__(self) -> None:
+        keep_number(self, "radius")
+
+    @abstractmethod
+    def norm(self, theta: Vector) -> float:
+        """‖θ‖."""
+
+    @final
+    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
+        """‖θ‖ ≤ radius (1 + tolerance)."""
+        return self.norm(theta) <= self.radius * (1.0 + tolerance)
+
+    @final
+    def gauge(self, theta: Vector) -> float:
+        """‖θ‖/radius."""
+        return self.norm(theta) / self.radius
+
+    @final
+    def start(self, p: int) -> Vector:
+        """Zero."""
+        return np.zeros(dimension_number(p, self.dimension))
 
 
 class HasMirrorMap(ABC):

@@ -1,7 +1,7 @@
 """Validation shared by the sets and penalties: public numbers once, at construction; vectors at the door."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -38,6 +38,13 @@ def nonnegative_number(value: object, what: str) -> float:
     if number < 0.0:
         raise InvalidParameter(f"{what} must not be negative, but it is {number!r}; give 0 or a positive number.")
     return number
+
+
+def keep_number(record: object, name: str, check: Callable[[object, str], float] = positive_number) -> None:
+    """Keep a field of a frozen record as the float that `check` makes of it."""
+    kind = type(record).__name__
+    what = f"The {name} of {'an' if kind[0] in 'AEIL' else 'a'} {kind}"
+    object.__setattr__(record, name, check(getattr(record, name), what))
 
 
 def whole_number(value: object, otherwise: str, least: int = 1) -> int:
@@ -129,32 +136,3 @@ def norm_exponent(q: float) -> float:
     if q not in (1, 2, math.inf):
         raise InvalidParameter(f"The size of a set is known in the norms 1, 2 and infinity, not {q!r}; ask for these.")
     return float(q)
-
-
-def euclidean_norm(v: Vector) -> float:
-    """‖v‖₂ without overflow or underflow of the squares."""
-    with np.errstate(over="ignore", under="ignore"):
-        plain = math.sqrt(float(v @ v))
-    if 1e-140 < plain < 1e150:
-        return plain
-    largest = float(np.abs(v).max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    scaled = v / largest
-    return largest * math.sqrt(float(scaled @ scaled))
-
-
-def absolute_sum(v: Vector) -> float:
-    """‖v‖₁; infinity when the sum leaves the range of floats."""
-    with np.errstate(over="ignore"):
-        return float(np.abs(v).sum())
-
-
-def power_norm(v: Vector, q: float) -> float:
-    """‖v‖_q for finite q ≥ 1, without overflow or underflow of the powers."""
-    size = np.abs(v)
-    largest = float(size.max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    with np.errstate(under="ignore"):
-        return largest * math.pow(float(((size / largest) ** q).sum()), 1.0 / q)

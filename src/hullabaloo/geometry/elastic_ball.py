@@ -6,27 +6,17 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
-from hullabaloo.geometry.checks import (
-    Vector,
-    absolute_sum,
-    dimension_number,
-    euclidean_norm,
-    finite_number,
-    norm_exponent,
-    positive_number,
-    vector,
-)
+from hullabaloo.geometry.base import HasMirrorMap, NormBall
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, norm_exponent, vector
 from hullabaloo.geometry.mirror import EuclideanMap
-from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ElasticBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class ElasticBall(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : (1−α)‖θ‖₁ + α‖θ‖₂ ≤ radius} for 0 ≤ α ≤ 1, in the unit domain.
 
     α outside [0, 1] or a radius that is not positive and finite is an `InvalidParameter`. α = 0 is the L1Ball, which
@@ -52,7 +42,7 @@ class ElasticBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
                 "put the size of the ball into radius."
             )
         object.__setattr__(self, "alpha", alpha)
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an ElasticBall"))
+        NormBall.__post_init__(self)
 
     def support(self, g: Vector) -> float:
         """radius·t, t the dual norm of g: the least t such that g = a + b, max|a_j| ≤ (1−α)t and ‖b‖₂ ≤ αt."""
@@ -73,7 +63,7 @@ class ElasticBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         The length ‖s‖ − αλ of the shrunken vector must be that of norm radius along s = (|θ| − (1−α)λ)₊: a root in λ.
         """
         theta = vector(theta)
-        if self._norm(theta) <= self.radius:
+        if self.norm(theta) <= self.radius:
             return theta.copy()
         size = np.abs(theta)
         if self.alpha == 1.0:
@@ -92,13 +82,10 @@ class ElasticBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         level = increasing_root(excess, low, top) if low < top else top
         return np.copysign(self._scaled(np.maximum(0.0, level - depth)), theta) + 0.0
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """(1−α)‖θ‖₁ + α‖θ‖₂ ≤ radius (1 + tolerance)."""
-        return self._norm(vector(theta)) <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """((1−α)‖θ‖₁ + α‖θ‖₂)/radius."""
-        return self._norm(vector(theta)) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """(1−α)‖θ‖₁ + α‖θ‖₂."""
+        theta = vector(theta)
+        return (1.0 - self.alpha) * absolute_sum(theta) + self.alpha * euclidean_norm(theta)
 
     def max_norm(self, q: float, p: int) -> float:
         """radius/(1−α+α/√p) for q = 1 (coordinates alike), the radius for q = 2 and infinity (one coordinate)."""
@@ -125,21 +112,14 @@ class ElasticBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         high = min(flat / (1.0 - self.alpha), round_, self._typical(p) + 0.5 / self.alpha)
         return Width(high, low, high, "threshold bound").scaled(self.radius)
 
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p))
-
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖², of range radius²/2."""
         return EuclideanMap(self, dimension_number(p), 0.5 * self.radius**2)
 
-    def _norm(self, v: Vector) -> float:
-        return (1.0 - self.alpha) * absolute_sum(v) + self.alpha * euclidean_norm(v)
-
     def _scaled(self, direction: Vector) -> Vector:
         """The direction at norm radius."""
         unit: Vector = direction / float(np.abs(direction).max())
-        return unit * (self.radius / self._norm(unit))
+        return unit * (self.radius / self.norm(unit))
 
     def _dual(self, size: Vector) -> float:
         top = float(size.max(initial=0.0))

@@ -5,9 +5,8 @@ Internal: estimators build these; users declare the set or penalty of the coeffi
 
 import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -123,13 +122,6 @@ class WithIntercept(Written, ConvexSet, Projectable):
         size = self._size(p)
         head = self.body.start(size) if size else np.zeros(0)
         return np.append(head, np.clip(np.zeros(self.columns), self.lower, self.upper))
-
-    @staticmethod
-    def interval_from(data: Mapping[str, Any]) -> tuple[float, float, int]:
-        """The interval in what `to_dict` gave, and how many there are."""
-        lower, upper = data.get("lower"), data.get("upper")
-        low, high = -math.inf if lower is None else float(lower), math.inf if upper is None else float(upper)
-        return low, high, int(data.get("columns", 1))
 
     def _parts(self, v: Vector) -> tuple[Vector, Vector]:
         v = vector(v, dimension=self.dimension)

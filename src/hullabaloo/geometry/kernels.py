@@ -6,111 +6,53 @@ from numpy.typing import NDArray
 from hullabaloo.compiled import njit
 
 Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def added(hi, lo, x):  # type: ignore[no-untyped-def]
+    """(hi + lo) + x as a new pair: hi the running sum in floats, lo all that was rounded off (two-sum, Knuth 1969)."""
+    total = hi + x
+    part = total - hi
+    return total, lo + ((hi - (total - part)) + (x - part))
 
 
 @njit(cache=True, nogil=True)
-def simplex_level(v: Floats, magnitude: bool, radius: float) -> tuple[float, float]:
-    """Give (m, t) such that the projection of v onto {θ ≥ 0, Σθ = radius} is max(0, t − (m − v_j)).
+def project_simplex(v: Floats, radius: float) -> Floats:
+    """Projection of v onto {θ ≥ 0, Σθ = radius}: max(0, t − (m − v_j)).
 
-    m is the largest coordinate (of |v| when `magnitude`), t the root of Σ max(0, t − d_j) = radius for the depths
+    m is the largest coordinate, t the root of Σ max(0, t − d_j) = radius for the depths
     d_j = m − v_j ≥ 0. Working with depths keeps the digits of the result when the coordinates of v are huge.
     For every nonempty set S of coordinates (radius + Σ_S d)/|S| ≥ t, so what is deeper than that for any S met is
     inactive for good: one pass filters with the running S, later passes until nothing is dropped (Michelot 1986,
     Condat 2016). Expected O(p). For passes that drop one coordinate each, the
     k-th must lie k times further above its threshold than the one before: in float64 no more than about 20 of them.
     """
-    m = -np.inf
-    for j in range(v.size):
-        x = abs(v[j]) if magnitude else v[j]
-        m = max(m, x)
+    m = v.max()
     active = np.empty(v.size)
     count = 0
     total = 0.0
     t = radius
     for j in range(v.size):
-        d = m - (abs(v[j]) if magnitude else v[j])
+        d = m - v[j]
         if d < t:
             active[count] = d
             count += 1
             total += d
             t = min(t, (radius + total) / count)
     while True:
-        t = (radius + _sum(active, count)) / count
+        total, lost = 0.0, 0.0
+        for j in range(count):
+            total, lost = added(total, lost, active[j])
+        t = (radius + (total + lost)) / count
         kept = 0
         for j in range(count):
             if active[j] < t:
                 active[kept] = active[j]
                 kept += 1
         if kept == count:
-            return m, t
+            projected: Floats = np.maximum(0.0, t - (m - v))
+            return projected
         count = kept
-
-
-@njit(cache=True, nogil=True)
-def _sum(values: Floats, count: int) -> float:
-    """Compensated sum of the first `count` values (Neumaier 1974)."""
-    total = 0.0
-    lost = 0.0
-    for j in range(count):
-        x = values[j]
-        new = total + x
-        lost += (total - new) + x if abs(total) >= abs(x) else (x - new) + total
-        total = new
-    return total + lost
-
-
-@njit(cache=True, nogil=True)
-def project_l1(v: Floats, radius: float) -> Floats:
-    """Projection of v onto the l1 ball of that radius, v outside of it."""
-    m, t = simplex_level(v, True, radius)
-    out = np.empty_like(v)
-    for j in range(v.size):
-        size = max(0.0, t - (m - abs(v[j])))
-        out[j] = -size if v[j] < 0.0 and size > 0.0 else size  # never −0.0
-    return out
-
-
-@njit(cache=True, nogil=True)
-def project_simplex(v: Floats, radius: float) -> Floats:
-    """Projection of v onto {θ ≥ 0, Σθ = radius}."""
-    m, t = simplex_level(v, False, radius)
-    out = np.empty_like(v)
-    for j in range(v.size):
-        out[j] = max(0.0, t - (m - v[j]))
-    return out
-
-
-@njit(cache=True, nogil=True)
-def block_norms(v: Floats, label: Wholes, count: int) -> Floats:
-    """‖v_block‖₂ of the `count` blocks, coordinate j in block label[j]; no square overflows or underflows."""
-    largest = np.zeros(count)
-    for j in range(v.size):
-        largest[label[j]] = max(largest[label[j]], abs(v[j]))
-    squares = np.zeros(count)
-    scaled = False
-    for i in range(count):
-        scaled = scaled or largest[i] > 1e140 or 0.0 < largest[i] < 1e-140
-    if scaled:
-        for j in range(v.size):
-            i = label[j]
-            if largest[i] > 0.0:
-                squares[i] += (v[j] / largest[i]) ** 2
-        return largest * np.sqrt(squares)
-    for j in range(v.size):
-        squares[label[j]] += v[j] * v[j]
-    return np.sqrt(squares)
-
-
-@njit(cache=True, nogil=True)
-def with_block_norms(v: Floats, label: Wholes, old: Floats, new: Floats) -> Floats:
-    """Each block of v, of norm `old`, brought to the norm `new`; a block of norm 0 stays where it is."""
-    out = np.zeros(v.size)
-    for j in range(v.size):
-        i = label[j]
-        if new[i] > 0.0 and old[i] > 0.0:
-            out[j] = v[j] if new[i] == old[i] else v[j] / old[i] * new[i]
-    return out
 
 
 @njit(cache=True, nogil=True)

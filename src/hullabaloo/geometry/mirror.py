@@ -8,8 +8,9 @@ import numpy as np
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
-from hullabaloo.geometry.checks import Vector, absolute_sum, dimension_number, euclidean_norm
+from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.intercept import intercept_number
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 
@@ -89,9 +90,38 @@ class EuclideanMap(OfCoordinates):
         return self.body.project(state - g)
 
 
+class OfWeights(MirrorMap):
+    """A potential radius·Σ w_i ln(w_i/radius) of weights w ≥ 0 whose sum is `radius` for good: the state."""
+
+    __slots__ = ()
+    radius: float
+
+    @final
+    def value(self, state: Vector) -> float:
+        """radius·Σ w_i ln(w_i/radius), with 0 ln 0 = 0."""
+        inside = state[state > 0.0]
+        return self.radius * float(inside @ np.log(inside / self.radius))
+
+    @final
+    def divergence(self, state: Vector, origin: Vector) -> float:
+        """radius·Σ w_i ln(w_i/origin_i); infinity where w_i > 0 = origin_i."""
+        inside = state > 0.0
+        if np.any(origin[inside] <= 0.0):
+            return math.inf
+        return max(0.0, self.radius * float(state[inside] @ np.log(state[inside] / origin[inside])))
+
+
+def moved_weights(weights: Vector, push: Vector) -> Vector:
+    """Multiplicative weights: proportional to w_i exp(−push_i), the largest 1."""
+    with np.errstate(divide="ignore"):
+        exponent = np.log(weights) - push
+    moved: Vector = np.exp(exponent - exponent.max())
+    return moved
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class EntropyMap(OfCoordinates):
+class EntropyMap(OfWeights, OfCoordinates):
     """Ψ(θ) = r Σ θ_j ln(θ_j/r) on the simplex of radius r: 1-strongly convex in l1 (Pinsker's inequality)."""
 
     radius: float
@@ -125,23 +155,9 @@ class EntropyMap(OfCoordinates):
         """The centre of the simplex."""
         return np.full(self.p, self.radius / self.p)
 
-    def value(self, state: Vector) -> float:
-        """r Σ θ_j ln(θ_j/r), with 0 ln 0 = 0."""
-        inside = state[state > 0.0]
-        return self.radius * float(inside @ np.log(inside / self.radius))
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """r Σ u_j ln(u_j/origin_j) for u = state; infinity where u_j > 0 = origin_j."""
-        inside = state > 0.0
-        if np.any(origin[inside] <= 0.0):
-            return math.inf
-        return max(0.0, self.radius * float(state[inside] @ np.log(state[inside] / origin[inside])))
-
     def step(self, state: Vector, g: Vector) -> Vector:
         """Multiplicative weights: proportional to state_j exp(−g_j/r)."""
-        with np.errstate(divide="ignore"):
-            exponent = np.log(state) - g / self.radius
-        weight: Vector = np.exp(exponent - exponent.max())
+        weight = moved_weights(state, g / self.radius)
         return weight * (self.radius / float(weight.sum()))
 
 

@@ -2,17 +2,17 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from hullabaloo.geometry.checks import Vector, absolute_sum, power_norm
-from hullabaloo.geometry.expected import expected_power_norm
+from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.mirror import OfCoordinates, power_bound
-from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.numerics import absolute_sum, increasing_root, power_norm
 from hullabaloo.geometry.sizes import Parts, Split
-from hullabaloo.geometry.width import Width
+from hullabaloo.geometry.width import Width, expected_power_norm
 
 
 class _OfPower(OfCoordinates):
@@ -62,9 +62,30 @@ class _OfPower(OfCoordinates):
         """Ψ(state) + Ψ(origin) − ⟨∇Ψ(origin), state⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
         return max(0.0, self.value(state) + self.value(origin) - float(self._slope(origin) @ state))
 
-    @abstractmethod
+    @final
     def _slope(self, theta: Vector) -> Vector:
-        """∇Ψ(θ) = ‖θ‖_q^{2−q}|θ|^{q−1} sign θ/(q−1)."""
+        """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ, k−1 = 1/(q−1)."""
+        norm = power_norm(theta, self.exponent)
+        if norm == 0.0:
+            return np.zeros(self.p)
+        scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
+        return np.copysign(scaled, theta)
+
+
+def softened(sizes: Vector, radius: float, exponent: float, total: Callable[[Vector, float], float]) -> Vector:
+    """(sizes − λ)₊^exponent, scaled, λ ≥ 0 zero or such that the sum is at most the radius, a root in one dimension.
+
+    `total(depth, t)` is that sum for lowered sizes t − depth, where t = max sizes − λ: no digits are lost for large λ.
+    """
+    top = float(sizes.max())
+    if top == 0.0:
+        return np.zeros(sizes.size)
+    depth = top - sizes
+    level = top
+    if total(depth, top) > radius:
+        level = increasing_root(lambda t: total(depth, t) - radius, 0.0, top)
+    shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** exponent
+    return shape * (min(radius, total(depth, level)) / float(shape.sum()))
 
 
 @final
@@ -98,17 +119,7 @@ class PowerMap(_OfPower):
     def step(self, state: Vector, g: Vector) -> Vector:
         """The Bregman step, its threshold by a one-dimensional root."""
         zeta = self._slope(state) - g
-        size = np.abs(zeta)
-        top = float(size.max())
-        if top == 0.0:
-            return np.zeros(self.p)
-        depth = top - size  # the softened ζ is t − depth with t = top − λ: no digits lost for large λ
-        level = top
-        if self._length(depth, top) > self.radius:
-            level = increasing_root(lambda t: self._length(depth, t) - self.radius, 0.0, top)
-        shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** (self.dual_exponent - 1.0)
-        length = min(self.radius, self._length(depth, level))
-        return np.sign(zeta) * shape * (length / float(shape.sum()))
+        return np.sign(zeta) * softened(np.abs(zeta), self.radius, self.dual_exponent - 1.0, self._length)
 
     def _length(self, depth: Vector, level: float) -> float:
         """‖∇Ψ*(s)‖₁ for s = max(0, level − depth); ∇Ψ*(s) = (q−1)‖s‖_k^{2−k} s^{k−1}."""
@@ -119,14 +130,6 @@ class PowerMap(_OfPower):
         powers = s ** (k - 1.0)
         norm = float(powers @ s) ** (1.0 / k)
         return float(level / (k - 1.0) * norm ** (2.0 - k) * powers.sum())
-
-    def _slope(self, theta: Vector) -> Vector:
-        """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ."""
-        norm = power_norm(theta, self.exponent)
-        if norm == 0.0:
-            return np.zeros(self.p)
-        scaled = (self.dual_exponent - 1.0) * norm * (np.abs(theta) / norm) ** (self.exponent - 1.0)
-        return np.copysign(scaled, theta)
 
 
 @final
@@ -162,14 +165,6 @@ class LpMap(_OfPower):
         zeta = self._slope(state) - g
         length = min(self.radius, (self.exponent - 1.0) * power_norm(zeta, self.dual_exponent))
         return radial_point(zeta, self.exponent, length)
-
-    def _slope(self, theta: Vector) -> Vector:
-        """∇Ψ(θ) = ‖θ‖_q^{2−q}|θ|^{q−1} sign θ/(q−1)."""
-        length = power_norm(theta, self.exponent)
-        if length == 0.0:
-            return np.zeros(self.p)
-        powers = (np.abs(theta) / length) ** (self.exponent - 1.0)
-        return np.copysign(length / (self.exponent - 1.0) * powers, theta)
 
 
 def radial_point(g: Vector, q: float, length: float) -> Vector:
@@ -278,16 +273,7 @@ class SizesMap(OfCoordinates):
         λ ≥ 0 is zero or such that the sizes sum to r, a root in one dimension.
         """
         split = self.parts.split(self._slope(self.parts.split(state)) - g)
-        top = float(split.sizes.max())
-        if top == 0.0:
-            return np.zeros(self.p)
-        depth = top - split.sizes  # the lowered sizes are t − depth with t = top − λ: no digits lost for large λ
-        level = top
-        if self._total(depth, top) > self.radius:
-            level = increasing_root(lambda t: self._total(depth, t) - self.radius, 0.0, top)
-        shape: Vector = np.maximum(0.0, 1.0 - depth / level) ** (1.0 / (self.power - 1.0))
-        total = min(self.radius, self._total(depth, level))
-        return split.joined(shape * (total / float(shape.sum())))
+        return split.joined(softened(split.sizes, self.radius, 1.0 / (self.power - 1.0), self._total))
 
     def _total(self, depth: Vector, level: float) -> float:
         """Σ a_j for the level t = top − λ."""

@@ -6,30 +6,25 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet, Face, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
-from hullabaloo.geometry.checks import (
-    Vector,
-    absolute_sum,
-    dimension_number,
-    euclidean_norm,
-    finite_number,
-    norm_exponent,
-    positive_number,
-    power_norm,
-    vector,
-)
-from hullabaloo.geometry.expected import expected_power_norm
+from hullabaloo.geometry.base import Face, HasFaces, HasMirrorMap, HasVertices, NormBall
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, norm_exponent, vector
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import LpMap, PowerMap, radial_point
-from hullabaloo.geometry.roots import increasing_root
-from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root, power_norm
+from hullabaloo.geometry.width import (
+    Width,
+    by_quadrature,
+    closed_form,
+    expected_largest_magnitude,
+    expected_norm,
+    expected_power_norm,
+)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class L1Ball(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorMap):
+class L1Ball(NormBall, HasVertices, HasFaces, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖₁ ≤ radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.
 
     Support radius·max|g_j|; 2p vertices ±radius·e_j; projection by threshold in expected O(p); Gaussian width
@@ -42,9 +37,6 @@ class L1Ball(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, H
     radius: float
     kind = "l1-ball"
     dimension = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an L1Ball"))
 
     def support(self, g: Vector) -> float:
         """radius · max|g_j|."""
@@ -80,10 +72,9 @@ class L1Ball(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, H
         theta = vector(theta)
         if absolute_sum(theta) <= self.radius:
             return theta.copy()
-        from hullabaloo.geometry.kernels import project_l1
+        from hullabaloo.geometry.kernels import project_simplex
 
-        projected: Vector = project_l1(np.ascontiguousarray(theta), self.radius)
-        return projected
+        return np.copysign(project_simplex(np.abs(theta), self.radius), theta) + 0.0
 
     def face(self, theta: Vector) -> Face:
         """On the sphere: the nonzero coordinates, their signed sum fixed; inside: everything may move."""
@@ -91,13 +82,9 @@ class L1Ball(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, H
             return Face(np.ones(theta.size, dtype=bool), None)
         return Face(theta != 0.0, np.sign(theta))
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """‖θ‖₁ ≤ radius (1 + tolerance)."""
-        return absolute_sum(vector(theta)) <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """‖θ‖₁/radius."""
-        return absolute_sum(vector(theta)) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """‖θ‖₁."""
+        return absolute_sum(vector(theta))
 
     def max_norm(self, q: float, p: int) -> float:
         """The radius, for every q, attained at a vertex."""
@@ -109,10 +96,6 @@ class L1Ball(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, H
         """radius · E max|g_j|, about radius·√(2 ln 2p)."""
         return by_quadrature(self.radius * expected_largest_magnitude(dimension_number(p)))
 
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p))
-
     def mirror_map(self, p: int) -> PowerMap:
         """‖θ‖_q²/(2(q−1)), 1-strongly convex in l_q, of range radius²(k−1)/2 with k = max(2, 2 ln p)."""
         return PowerMap(self.radius, dimension_number(p))
@@ -123,7 +106,7 @@ class L1Ball(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, H
 
 @final
 @dataclass(frozen=True, slots=True)
-class L2Ball(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class L2Ball(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖₂ ≤ radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.
 
     Support radius·‖g‖₂; Gaussian width radius·√2 Γ((p+1)/2)/Γ(p/2); potential ½‖θ‖².
@@ -135,9 +118,6 @@ class L2Ball(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     radius: float
     kind = "l2-ball"
     dimension = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an L2Ball"))
 
     def support(self, g: Vector) -> float:
         """radius · ‖g‖₂."""
@@ -166,13 +146,9 @@ class L2Ball(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
             norm = euclidean_norm(v)
         return (v / norm) * length
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """‖θ‖₂ ≤ radius (1 + tolerance)."""
-        return euclidean_norm(vector(theta)) <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """‖θ‖₂/radius."""
-        return euclidean_norm(vector(theta)) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """‖θ‖₂."""
+        return euclidean_norm(vector(theta))
 
     def max_norm(self, q: float, p: int) -> float:
         """radius·√p for q = 1, the radius for q = 2 and infinity."""
@@ -182,10 +158,6 @@ class L2Ball(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def gaussian_width(self, p: int) -> Width:
         """radius · E‖g‖₂, in closed form."""
         return closed_form(self.radius * expected_norm(dimension_number(p)))
-
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p))
 
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖², of range radius²/2."""
@@ -197,7 +169,7 @@ class L2Ball(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
 @final
 @dataclass(frozen=True, slots=True)
-class LpBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class LpBall(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖_q ≤ radius} for q = `exponent`, 1 < q < 2, in the unit domain; k = q/(q−1) is the dual exponent.
 
     Another exponent or a radius that is not positive and finite is an `InvalidParameter`: q = 1 is the L1Ball, q = 2
@@ -228,7 +200,7 @@ class LpBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
                 "use an exponent such as 1.5, an L1Ball, an L2Ball or a Box."
             )
         object.__setattr__(self, "exponent", q)
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of an LpBall"))
+        NormBall.__post_init__(self)
 
     @property
     def dual_exponent(self) -> float:
@@ -266,13 +238,9 @@ class LpBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         length = power_norm(u, q)
         return np.copysign(u / length * self.radius, theta)
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """‖θ‖_q ≤ radius (1 + tolerance)."""
-        return power_norm(vector(theta), self.exponent) <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """‖θ‖_q/radius."""
-        return power_norm(vector(theta), self.exponent) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """‖θ‖_q."""
+        return power_norm(vector(theta), self.exponent)
 
     def max_norm(self, q: float, p: int) -> float:
         """radius·p^{1−1/exponent} for q = 1 (coordinates alike), the radius for q = 2 and infinity."""
@@ -282,10 +250,6 @@ class LpBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def gaussian_width(self, p: int) -> Width:
         """radius · E‖g‖_k, at most radius·(E Σ|g_j|^k)^{1/k}."""
         return expected_power_norm(dimension_number(p), self.dual_exponent).scaled(self.radius)
-
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p))
 
     def mirror_map(self, p: int) -> LpMap:
         """‖θ‖_q²/(2(q−1)), 1-strongly convex in l_q, of range radius²/(2(q−1))."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, absolute_sum, nonnegative_number
+from hullabaloo.geometry.checks import Vector, keep_number, nonnegative_number
+from hullabaloo.geometry.numerics import absolute_sum
 from hullabaloo.geometry.sizes import Blocks, SingularValues
 
 
@@ -45,85 +46,88 @@ class HasElasticForm(ABC):
         """The weights a and b, of length p each, at or above 0."""
 
 
+class _Elastic(Written, Penalty, HasElasticForm):
+    """ψ(θ) = a‖θ‖₁ + (b/2)‖θ‖₂²."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[float, float]:
+        """a and b, at or above 0."""
+
+    @property
+    @final
+    def strong_convexity(self) -> float:
+        """The b of the squared part."""
+        return self.weights[1]
+
+    @final
+    def value(self, theta: Vector) -> float:
+        """a‖θ‖₁ + (b/2)‖θ‖₂²; a part of weight 0 is not worked out."""
+        flat, round_ = self.weights
+        squared = 0.5 * round_ * float(theta @ theta) if round_ else 0.0
+        return (flat * absolute_sum(theta) if flat else 0.0) + squared
+
+    @final
+    def prox(self, v: Vector, step: float) -> Vector:
+        """Soft threshold, v_j moved towards 0 by step·a, at most to 0; then shrunk by 1 + step·b."""
+        flat, round_ = self.weights
+        return soft_threshold(v, step * flat) / (1.0 + step * round_)
+
+    @final
+    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+        """a and b for every coordinate."""
+        flat, round_ = self.weights
+        return np.full(p, flat), np.full(p, round_)
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class NoPenalty(Written, Penalty, HasElasticForm):
+class NoPenalty(_Elastic):
     """ψ = 0."""
 
     kind = "none"
-
-    strong_convexity = 0.0
-
-    def value(self, theta: Vector) -> float:
-        """0."""
-        return 0.0
-
-    def prox(self, v: Vector, step: float) -> Vector:
-        """A copy of v."""
-        return np.array(v, dtype=np.float64)
-
-    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
-        """Zeros."""
-        return np.zeros(p), np.zeros(p)
+    weights = 0.0, 0.0
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class L1Penalty(Written, Penalty, HasElasticForm):
+class L1Penalty(_Elastic):
     """ψ(θ) = strength·‖θ‖₁; strength ≥ 0 and finite, else `InvalidParameter`."""
 
     strength: float
     kind = "l1"
-    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an L1Penalty"))
+        keep_number(self, "strength", nonnegative_number)
 
-    def value(self, theta: Vector) -> float:
-        """strength·‖θ‖₁."""
-        return self.strength * absolute_sum(theta)
-
-    def prox(self, v: Vector, step: float) -> Vector:
-        """Soft threshold: v_j moved towards 0 by step·strength, at most to 0."""
-        return soft_threshold(v, step * self.strength)
-
-    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+    @property
+    def weights(self) -> tuple[float, float]:
         """(strength, 0)."""
-        return np.full(p, self.strength), np.zeros(p)
+        return self.strength, 0.0
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class SquaredL2Penalty(Written, Penalty, HasElasticForm):
+class SquaredL2Penalty(_Elastic):
     """ψ(θ) = (strength/2)·‖θ‖₂²; strength ≥ 0 and finite, else `InvalidParameter`."""
 
     strength: float
     kind = "squared-l2"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SquaredL2Penalty"))
+        keep_number(self, "strength", nonnegative_number)
 
     @property
-    def strong_convexity(self) -> float:
-        """The strength."""
-        return self.strength
-
-    def value(self, theta: Vector) -> float:
-        """(strength/2)·‖θ‖₂²."""
-        return 0.5 * self.strength * float(theta @ theta)
-
-    def prox(self, v: Vector, step: float) -> Vector:
-        """v/(1 + step·strength)."""
-        return np.asarray(v, dtype=np.float64) / (1.0 + step * self.strength)
-
-    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+    def weights(self) -> tuple[float, float]:
         """(0, strength)."""
-        return np.zeros(p), np.full(p, self.strength)
+        return 0.0, self.strength
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ElasticNetPenalty(Written, Penalty, HasElasticForm):
+class ElasticNetPenalty(_Elastic):
     """ψ(θ) = strength·l1_ratio·‖θ‖₁ + (strength·(1 − l1_ratio)/2)·‖θ‖₂², scikit-learn's parametrisation.
 
     strength ≥ 0 and 0 ≤ l1_ratio ≤ 1, finite, else `InvalidParameter`.
@@ -134,36 +138,22 @@ class ElasticNetPenalty(Written, Penalty, HasElasticForm):
     kind = "elastic-net"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of an ElasticNetPenalty"))
-        ratio = nonnegative_number(self.l1_ratio, "The l1_ratio of an ElasticNetPenalty")
-        if ratio > 1.0:
+        keep_number(self, "strength", nonnegative_number)
+        keep_number(self, "l1_ratio", nonnegative_number)
+        if self.l1_ratio > 1.0:
             raise InvalidParameter(
                 f"The l1_ratio of an ElasticNetPenalty is the share of the l1 part and must be at most 1, "
-                f"but it is {ratio}; put the size of the penalty into strength."
+                f"but it is {self.l1_ratio}; put the size of the penalty into strength."
             )
-        object.__setattr__(self, "l1_ratio", ratio)
 
     @property
-    def strong_convexity(self) -> float:
-        """strength·(1 − l1_ratio)."""
-        return self.strength * (1.0 - self.l1_ratio)
-
-    def value(self, theta: Vector) -> float:
-        """The l1 part plus the squared part."""
-        squared = 0.5 * self.strong_convexity * float(theta @ theta)
-        return self.strength * self.l1_ratio * absolute_sum(theta) + squared
-
-    def prox(self, v: Vector, step: float) -> Vector:
-        """Soft threshold, then shrink."""
-        return soft_threshold(v, step * self.strength * self.l1_ratio) / (1.0 + step * self.strong_convexity)
-
-    def elastic_weights(self, p: int) -> tuple[Vector, Vector]:
+    def weights(self) -> tuple[float, float]:
         """(strength·l1_ratio, strength·(1 − l1_ratio))."""
-        return np.full(p, self.strength * self.l1_ratio), np.full(p, self.strong_convexity)
+        return self.strength * self.l1_ratio, self.strength * (1.0 - self.l1_ratio)
 
 
 def soft_threshold(v: Vector, threshold: float) -> Vector:
-    """sign(v_j) max(|v_j| − threshold, 0)."""
+    """sign(v_j) max(|v_j| − threshold, 0), a new array."""
     return np.maximum(v - threshold, 0.0) + np.minimum(v + threshold, 0.0)
 
 
@@ -189,7 +179,7 @@ class GroupPenalty(Written, Penalty):
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a GroupPenalty"))
+        keep_number(self, "strength", nonnegative_number)
         blocks = Blocks(self.groups)
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "groups", blocks.groups)
@@ -223,7 +213,7 @@ class NuclearPenalty(Written, Penalty):
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a NuclearPenalty"))
+        keep_number(self, "strength", nonnegative_number)
         object.__setattr__(self, "values", SingularValues(self.columns))
         object.__setattr__(self, "columns", self.values.columns)
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, HasVertices, MirrorMap, Projectable
-from hullabaloo.geometry.checks import Vector, dimension_number, euclidean_norm, norm_exponent, vector
+from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, HasVertices, Projectable
+from hullabaloo.geometry.checks import Vector, dimension_number, norm_exponent, vector
+from hullabaloo.geometry.mirror import OfWeights, moved_weights
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.geometry.width import Width, expected_largest, expected_largest_magnitude, expected_norm
 
 _FAR = 1e13  # a target this many times the hull's size away projects where its direction says, up to rounding
@@ -50,13 +52,13 @@ def nearest_in_hull(points: Vector, target: Vector) -> Vector:
             break
         corral.append(best)
         weight = np.append(weight, 0.0)
-        corral, weight = _shrunk_to_corral(rows, aim, corral, weight)
+        corral, weight = shrunk_to_corral(rows, aim, corral, weight)
     full = np.zeros(len(rows))
     full[corral] = weight / float(weight.sum())
     return full
 
 
-def _shrunk_to_corral(rows: Vector, aim: Vector, corral: list[int], weight: Vector) -> tuple[list[int], Vector]:
+def shrunk_to_corral(rows: Vector, aim: Vector, corral: list[int], weight: Vector) -> tuple[list[int], Vector]:
     """Move towards the minimiser over the affine hull; where a weight reaches zero its row leaves, and again."""
     from scipy.linalg import lstsq
 
@@ -108,7 +110,7 @@ def least_weight(points: Vector, target: Vector) -> float:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class VertexMap(MirrorMap):
+class VertexMap(OfWeights):
     """Ψ(w) = Σ w_i ln w_i for the state w, weights on the k vertices (rows) v_i; θ = Σ w_i v_i.
 
     1-strongly convex in ‖w‖₁ (Pinsker's inequality), and ‖θ‖ ≤ ‖w‖₁ for the norm whose unit ball is conv(±v_i), as that
@@ -116,6 +118,7 @@ class VertexMap(MirrorMap):
     """
 
     vertices: Vector
+    radius = 1.0
 
     @property
     def range(self) -> float:
@@ -156,23 +159,9 @@ class VertexMap(MirrorMap):
         """Σ w_i v_i."""
         return state @ self.vertices
 
-    def value(self, state: Vector) -> float:
-        """Σ w_i ln w_i, with 0 ln 0 = 0."""
-        inside = state[state > 0.0]
-        return float(inside @ np.log(inside))
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """Σ w_i ln(w_i/origin_i); infinity where w_i > 0 = origin_i."""
-        inside = state > 0.0
-        if np.any(origin[inside] <= 0.0):
-            return math.inf
-        return max(0.0, float(state[inside] @ np.log(state[inside] / origin[inside])))
-
     def step(self, state: Vector, g: Vector) -> Vector:
         """Multiplicative weights: proportional to w_i exp(−⟨v_i, g⟩)."""
-        with np.errstate(divide="ignore"):
-            exponent = np.log(state) - self.vertices @ g
-        weight: Vector = np.exp(exponent - exponent.max())
+        weight = moved_weights(state, self.vertices @ g)
         return weight / float(weight.sum())
 
 

@@ -1,20 +1,22 @@
-"""Sets, penalties and set functions from plain data and from the short text of a command line."""
+"""All sets, penalties and set functions: from plain data, from the short text of a command line, and by what they can do."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from hullabaloo.codec import made, table
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet
-from hullabaloo.geometry.box import Box
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry.base import ConvexSet, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
+from hullabaloo.geometry.box import Box, Simplex
 from hullabaloo.geometry.elastic_ball import ElasticBall
 from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, with_free_intercept, with_intercept
 from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
 from hullabaloo.geometry.penalty import (
     ElasticNetPenalty,
     GroupPenalty,
+    HasElasticForm,
     L1Penalty,
     NoPenalty,
     NuclearPenalty,
@@ -22,12 +24,10 @@ from hullabaloo.geometry.penalty import (
     SquaredL2Penalty,
 )
 from hullabaloo.geometry.polytope import Polytope
-from hullabaloo.geometry.simplex import Simplex
 from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, ConcaveCardinality
-from hullabaloo.geometry.submodular.group_cover import GroupCover
-from hullabaloo.geometry.submodular.intervals import Intervals
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
 from hullabaloo.geometry.submodular.shapes import SubmodularBall, SubmodularPenalty, SubmodularPolyhedron
 from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
@@ -38,7 +38,7 @@ _WORDS: dict[str, Callable[[str], SetFunction]] = {
     "top": lambda rest: BoundedCardinality(int(rest)),
     "sorted": lambda rest: ConcaveCardinality(tuple(float(part) for part in rest.split(","))),
     "intervals": lambda rest: Intervals(int(rest) if rest else None),
-    "cover": lambda rest: GroupCover(tuple(tuple(columns_from_text(group)) for group in rest.split(";"))),
+    "cover": lambda rest: GroupCover(_groups(rest)),  # type: ignore[arg-type]  # lists are made tuples
     "tree": lambda rest: GroupCover.tree([int(part) for part in rest.split(",")]),
     "grid": lambda rest: GroupCover.grid(*(int(part) for part in rest.split(","))),
 }
@@ -61,21 +61,7 @@ def set_function_from_text(text: str) -> SetFunction:
     >>> set_function_from_text("top;3")
     BoundedCardinality(bound=3)
     """
-    word, _, rest = text.strip().partition(";")
-    if word not in _WORDS:
-        raise InvalidParameter(
-            f"{text!r} names no set function, as {word!r} is none of {', '.join(_WORDS)}; write intervals, "
-            "cover;0-2;2,3, top;3 or grid;8,8."
-        )
-    try:
-        return _WORDS[word](rest)
-    except InvalidParameter:
-        raise
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"{text!r} names no set function, as {rest!r} cannot be read; write intervals, cover;0-2;2,3, top;3, "
-            "sorted;3,2,1, tree;-1,0,0 or grid;8,8."
-        ) from error
+    return _parsed(_WORDS, text, "set function", "intervals, cover;0-2;2,3, top;3 or grid;8,8", ";")
 
 
 def columns_from_text(text: str) -> list[int]:
@@ -113,24 +99,19 @@ def _numbers(kind: type[T], *counts: int) -> Callable[[str], T]:
     return read
 
 
-def _grouped(kind: Callable[[Any, float], T]) -> Callable[[str], T]:
-    """Read a number, a semicolon, and groups of columns such as `0-2;3,5;4`."""
+def _sized(kind: Callable[[Any, float], T], read: Callable[[str], Any]) -> Callable[[str], T]:
+    """Read a number, a semicolon, and what `read` makes of the rest."""
 
-    def read(rest: str) -> T:
-        number, _, groups = rest.partition(";")
-        return kind([columns_from_text(group) for group in groups.split(";")], float(number))
+    def both(rest: str) -> T:
+        number, _, more = rest.partition(";")
+        return kind(read(more), float(number))
 
-    return read
+    return both
 
 
-def _structured(kind: Callable[[SetFunction, float], T]) -> Callable[[str], T]:
-    """Read a number, a semicolon and a set function."""
-
-    def read(rest: str) -> T:
-        number, _, function = rest.partition(";")
-        return kind(set_function_from_text(function), float(number))
-
-    return read
+def _groups(rest: str) -> list[list[int]]:
+    """Read groups of columns such as `0-2;3,5;4`."""
+    return [columns_from_text(group) for group in rest.split(";")]
 
 
 def _points(rest: str) -> Polytope:
@@ -148,6 +129,12 @@ _EXAMPLES = {
     "nuclear": "nuclear:1,3 (a number, then how many targets)",
     "structure": "structure:1;intervals (a number, then a set function)",
     "none": "none",
+    "cardinality": "cardinality",
+    "sorted": "sorted;3,2,1",
+    "intervals": "intervals",
+    "cover": "cover;0-2;2,3",
+    "tree": "tree;-1,0,0",
+    "grid": "grid;8,8",
 }
 """How a kind is written, by its word."""
 
@@ -163,26 +150,28 @@ _SET_WORDS: dict[str, Callable[[str], ConvexSet]] = {
     "box": _numbers(Box, 2),
     "simplex": _numbers(Simplex, 0, 1),
     "polytope": _points,
-    "group": _grouped(GroupBall),
+    "group": _sized(GroupBall, _groups),
     "elastic": _numbers(ElasticBall, 2),
     "nuclear": _numbers(NuclearBall, 2),
-    "structure": _structured(SubmodularBall),
+    "structure": _sized(SubmodularBall, set_function_from_text),
 }
 _PENALTY_WORDS: dict[str, Callable[[str], Penalty]] = {
     "none": _numbers(NoPenalty, 0),
     "l1": _numbers(L1Penalty, 1),
     "l2": _numbers(SquaredL2Penalty, 1),
     "elastic": _numbers(ElasticNetPenalty, 2),
-    "group": _grouped(GroupPenalty),
+    "group": _sized(GroupPenalty, _groups),
     "nuclear": _numbers(NuclearPenalty, 2),
-    "structure": _structured(SubmodularPenalty),
+    "structure": _sized(SubmodularPenalty, set_function_from_text),
 }
 
 
 def set_from_dict(data: Mapping[str, Any]) -> ConvexSet:
     """The set that `to_dict` described; `InvalidParameter` when the description is not one of a set."""
     if data.get("kind") == WithIntercept.kind:
-        return with_intercept(set_from_dict(data["body"]), *WithIntercept.interval_from(data))
+        lower, upper = data.get("lower"), data.get("upper")
+        low, high = -math.inf if lower is None else float(lower), math.inf if upper is None else float(upper)
+        return with_intercept(set_from_dict(data["body"]), low, high, int(data.get("columns", 1)))
     return made(SETS, data, "set", function=set_function_from_dict)
 
 
@@ -222,17 +211,49 @@ def penalty_from_text(text: str) -> Penalty:
     return _parsed(_PENALTY_WORDS, text, "penalty", "none, l1:0.1, l2:0.1, elastic:0.1,0.5 or group:0.1;0-2;3,4")
 
 
-def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examples: str) -> T:
-    word, _, rest = text.strip().partition(":")
+def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examples: str, end: str = ":") -> T:
+    word, _, rest = text.strip().partition(end)
     if word not in words:
         known = ", ".join(words)
         raise InvalidParameter(f"{text!r} names no {what}, as {word!r} is none of {known}; write {examples}.")
-    examples = _EXAMPLES.get(word, f"{word}:2")
+    examples = _EXAMPLES.get(word, f"{word}{end}2")
     try:
         return words[word](rest)
     except InvalidParameter:
         raise
     except _Count as error:
         raise InvalidParameter(f"{text!r} gives {str(error).format(word=repr(word))}; write {examples}.") from error
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidParameter(f"{text!r} names no {what}, as {rest!r} cannot be read; write {examples}.") from error
+
+
+# What a solver needs, compared with what a set or penalty can do.
+
+
+_ABILITIES: dict[type, str] = {
+    HasVertices: "a list of finitely many vertices",
+    Projectable: "a Euclidean projection",
+    HasFaces: "the faces of a polyhedron",
+    HasGauge: "a gauge",
+    HasMirrorMap: "a mirror map",
+    HasElasticForm: "the form Σ a|θ_j| + (b/2)θ_j²",
+}
+
+
+def explain_missing(what: object, needs: Sequence[type], who: str = "This solver") -> str | None:
+    """One sentence on what `what` lacks of the abstract classes in `needs`, with the remedy; None when it has all."""
+    missing = [need for need in needs if not isinstance(what, need)]
+    if not missing:
+        return None
+    lacking = " and ".join(_ABILITIES.get(need, need.__name__) for need in missing)
+    family = PENALTIES if isinstance(what, Penalty) else SETS
+    suitable = sorted(kind.__name__ for kind in family.values() if all(issubclass(kind, need) for need in needs))
+    remedy = f"use {' or '.join(suitable)}, or another solver" if suitable else "use another solver"
+    return f"{who} was given {what!r}, which lacks {lacking}, and its steps rely on that; {remedy}."
+
+
+def require(what: object, needs: Sequence[type], who: str = "This solver") -> None:
+    """Raise `CapabilityError` with the sentence of `explain_missing` when something is missing."""
+    sentence = explain_missing(what, needs, who)
+    if sentence is not None:
+        raise CapabilityError(sentence)

@@ -8,25 +8,18 @@ from typing import final
 import numpy as np
 
 from hullabaloo.codec import Written
-from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, MirrorMap, Projectable
-from hullabaloo.geometry.checks import (
-    Vector,
-    absolute_sum,
-    dimension_number,
-    euclidean_norm,
-    norm_exponent,
-    positive_number,
-)
-from hullabaloo.geometry.expected import expected_largest_block, near_quadrature
+from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, MirrorMap, NormBall, Projectable
+from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, norm_exponent
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.mirror_power import SizesMap
+from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
 from hullabaloo.geometry.sizes import Blocks, SingularValues
-from hullabaloo.geometry.width import Width, closed_form, expected_norm
+from hullabaloo.geometry.width import NEAR, Width, by_quadrature, closed_form, expected_largest_block, expected_norm
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class GroupBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class GroupBall(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : Σ_G ‖θ_G‖₂ ≤ radius} (grouped l1/l2 norm), in the unit domain.
 
     `groups` is a partition of the columns 0..p−1, a list of lists of column indices: no group empty, no column in two
@@ -46,7 +39,7 @@ class GroupBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     kind = "group-ball"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a GroupBall"))
+        NormBall.__post_init__(self)
         blocks = Blocks(self.groups)
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "groups", blocks.groups)
@@ -75,19 +68,15 @@ class GroupBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def project(self, theta: Vector) -> Vector:
         """Each block shortened by the same τ, at most to 0, such that the norms sum to the radius; a copy inside."""
         split = self.blocks.split(theta)
-        if self._sum(split.sizes) <= self.radius:
+        if absolute_sum(split.sizes) <= self.radius:
             return np.array(theta, dtype=np.float64)
         from hullabaloo.geometry.kernels import project_simplex
 
         return split.joined(project_simplex(split.sizes, self.radius))
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """Σ‖θ_G‖₂ ≤ radius (1 + tolerance)."""
-        return self._sum(self.blocks.norms(theta)) <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """Σ‖θ_G‖₂/radius."""
-        return self._sum(self.blocks.norms(theta)) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """Σ‖θ_G‖₂."""
+        return absolute_sum(self.blocks.norms(theta))
 
     def max_norm(self, q: float, p: int) -> float:
         """radius·√(length of the longest group) for q = 1, the radius for q = 2 and infinity."""
@@ -97,11 +86,7 @@ class GroupBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     def gaussian_width(self, p: int) -> Width:
         """radius · E max‖g_G‖₂."""
         dimension_number(p, self.dimension)
-        return near_quadrature(self.radius * expected_largest_block(self.blocks.lengths_counted()))
-
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p, self.dimension))
+        return by_quadrature(self.radius * expected_largest_block(self.blocks.lengths_counted()), NEAR)
 
     def mirror_map(self, p: int) -> SizesMap:
         """A sum of powers of the blocks' norms, 1-strongly convex in the grouped norm."""
@@ -110,11 +95,6 @@ class GroupBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         return SizesMap(
             self.blocks, self.radius, p, self.blocks.count, self.gaussian_width(p).scaled(1 / self.radius), longest
         )
-
-    @staticmethod
-    def _sum(norms: Vector) -> float:
-        with np.errstate(over="ignore"):
-            return float(norms.sum())
 
 
 # The ball {Σ singular values ≤ radius} of matrices: several targets that share few directions.
@@ -143,7 +123,7 @@ class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     dimension = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a NuclearBall"))
+        keep_number(self, "radius")
         object.__setattr__(self, "values", SingularValues(self.columns))
         object.__setattr__(self, "columns", self.values.columns)
 
@@ -173,7 +153,7 @@ class NuclearBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
     def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
         """Σ σ_i ≤ radius (1 + tolerance)."""
-        return absolute_sum(self.values.norms(theta)) <= self.radius * (1.0 + tolerance)
+        return self.gauge(theta) <= 1.0 + tolerance
 
     def gauge(self, theta: Vector) -> float:
         """Σ σ_i/radius."""

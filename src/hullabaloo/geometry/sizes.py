@@ -4,6 +4,7 @@ Group and nuclear balls, penalties and mirror maps are functions of the sizes al
 one-dimensional matter once the vector is taken apart: `split`, change the sizes, `joined`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
@@ -16,35 +17,11 @@ from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, 
 
 @final
 @dataclass(frozen=True, slots=True)
-class BlockSplit:
-    """A vector and the norms of its blocks."""
+class Split:
+    """A vector's sizes, and the vector with its directions and other sizes: `joined(sizes)`; what is 0 has no direction and stays 0."""
 
-    whole: Vector
-    label: NDArray[np.int64]
     sizes: Vector
-
-    def joined(self, sizes: Vector) -> Vector:
-        """Each block scaled to its new norm; a block that is 0 has no direction and stays 0."""
-        from hullabaloo.geometry.kernels import with_block_norms
-
-        joined: Vector = with_block_norms(self.whole, self.label, self.sizes, sizes)
-        return joined
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class SingularSplit:
-    """A singular value decomposition U diag(sizes) Vᵀ."""
-
-    left: Vector
-    sizes: Vector
-    right: Vector
-
-    def joined(self, sizes: Vector) -> Vector:
-        """U diag(sizes) Vᵀ, flattened."""
-        kept = int(np.flatnonzero(sizes).max(initial=-1)) + 1
-        joined: Vector = (self.left[:, :kept] * sizes[:kept]) @ self.right[:kept]
-        return joined.ravel()
+    joined: Callable[[Vector], Vector]
 
 
 @final
@@ -97,15 +74,26 @@ class Blocks:
 
     def norms(self, v: Vector) -> Vector:
         """‖v_G‖₂ for each group G."""
-        from hullabaloo.geometry.kernels import block_norms
+        v = self._checked(v)
+        largest = np.zeros(self.count)
+        np.maximum.at(largest, self.label, np.abs(v))
+        if not ((largest == 0.0) | (largest >= 1e-140) & (largest <= 1e140)).all():  # squares would leave the floats
+            unit = np.where(largest > 0.0, largest, 1.0)[self.label]
+            return largest * np.sqrt(np.bincount(self.label, (v / unit) ** 2, self.count))
+        return np.sqrt(np.bincount(self.label, v * v, self.count))
 
-        norms: Vector = block_norms(self._checked(v), self.label, self.count)
-        return norms
-
-    def split(self, v: Vector) -> BlockSplit:
+    def split(self, v: Vector) -> Split:
         """v and the norms of its blocks."""
         v = self._checked(v)
-        return BlockSplit(v, self.label, self.norms(v))
+        sizes = self.norms(v)
+
+        def joined(changed: Vector) -> Vector:
+            old, new = sizes[self.label], changed[self.label]
+            there = (old > 0.0) & (new > 0.0)
+            moved = np.divide(v, old, out=np.zeros(v.size), where=there) * new
+            return np.where(there & (new == old), v, moved)
+
+        return Split(sizes, joined)
 
     def lengths_counted(self) -> tuple[tuple[int, int], ...]:
         """(length, how many groups have it), rising."""
@@ -150,10 +138,16 @@ class SingularValues:
         """The singular values, falling."""
         return np.asarray(np.linalg.svd(self.matrix(v), compute_uv=False), dtype=np.float64)
 
-    def split(self, v: Vector) -> SingularSplit:
-        """The singular value decomposition."""
-        return SingularSplit(*np.linalg.svd(self.matrix(v), full_matrices=False))
+    def split(self, v: Vector) -> Split:
+        """The singular value decomposition U diag(sizes) Vᵀ."""
+        left, values, right = np.linalg.svd(self.matrix(v), full_matrices=False)
+
+        def joined(sizes: Vector) -> Vector:
+            kept = int(np.flatnonzero(sizes).max(initial=-1)) + 1
+            matrix: Vector = (left[:, :kept] * sizes[:kept]) @ right[:kept]
+            return matrix.ravel()
+
+        return Split(values, joined)
 
 
 Parts = Blocks | SingularValues
-Split = BlockSplit | SingularSplit

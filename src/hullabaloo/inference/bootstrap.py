@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, ndtri
 
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import HullabalooError
 from hullabaloo.inference.debiased import Intervals
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.synthetic import SyntheticTable, normals
@@ -26,9 +25,8 @@ from hullabaloo.privacy import Budget
 from hullabaloo.release.planned import PlannedFit, prepare
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Solver
+from hullabaloo.solvers.moments.uncertainty import residual_variance
 from hullabaloo.solvers.public_numbers import uniforms
-
-Array = npt.NDArray[np.float64]
 
 ROWS, DRAWS, TRIED, ROUNDS = 1_500, 100, 8, 4
 WIDEST = 40
@@ -105,20 +103,20 @@ def _planned(model: FittedModel) -> PlannedFit | str:
         for budget in budgets:
             records = statement.records if encoding.domain.records is None else None
             prepared = prepare(replace(task, budget=budget, solver=solver), encoding, records)
-            if _alike(prepared.plan.to_dict()["queries"], release.plan["queries"]):
+            if _bought(prepared.plan.to_dict()["queries"]) == _bought(release.plan["queries"]):
                 return prepared
     except HullabalooError as error:
         return str(error)
     return "it was made by another version of the library or for another ledger"
 
 
-def _alike(a: Any, b: Any) -> bool:
-    return [(q["name"], q["answers"], _noise(q)) for q in a] == [(q["name"], q["answers"], _noise(q)) for q in b]
-
-
-def _noise(query: Any) -> Any:
-    value = query.get("noise_std_of_sum")
-    return value if value is None else float(f"{value:.5g}")
+def _bought(queries: Any) -> list[tuple[Any, ...]]:
+    """What tells purchases apart: each query's name, number of answers and noise to five digits."""
+    noise = [query.get("noise_std_of_sum") for query in queries]
+    return [
+        (query["name"], query["answers"], value and float(f"{value:.5g}"))
+        for query, value in zip(queries, noise, strict=True)
+    ]
 
 
 def _rows(model: FittedModel) -> tuple[Array, Array] | None:
@@ -150,11 +148,8 @@ def _residual(model: FittedModel, loss: AnyLoss) -> float | None:
     """Variance of the target around its prediction, where the loss does not imply it."""
     if isinstance(loss, Logistic | Poisson):
         return float("nan")
-    moments, theta = model.release.moments, np.ascontiguousarray(model.release.theta[:, 0])
-    if moments is None:
-        return None
-    value = moments.square[0, 0] - 2.0 * theta @ moments.cross[:, 0] + theta @ moments.gram @ theta
-    return float(min(max(value, 1e-6), 1.0))
+    moments = model.release.moments
+    return None if moments is None else residual_variance(moments, 0, np.ascontiguousarray(model.release.theta[:, 0]))
 
 
 class _Scene:
@@ -197,15 +192,21 @@ class _Scene:
 
     def optimum(self, y: Array, start: Array) -> Array:
         """By Newton's steps from the truth."""
-        assert isinstance(self.loss, Loss)
-        theta, n = start.copy(), len(y)
+        theta = start.copy()
         for _ in range(12):
-            z = self.X @ theta
-            bend = self.X.T @ (self.loss.second_derivative(z, y)[:, None] * self.X) / n + np.diag(self.ridge)
-            slope = self.X.T @ self.loss.derivative(z, y) / n + self.ridge * theta
-            step = np.linalg.pinv(bend, rcond=1e-9, hermitian=True) @ slope
+            slopes, inverse = self.around(y, theta)
+            slope = self.X.T @ slopes / len(y) + self.ridge * theta
+            step = inverse @ slope
             theta = theta - step * min(1.0, 2.0 / max(float(np.sqrt(np.mean((self.X @ step) ** 2))), 1e-12))
         return theta
+
+    def around(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        """φ' of each record, (n,), and the inverse of the objective's second derivative, (p, p)."""
+        assert isinstance(self.loss, Loss)
+        z = self.X @ theta
+        bend = self.X.T @ (self.loss.second_derivative(z, y)[:, None] * self.X) / len(y) + np.diag(self.ridge)
+        inverse = np.asarray(np.linalg.pinv(bend, rcond=1e-9, hermitian=True), dtype=np.float64)
+        return self.loss.derivative(z, y), inverse
 
     def found(self) -> Bootstrapped | None:
         """θ° by rounds of indirect inference, then its errors; None where the rounds end far from what was released."""
@@ -243,13 +244,9 @@ class _Scene:
 
     def sandwich(self, theta: Array) -> Array:
         """Sampling covariance of the optimum of so many records."""
-        assert isinstance(self.loss, Loss)
-        y, n = self.table(theta), len(self.chance)
-        z = self.X @ theta
-        bend = self.X.T @ (self.loss.second_derivative(z, y)[:, None] * self.X) / n + np.diag(self.ridge)
-        slopes = self.loss.derivative(z, y)[:, None] * self.X
-        inverse = np.linalg.pinv(bend, rcond=1e-9, hermitian=True)
-        return np.asarray(inverse @ (slopes.T @ slopes / n) @ inverse / self.records, dtype=np.float64)
+        slopes, inverse = self.around(self.table(theta), theta)
+        scores = slopes[:, None] * self.X
+        return np.asarray(inverse @ (scores.T @ scores / len(scores)) @ inverse / self.records, dtype=np.float64)
 
 
 def _synthetic(prepared: PlannedFit, mean: Array, covariance: Array, rows: int) -> Array:

@@ -20,9 +20,8 @@ direction the set has no end, and none is told. Coverage is measured in `benchma
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from hullabaloo.inference.fitted import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,11 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss
 from hullabaloo.release import Release
 from hullabaloo.release.planned import Task
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

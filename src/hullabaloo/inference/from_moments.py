@@ -13,13 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Encoding
-from hullabaloo.geometry import HasElasticForm
 from hullabaloo.inference.debiased import Debiased, Equations
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.privacy.answers import NoisyMoments
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.moments.moments import quadratic_weights
 
 SEEN = 1.5
 """An indicator of missing values stays in the question when its share is so many times the spectral radius of the noise."""
@@ -63,14 +61,9 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
 
 def asked_ridge(model: FittedModel) -> Array:
     """Weights of the quadratic penalty that the model was asked for, (p,); zeros where it was none or has corners."""
-    encoding: Encoding = model.encoding
-    facts = encoding.facts
-    penalty = model.penalty
-    none, slopes = np.zeros(facts.width), facts.width - facts.intercept
-    if not isinstance(penalty, HasElasticForm):
-        return none
-    kinks, squares = penalty.elastic_weights(slopes)
-    return none if kinks.any() else np.append(squares, np.zeros(int(facts.intercept)))
+    facts = model.encoding.facts
+    squares = quadratic_weights(model.penalty, facts.width - facts.intercept, facts.intercept)
+    return np.zeros(facts.width) if squares is None else squares
 
 
 def subspace(model: FittedModel, gram: Array, noise: float) -> Array:
@@ -80,8 +73,7 @@ def subspace(model: FittedModel, gram: Array, noise: float) -> Array:
     encoded columns always add up to the same (all levels of a category, and the constant): there the coefficients of least norm
     are meant, as everywhere else in the library. Without noise directions without variance are left out likewise.
     """
-    encoding: Encoding = model.encoding
-    width = encoding.facts.width
+    encoding, width = model.encoding, model.encoding.facts.width
     kept = np.zeros(width, dtype=bool)
     kept[kept_columns(encoding, model.release.plan.get("refit", {}).get("features"))] = True
     if noise == 0.0:

@@ -9,15 +9,12 @@ With `g̃` the noisy mean gradient at the released θ̂, the coefficients θ* at
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.inference.debiased import Debiased, Equations
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge, subspace
 from hullabaloo.inference.normal_rows import NormalRows, likelihood
 from hullabaloo.privacy.answers import NoisyMoments
-
-Array = npt.NDArray[np.float64]
 
 ROUNDS = 6
 FARTHEST = 2.0

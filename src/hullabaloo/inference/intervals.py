@@ -1,26 +1,23 @@
-"""What a release tells of the population's coefficients: debiased estimates and intervals of anything linear in them."""
+"""What a release tells of the population's coefficients: debiased estimates, intervals of anything linear in them, and of predictions."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.bootstrap import bootstrapped
 from hullabaloo.inference.debiased import Intervals
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
 from hullabaloo.inference.from_score import stepped
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.release.parameters import one_of
 from hullabaloo.solvers.moments.with_moments import scores_in
-
-Array = npt.NDArray[np.float64]
 
 METHODS = ("auto", "debiased", "bootstrap")
 SMOOTH = (Logistic, Poisson, Huber)
@@ -163,3 +160,37 @@ def _reason(model: FittedModel) -> str:
 def _inner(model: FittedModel) -> str:
     name = str(model.release.plan.get("solver", "auto"))
     return "auto" if name in ("moments", "continual_moments") else name
+
+
+def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str, method: str) -> Array:
+    """See `PrivateLinearModel.predict_interval`."""
+    level, asked = check_confidence(confidence), one_of("kind", kind, ("mean", "observation"))
+    known = inference(model, method)
+    if not known.told:
+        raise NotReleased(f"Intervals of predictions were asked of a {model.name}. {known.reason}")
+    if asked == "observation" and any(np.isnan(told.residual_variance) for told in known.told):
+        raise InvalidParameter(
+            f"Intervals of single observations were asked of a {model.name}, and they are told for squared losses alone: a class or "
+            "a count is no normal residual away from its mean. Ask for kind='mean'."
+        )
+    rows = model.encoding.features(X)
+    functions = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
+    found = [
+        tell(model, told, functions, level, own=told.residual_variance if asked == "observation" else 0.0)
+        for told in known.told
+    ]
+    ends = np.stack([np.stack([one.low, one.high], axis=1) for one in found], axis=1)
+    encoding = model.encoding
+    ends = ends * encoding.target_scale[None, :, None] + encoding.prediction_offset[None, :, None]
+    ends = _through_link(model, ends)
+    return ends[:, 0].copy() if ends.shape[1] == 1 else ends
+
+
+def _through_link(model: FittedModel, ends: Array) -> Array:
+    loss = model.loss
+    if isinstance(loss, Logistic):
+        with np.errstate(over="ignore"):
+            return np.asarray(1.0 / (1.0 + np.exp(-ends)), dtype=np.float64)
+    if isinstance(loss, Poisson):
+        return np.exp(np.minimum(ends, 700.0))
+    return ends

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hullabaloo.inference.fitted import Array
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Poisson
 
-Array = npt.NDArray[np.float64]
 Weight = Callable[[Array], Array]
 
 NODES = 24

@@ -1,14 +1,13 @@
 """Further models from one release of noisy moments: post-processing, so they cost nothing more."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from hullabaloo.data import Encoding
 from hullabaloo.data.reference import columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release import Release
@@ -90,7 +89,7 @@ def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
     return [*chosen, *([width] if facts.intercept else [])]
 
 
-def _spread(covariance: Any, keep: list[int], width: int) -> Any:
+def _spread(covariance: Array | None, keep: list[int], width: int) -> Array | None:
     if covariance is None:
         return None
     full = np.zeros((covariance.shape[0], width, width))

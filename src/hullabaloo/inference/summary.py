@@ -1,20 +1,32 @@
 """A fitted model as a table: coefficients, standard errors split into sampling and privacy noise, intervals."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hullabaloo.codec import arguments
 from hullabaloo.data import Encoding
-from hullabaloo.inference.fitted import FittedModel
-from hullabaloo.inference.frames import dataframe
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.intervals import Inference, check_confidence, inference, tell
 from hullabaloo.losses import Squared
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
-Array = npt.NDArray[np.float64]
+
+def dataframe(rows: Sequence[Any]) -> Any:
+    """A pandas dataframe with a row for each record, a column for each of its slots."""
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "A dataframe was asked for, but the library pandas is not installed; str(...) shows the same table without it. "
+            "Install it with: pip install pandas",
+            name=error.name,
+        ) from None
+    return pd.DataFrame([{name: getattr(row, name) for name in type(row).__slots__} for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +70,7 @@ class Summary(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON-ready values; what cannot be told is None."""
-
-        def plain(value: Any) -> Any:
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
-        rows = [{name: plain(getattr(row, name)) for name in Row.__slots__} for row in self.rows]
+        rows = [arguments(row) for row in self.rows]
         return {"confidence": self.confidence, "note": self.note, "rows": rows}
 
     @property
@@ -71,26 +79,18 @@ class Summary(Printed):
         return any(f"{row.estimate:.4g}" not in (f"{row.coefficient:.4g}", "nan") for row in self.rows)
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        percent = f"{100 * self.confidence:g}%"
-        several = len({row.target for row in self.rows}) > 1
-        head = [
-            *(["target"] if several else []),
-            "",
-            "coefficient",
-            *(["debiased"] if self.moved else []),
-            "sampling s.e.",
-            "privacy s.e.",
-            percent + " interval",
-        ]
+        def number(value: float, digits: int) -> str:
+            return "n/a" if math.isnan(value) else f"{value:.{digits}g}"
+
+        head = ["target", "", "coefficient", "debiased", "sampling s.e.", "privacy s.e."]
+        head.append(f"{100 * self.confidence:g}% interval")
         body = []
         for row in self.rows:
+            errors = [number(row.sampling_error, 3), number(row.privacy_error, 3)]
             interval = "not available" if math.isnan(row.low) else f"[{row.low:.4g}, {row.high:.4g}]"
-            moved = ["n/a" if math.isnan(row.estimate) else f"{row.estimate:.4g}"] if self.moved else []
-            errors = ["n/a" if math.isnan(e) else f"{e:.3g}" for e in (row.sampling_error, row.privacy_error)]
-            body.append(
-                [*([row.target] if several else []), row.name, f"{row.coefficient:.4g}", *moved, *errors, interval]
-            )
-        return head, body
+            body.append([row.target, row.name, f"{row.coefficient:.4g}", number(row.estimate, 4), *errors, interval])
+        shown = [len({row.target for row in self.rows}) > 1, True, True, self.moved, True, True, True]
+        return list(compress(head, shown)), [list(compress(line, shown)) for line in body]
 
     def __str__(self) -> str:
         head, body = self._cells()
@@ -127,10 +127,8 @@ def _numbers(model: FittedModel, known: Inference, k: int, values: Array, confid
     """Coefficient, estimate, errors and ends of target k's coefficients in the user's units, (6, q)."""
     encoding, covariance = model.encoding, model.release.privacy_covariance
     if not known.told:
-        nothing = np.full(values.size, np.nan)
-        return np.stack(
-            [values, nothing, nothing, standard_errors(encoding, covariance, k)[: values.size], nothing, nothing]
-        )
+        nothing, errors = np.full(values.size, np.nan), standard_errors(encoding, covariance, k)
+        return np.stack([values, nothing, nothing, errors[: values.size], nothing, nothing])
     matrix = encoding.user_matrix(k)[: values.size]
     found = tell(model, known.told[k], matrix, confidence)
     offset = np.zeros(values.size)
@@ -168,10 +166,11 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> str:
         )
     words = "; ".join(found) + "."
     if any(math.isnan(row.low) for row in rows):
-        words += (
-            " Where noise leaves an interval without an end it is not available: fewer columns, model.refit(features=[…]), or a ridge, "
-            "model.refit(penalty=hb.SquaredL2Penalty(…)), ask less of the same release, at no further cost."
-            if isinstance(model.loss, Squared) and known.method == "debiased"
-            else " Where noise leaves an interval without an end it is not available."
-        )
+        words += " Where noise leaves an interval without an end it is not available"
+        if isinstance(model.loss, Squared) and known.method == "debiased":
+            words += (
+                ": fewer columns, model.refit(features=[…]), or a ridge, model.refit(penalty=hb.SquaredL2Penalty(…)), ask less of the same "
+                "release, at no further cost"
+            )
+        words += "."
     return words

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from hullabaloo.errors import InvalidParameter, UnknownDataset
 from hullabaloo.ledger import schema, store
-from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.records import Finding
 
 
@@ -50,14 +49,14 @@ def _claim(label: str, model: object) -> Claim:
     return Claim(label, *found)
 
 
-def check(run: store.Run, address: Address, claims: Sequence[Claim]) -> list[Finding]:
+def check(run: store.Run, claims: Sequence[Claim]) -> list[Finding]:
     """Look for the row of each claim."""
-    found = [run(partial(_look, address, claim)) for claim in claims]
+    found = [run(partial(_look, claim)) for claim in claims]
     return [one for one in found if one is not None]
 
 
-def _look(address: Address, claim: Claim, connection: Connection) -> Finding | None:
-    label, number, database = claim.label, claim.number, schema.require_current(connection)
+def _look(claim: Claim, session: store.Session) -> Finding | None:
+    label, number, database = claim.label, claim.number, schema.require_current(session.connection)
     if claim.dataset is None or number is None:
         return Finding("note", "", None, f"is not what {label} was charged to: it was charged to none")
     if claim.database is None or claim.head is None:
@@ -67,13 +66,13 @@ def _look(address: Address, claim: Claim, connection: Connection) -> Finding | N
         text = f"has another database id than the one that {label} was charged to: these are two ledgers"
         return Finding("fault", "", None, text)
     try:
-        row = store.dataset_row(connection, address, claim.dataset)[1]
+        row = session.dataset_row(claim.dataset)[1]
     except UnknownDataset:
         text = f"does not have the dataset of {label}, to which it was charged: it was removed, or an older backup was put back"
         return Finding("fault", "", None, text)
     at = schema.charges.c
     mine = (at.dataset == row["name"]) & (at.number == min(max(number, 0), 2**31 - 1))
-    return _compared(claim, number, row, connection.scalar(select(at.head).where(mine)))
+    return _compared(claim, number, row, session.connection.scalar(select(at.head).where(mine)))
 
 
 def _compared(claim: Claim, number: int, dataset: Mapping[Any, Any], head: str | None) -> Finding | None:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Stream, Upgrade, Verification
+from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Request, Stream, Upgrade, Verification
 from hullabaloo.privacy import Budget, Event, Neighbours
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from hullabaloo.ledger.address import Address
+    from hullabaloo.ledger.store import Session
 
 T = TypeVar("T")
 
@@ -93,7 +92,7 @@ class Ledger:
         from hullabaloo.ledger import store
 
         terms = store.new_terms(dataset, budget, Neighbours.parse(neighbours), unit, records_per_unit, filter, who)
-        return self._run(lambda connection: store.create(connection, self._address, terms), write=True, may_create=True)
+        return self._run(lambda session: session.create(terms), write=True, may_create=True)
 
     def charge(
         self,
@@ -126,12 +125,11 @@ class Ledger:
             UnknownDataset, RelationRefused, EventRefused, BudgetExhausted, TestKeyRefused: as their names say.
             LedgerUnreachable: the database cannot be opened or written; the charge must be taken as not made.
         """
-        from hullabaloo.ledger import store
 
-        request = store.Request(
+        request = Request(
             dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
         )
-        return self._run(lambda connection: store.charge(connection, self._address, request), write=True)
+        return self._run(lambda session: session.charge(request), write=True)
 
     def check(
         self,
@@ -148,12 +146,11 @@ class Ledger:
         test_key: bool = False,
     ) -> PricedQuery:
         """Price a charge without making it; raises what `charge` would raise now."""
-        from hullabaloo.ledger import store
 
-        request = store.Request(
+        request = Request(
             dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
         )
-        return self._run(lambda connection: store.check(connection, self._address, request), write=False)
+        return self._run(lambda session: session.check(request))
 
     def open_stream(
         self,
@@ -176,12 +173,12 @@ class Ledger:
         finished, not paid for twice. Parameters and errors are those of `charge`; LedgerError when the name is taken by
         a stream that was charged for something else.
         """
-        from hullabaloo.ledger import store, streams
+        from hullabaloo.ledger import streams
 
-        request = store.Request(
+        request = Request(
             dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
         )
-        return self._run(lambda connection: streams.begin(connection, self._address, request, stream), write=True)
+        return self._run(lambda session: streams.begin(session, request, stream), write=True)
 
     def advance(self, dataset: str, stream: str, *, position: int, token: str, previous: str) -> Stream:
         """Note that a stream's state is saved up to `position` under the name `token`, if its last save was `previous`.
@@ -201,49 +198,41 @@ class Ledger:
         from hullabaloo.ledger import streams
 
         step = streams.Step(dataset, stream, position, token, previous)
-        return self._run(lambda connection: streams.advance(connection, self._address, step), write=True)
+        return self._run(lambda session: streams.advance(session, step), write=True)
 
     def stream(self, dataset: str, stream: str) -> Stream:
         """Where a stream stands; raises UnknownStream."""
         from hullabaloo.ledger import streams
 
-        return self._run(lambda connection: streams.read(connection, self._address, dataset, stream), write=False)
+        return self._run(lambda session: streams.read(session, dataset, stream))
 
     def streams(self, dataset: str) -> tuple[Stream, ...]:
         """Every stream of a dataset, in the order of their charges."""
         from hullabaloo.ledger import streams
 
-        return self._run(lambda connection: streams.read_all(connection, self._address, dataset), write=False)
+        return self._run(lambda session: streams.read_all(session, dataset))
 
     def remaining(self, dataset: str) -> Remaining:
         """What is left of a dataset's budget."""
-        from hullabaloo.ledger import store
-
-        return self._run(lambda connection: store.remaining(connection, self._address, dataset), write=False)
+        return self._run(lambda session: session.remaining(dataset))
 
     def charges(self, dataset: str) -> tuple[Charge, ...]:
         """Every charge on a dataset, oldest first."""
         from hullabaloo.ledger import store
 
-        return store.read_charges(self._look, self._address, dataset)
+        return store.read_charges(self._run, self._address, dataset)
 
     def dataset(self, name: str) -> Dataset:
         """A dataset's terms; raises UnknownDataset."""
-        from hullabaloo.ledger import store
-
-        return self._run(lambda connection: store.read_dataset(connection, self._address, name), write=False)
+        return self._run(lambda session: session.read_dataset(name))
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Every dataset's terms, by name."""
-        from hullabaloo.ledger import store
-
-        return self._run(lambda connection: store.read_datasets(connection, self._address), write=False)
+        return self._run(lambda session: session.read_datasets())
 
     def upgrade(self) -> Upgrade:
         """Bring an older ledger's tables to this library's schema version, in one transaction. Make a backup first."""
-        from hullabaloo.ledger import store
-
-        return self._run(lambda connection: store.upgrade(connection, self._address), write=True)
+        return self._run(lambda session: session.upgrade(), write=True)
 
     def verify(self, models: Iterable[object] | Mapping[str, object] = ()) -> Verification:
         """Price every row again with today's accountant, follow the chain of rows, and name releases under advisories.
@@ -265,19 +254,18 @@ class Ledger:
         """
         from hullabaloo.ledger import claims, verify
 
-        return verify.verify(self._look, self._address, claims.read(models))
+        return verify.verify(self._run, self._address, claims.read(models))
 
     @property
     def _address(self) -> "Address":
         return _parse(self.url)
 
-    def _look(self, work: "Callable[[Connection], T]") -> T:
-        return self._run(work, write=False)
-
-    def _run(self, work: "Callable[[Connection], T]", *, write: bool, may_create: bool = False) -> T:
+    def _run(self, work: "Callable[[Session], T]", *, write: bool = False, may_create: bool = False) -> T:
+        from hullabaloo.ledger.store import Session
         from hullabaloo.ledger.transact import transact
 
-        return transact(self._address, work, write=write, may_create=may_create)
+        at = self._address
+        return transact(at, lambda connection: work(Session(connection, at)), write=write, may_create=may_create)
 
 
 def _parse(url: str) -> "Address":

@@ -6,7 +6,7 @@ snapshot (READ COMMITTED), reads what has been spent. Charges on other datasets 
 **Durability.** A server or user set to `synchronous_commit = off` would acknowledge a commit that a crash may lose; a
 ledger's transactions turn it on for themselves and leave every stronger setting alone.
 
-**Waiting.** A frozen server answers nothing, so every wait has a deadline on this side (`deadline.py`): when it is over, the socket is
+**Waiting.** A frozen server answers nothing, so every wait has a deadline on this side (`backend.py`): when it is over, the socket is
 shut down. Keep-alives and `tcp_user_timeout` find a peer that has gone. Options in the URL win where they are stricter.
 
 **Forks.** No connection is kept between transactions, so no socket is shared by two processes.
@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from hullabaloo.errors import LedgerUnreachable
-from hullabaloo.ledger import backend, deadline
+from hullabaloo.ledger import backend
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.backend import Backend
 
@@ -52,8 +52,8 @@ class Postgres(Backend):
                 'can be recorded and nothing was read. Install it: pip install "hullabaloo[postgres]".'
             ) from None
         event.listen(engine, "do_connect", _connect)
-        event.listen(engine, "before_cursor_execute", lambda *_: deadline.current().waiting())
-        event.listen(engine, "after_cursor_execute", lambda *_: deadline.current().answered())
+        event.listen(engine, "before_cursor_execute", lambda *_: backend.deadline().waiting())
+        event.listen(engine, "after_cursor_execute", lambda *_: backend.deadline().answered())
         return engine
 
     @contextmanager
@@ -72,14 +72,14 @@ class Postgres(Backend):
             )
         else:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        left = deadline.current().left()  # whole seconds, where there are many, tell nothing of this process's own pace
+        left = backend.deadline().left()  # whole seconds, where there are many, tell nothing of this process's own pace
         patience = 1000 * math.floor(left) if left > 10.0 else max(1, int(1000 * left))  # 0 would mean: for ever
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}ms'")
 
     def lock_schema(self, connection: Connection) -> None:
         """Wait for charges in progress (they hold a share of the version table), block new ones."""
         connection.exec_driver_sql("LOCK TABLE hullabaloo_schema IN ACCESS EXCLUSIVE MODE")
-        deadline.current().unhurried()  # an upgrade of many rows takes its time
+        backend.deadline().unhurried()  # an upgrade of many rows takes its time
 
     def lock_creation(self, connection: Connection) -> None:
         """CREATE TABLE IF NOT EXISTS is not safe against itself in PostgreSQL."""
@@ -96,7 +96,7 @@ class Postgres(Backend):
 
 def _connect(dialect: Any, record: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
     """Connect with every wait bounded, and watch the connection from its first statement on."""
-    limit = deadline.current()
+    limit = backend.deadline()
     given = {"connect_timeout": os.environ.get("PGCONNECT_TIMEOUT", "")} | options
     for name, most in _bounds(limit.left()).items():
         options[name] = stricter(given.get(name), most)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.codec import arguments
-from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.privacy import Budget, Event, Neighbours
 from hullabaloo.privacy.filters import Capacity, Cost
 
 
@@ -61,6 +61,22 @@ class Dataset(Described):
             f"{self.name}: {self.budget.describe()}, neighbours {self.neighbours.value}, {describe_unit(self.unit, self.records_per_unit)}, "
             f"filter {self.filter}, {self.charges} charge(s), created {self.created_at} by {self.created_by}."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The arguments of a charge."""
+
+    dataset: str
+    event: Event
+    budget: Budget
+    neighbours: Neighbours
+    unit: str
+    records_per_unit: int
+    what: str
+    who: str | None
+    detail: Mapping[str, Any] | None
+    test_key: bool
 
 
 @dataclass(frozen=True, slots=True)

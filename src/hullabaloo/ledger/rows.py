@@ -6,6 +6,7 @@ What a damaged cell holds is never repeated: a message names the row and the col
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from fractions import Fraction
 from re import ASCII, fullmatch
 from typing import Any
@@ -16,6 +17,7 @@ from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.privacy.filters import Cost, Totals
 
 _CAPACITY_LENGTH = {"basic": 2, "gdp": 2, "renyi": 3}  # the Rényi filter keeps its order
+_VERSIONS = ("library", "accounting", "schema")
 _LONGEST_SUM = 4000  # digits; see privacy/filters.py
 Row = Mapping[Any, Any]
 
@@ -33,53 +35,24 @@ def dump(value: object) -> str:
     return json.dumps(value, allow_nan=False, sort_keys=True)
 
 
-def from_dataset(record: Dataset) -> dict[str, Any]:
-    """Give the columns of hullabaloo_dataset, all but salt, head and sums."""
-    return {
-        "name": record.name,
-        "filter": record.filter,
-        "capacity": dump(list(record.capacity)),
-        "charges": record.charges,
-        "created_at": record.created_at,
-        "created_by": record.created_by,
-        **_common(record),
-    }
+def from_record(record: Dataset | Charge) -> dict[str, Any]:
+    """Give the columns of a dataset's row or a charge's, all but salt, head and sums."""
+    names = {one.name for one in fields(record)} - {"versions", "database", "head"}
+    unsaid = ("analyst", "purpose", "approval", "project") if isinstance(record, Charge) else ()
+    versions = {f"{one}_version": getattr(record.versions, one) for one in _VERSIONS}
+    return dict.fromkeys(unsaid) | {name: _written(getattr(record, name)) for name in names} | versions
 
 
-def from_charge(record: Charge) -> dict[str, Any]:
-    """Give the columns of hullabaloo_charge, all but salt, head and sums."""
-    return {
-        "dataset": record.dataset,
-        "number": record.number,
-        "charged_at": record.charged_at,
-        "who": record.who,
-        "what": record.what,
-        "event": dump(record.event),
-        "cost": dump(list(record.cost)),
-        "detail": dump(record.detail),
-        "analyst": None,
-        "purpose": None,
-        "approval": None,
-        "project": None,
-        **_common(record),
-    }
+def _written(value: Any) -> Any:
+    """A cell: texts and whole numbers as they are, everything else as JSON."""
+    if isinstance(value, Neighbours):
+        return value.value
+    return value if isinstance(value, str | int) else dump(value.to_dict() if isinstance(value, Budget) else value)
 
 
 def from_totals(totals: Totals) -> dict[str, str]:
     """Give the columns of running sums."""
     return {"sum_main": str(totals[0]), "sum_tail": str(totals[1])}
-
-
-def _common(record: Dataset | Charge) -> dict[str, Any]:
-    return {
-        "budget": dump(record.budget.to_dict()),
-        "neighbours": record.neighbours.value,
-        "unit": record.unit,
-        "records_per_unit": record.records_per_unit,
-        "library_version": record.versions.library,
-        "accounting_version": record.versions.accounting,
-        "schema_version": record.versions.schema,
-    }
 
 
 def to_dataset(row: Row) -> Dataset:
@@ -88,16 +61,13 @@ def to_dataset(row: Row) -> Dataset:
     cell = _read(label, row, _DATASET)
     if len(cell["capacity"]) != _CAPACITY_LENGTH[cell["filter"]]:
         raise Garbled(label, f"its capacity is not {_CAPACITY_LENGTH[cell['filter']]} finite numbers of at least 0")
-    versions = _versions(cell)
-    return Dataset(**cell, versions=versions)
+    return Dataset(**cell)
 
 
 def to_charge(row: Row, database: str) -> Charge:
     """Read a row of hullabaloo_charge; raises Garbled."""
     number = row["number"] if isinstance(row["number"], int) else "without a number"
-    cell = _read(f"charge {number} on dataset {shown(row['dataset'])}", row, _CHARGE)
-    versions = _versions(cell)
-    return Charge(**cell, versions=versions, database=database)
+    return Charge(**_read(f"charge {number} on dataset {shown(row['dataset'])}", row, _CHARGE), database=database)
 
 
 def to_stream(row: Row) -> Stream:
@@ -112,11 +82,6 @@ def to_totals(row: Row) -> Totals:
     return cell["sum_main"], cell["sum_tail"]
 
 
-def to_cost(text: object) -> Cost:
-    """Read two finite numbers ≥ 0; raises Garbled."""
-    return _amounts(text, (2,))
-
-
 def _read(label: str, row: Row, cells: Mapping[str, Callable[[object], Any]]) -> dict[str, Any]:
     """Read every cell; raises Garbled with all that cannot be."""
     found, faults = {}, []
@@ -127,26 +92,29 @@ def _read(label: str, row: Row, cells: Mapping[str, Callable[[object], Any]]) ->
             faults.append(f"its {_WORDS.get(name, name.replace('_', ' '))} is {error}")
     if faults:
         raise Garbled(label, *faults)
+    if "library_version" in found:
+        found["versions"] = Versions(*(found.pop(f"{one}_version") for one in _VERSIONS))
     return found
 
 
-def _versions(cell: dict[str, Any]) -> Versions:
-    return Versions(*(cell.pop(f"{name}_version") for name in ("library", "accounting", "schema")))
+def _reader(
+    words: str, make: Callable[[Any], Any] = lambda cell: cell, fits: Callable[[Any], bool] = lambda made: True
+) -> Callable[[object], Any]:
+    """A reader of cells: what `make` makes of one; raises Garbled in these words where that fails or does not fit."""
 
+    def read(cell: object) -> Any:
+        try:
+            made = make(cell)
+            fine = fits(made)
+        except Garbled:
+            raise
+        except Exception:  # reason: whatever a damaged cell provokes is the same finding
+            fine = False
+        if not fine:
+            raise Garbled("", words)
+        return made
 
-def _amounts(text: object, lengths: tuple[int, ...]) -> Cost:
-    value = _json(text)
-    if not isinstance(value, list) or len(value) not in lengths or not all(map(_is_amount, value)):
-        raise Garbled("", f"not {' or '.join(map(str, lengths))} finite numbers of at least 0")
-    return tuple(map(float, value))
-
-
-def _is_amount(value: object) -> bool:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(number) and number >= 0
+    return read
 
 
 def _json(text: object) -> Any:
@@ -156,55 +124,20 @@ def _json(text: object) -> Any:
         raise Garbled("", "not JSON") from None
 
 
-def to_object(text: object) -> dict[str, Any]:
-    """Read a JSON object; raises Garbled."""
-    value = _json(text)
-    if not isinstance(value, dict):
-        raise Garbled("", "not a JSON object")
-    return value
-
-
-def _budget(text: object) -> Budget:
-    try:
-        return Budget.from_dict(to_object(text))
-    except Garbled:
-        raise
-    except Exception:  # reason: whatever a damaged dictionary provokes is the same finding
-        raise Garbled("", "not a budget") from None
-
-
-def _relation(text: object) -> Neighbours:
-    try:
-        return Neighbours(text)  # type: ignore[arg-type]
-    except ValueError:
-        raise Garbled("", f"none of {', '.join(Neighbours)}") from None
-
-
-def _filter(text: object) -> str:
-    if isinstance(text, str) and text in _CAPACITY_LENGTH:
-        return text
-    raise Garbled("", f"none of {', '.join(_CAPACITY_LENGTH)}")
-
-
-def _text(text: object) -> str:
-    if isinstance(text, str) and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)):
-        return text
-    raise Garbled("", "no text")
-
-
-def _word(text: object) -> str:
-    if not _text(text):
-        raise Garbled("", "empty")
-    return _text(text)
-
-
 def _whole(least: int) -> Callable[[object], int]:
-    def read(value: object) -> int:
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-            return value
-        raise Garbled("", f"not a whole number of at least {least}")
+    words = f"not a whole number of at least {least}"
+    return _reader(words, fits=lambda one: isinstance(one, int) and not isinstance(one, bool) and one >= least)
 
-    return read
+
+def _amounts(*lengths: int) -> Callable[[object], Cost]:
+    words = f"not {' or '.join(map(str, lengths))} finite numbers of at least 0"
+    return _reader(words, lambda text: tuple(map(_amount, _json(text))), lambda found: len(found) in lengths)
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool | str) or not 0.0 <= float(value) < math.inf:
+        raise ValueError(value)
+    return float(value)
 
 
 def _sum(text: object) -> Fraction:
@@ -215,6 +148,17 @@ def _sum(text: object) -> Fraction:
     raise Garbled("", "not an exact sum of costs")
 
 
+to_object = _reader("not a JSON object", _json, lambda value: isinstance(value, dict))
+"""Read a JSON object; raises Garbled."""
+to_cost = _amounts(2)
+"""Read two finite numbers ≥ 0; raises Garbled."""
+_budget = _reader("not a budget", lambda text: Budget.from_dict(to_object(text)))
+_relation = _reader(f"none of {', '.join(Neighbours)}", Neighbours)
+_filter = _reader(f"none of {', '.join(_CAPACITY_LENGTH)}", fits=_CAPACITY_LENGTH.__contains__)
+_text = _reader(
+    "no text", fits=lambda one: isinstance(one, str) and not any("\ud800" <= letter <= "\udfff" for letter in one)
+)
+_word = _reader("empty", _text, bool)
 _WORDS = {
     "neighbours": "relation",
     "charges": "number of charges",
@@ -234,7 +178,7 @@ _TERMS: dict[str, Callable[[object], Any]] = {
 _DATASET: dict[str, Callable[[object], Any]] = _TERMS | {
     "name": _text,
     "filter": _filter,
-    "capacity": lambda text: _amounts(text, (2, 3)),
+    "capacity": _amounts(2, 3),
     "charges": _whole(0),
     "created_at": _text,
     "created_by": _text,

@@ -12,111 +12,74 @@ from datetime import UTC, datetime
 from re import fullmatch
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    MetaData,
-    RowMapping,
-    Select,
-    Table,
-    Text,
-    bindparam,
-    func,
-    insert,
-    literal_column,
-    select,
-    update,
-)
+import sqlalchemy as sql
+from sqlalchemy import BigInteger, Column, Connection, Integer, RowMapping, Text, func, insert, select, update
 
 from hullabaloo.errors import HullabalooError, LedgerError
 from hullabaloo.ledger import chain, rows
+from hullabaloo.ledger.records import Finding
 from hullabaloo.privacy.filters import NOTHING, filter_named
 
 VERSION = 3
 """Version of the tables below. Raise it with every change of them, and add the step that leads there."""
 
-metadata = MetaData()
+metadata = sql.MetaData()
 
-schema = Table(
+
+def _columns(kind: type[Any], names: str, **more: Any) -> list[Column[Any]]:
+    """Columns that are never empty."""
+    return [Column(name, kind, nullable=False, **more) for name in names.split()]
+
+
+schema = sql.Table(
     "hullabaloo_schema",
     metadata,
     Column("version", Integer, primary_key=True, autoincrement=False),
-    Column("written_at", Text, nullable=False),
-    Column(
-        "database", Text
-    ),  # 16 random bytes, the same in all rows since version 3: tells this ledger from every other
+    *_columns(Text, "written_at"),
+    Column("database", Text),
 )
-
-datasets = Table(
+"""`database`: 16 random bytes, the same in all rows since version 3: tells this ledger from every other."""
+datasets = sql.Table(
     "hullabaloo_dataset",
     metadata,
     Column("name", Text, primary_key=True),
-    Column("budget", Text, nullable=False),
-    Column("neighbours", Text, nullable=False),
-    Column("unit", Text, nullable=False),
-    Column("records_per_unit", Integer, nullable=False),
-    Column("filter", Text, nullable=False),
-    Column("capacity", Text, nullable=False),
-    Column("charges", Integer, nullable=False),  # how many rows of hullabaloo_charge belong here
-    Column("created_at", Text, nullable=False),
-    Column("created_by", Text, nullable=False),
-    Column("library_version", Text, nullable=False),
-    Column("accounting_version", Integer, nullable=False),
-    Column("schema_version", Integer, nullable=False),
-    Column("salt", Text, nullable=False, server_default=""),  # secret, as that of a charge
-    Column("head", Text, nullable=False, server_default=""),  # of the last charge; before the first, that of the terms
-    Column("sum_main", Text, nullable=False, server_default=""),  # exact rationals, of all charges so far
-    Column("sum_tail", Text, nullable=False, server_default=""),
+    *_columns(Text, "budget neighbours unit"),
+    *_columns(Integer, "records_per_unit"),
+    *_columns(Text, "filter capacity"),
+    *_columns(Integer, "charges"),
+    *_columns(Text, "created_at created_by library_version"),
+    *_columns(Integer, "accounting_version schema_version"),
+    *_columns(Text, "salt head sum_main sum_tail", server_default=""),
 )
-
-charges = Table(
+"""`charges`: how many rows of hullabaloo_charge belong here. `salt`: secret, as that of a charge. `head`: of the last charge; before the
+first, that of the terms. `sum_main`, `sum_tail`: exact rationals, of all charges so far."""
+charges = sql.Table(
     "hullabaloo_charge",
     metadata,
-    Column("dataset", Text, ForeignKey("hullabaloo_dataset.name"), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),  # 1, 2, 3, … without gaps
-    Column("charged_at", Text, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("what", Text, nullable=False),
-    Column("event", Text, nullable=False),
-    Column("budget", Text, nullable=False),
-    Column("cost", Text, nullable=False),
-    Column("neighbours", Text, nullable=False),
-    Column("unit", Text, nullable=False),
-    Column("records_per_unit", Integer, nullable=False),
-    Column("detail", Text, nullable=False),
-    Column("library_version", Text, nullable=False),
-    Column("accounting_version", Integer, nullable=False),
-    Column("schema_version", Integer, nullable=False),
-    Column("analyst", Text),  # for those who charge on behalf of others: nothing is written there yet
-    Column("purpose", Text),
-    Column("approval", Text),
-    Column("project", Text),
-    Column("sum_main", Text, nullable=False, server_default=""),  # exact rationals, this charge included
-    Column("sum_tail", Text, nullable=False, server_default=""),
-    Column("salt", Text, nullable=False, server_default=""),  # 32 secret random bytes, which never leave the database
-    Column("head", Text, nullable=False, server_default=""),
+    Column("dataset", Text, sql.ForeignKey("hullabaloo_dataset.name"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    *_columns(Text, "charged_at who what event budget cost neighbours unit"),
+    *_columns(Integer, "records_per_unit"),
+    *_columns(Text, "detail library_version"),
+    *_columns(Integer, "accounting_version schema_version"),
+    *(Column(name, Text) for name in ("analyst", "purpose", "approval", "project")),
+    *_columns(Text, "sum_main sum_tail salt head", server_default=""),
 )
-
-streams = Table(
+"""`number`: 1, 2, 3, … without gaps. `analyst` to `project`: for those who charge on behalf of others; nothing is written there yet.
+`sum_main`, `sum_tail`: exact rationals, this charge included. `salt`: 32 secret random bytes, which never leave the database."""
+streams = sql.Table(
     "hullabaloo_stream",
     metadata,
     Column("dataset", Text, primary_key=True),
     Column("stream", Text, primary_key=True),
-    Column("charge", Integer, nullable=False),  # the row of hullabaloo_charge that pays for the whole stream
-    Column("position", BigInteger, nullable=False),  # records taken at the last confirmed save
-    Column("token", Text, nullable=False),  # names that save; the stream's own name before the first
-    Column("opened_at", Text, nullable=False),
-    Column("advanced_at", Text, nullable=False),
-    ForeignKeyConstraint(["dataset", "charge"], ["hullabaloo_charge.dataset", "hullabaloo_charge.number"]),
+    *_columns(Integer, "charge"),
+    *_columns(BigInteger, "position"),
+    *_columns(Text, "token opened_at advanced_at"),
+    sql.ForeignKeyConstraint(["dataset", "charge"], ["hullabaloo_charge.dataset", "hullabaloo_charge.number"]),
 )
-
-
-paid = Index("hullabaloo_stream_charge", streams.c.dataset, streams.c.charge)
+"""`charge`: the row of hullabaloo_charge that pays for the whole stream. `position`: records taken at the last confirmed save, which `token`
+names; the stream's own name before the first."""
+paid = sql.Index("hullabaloo_stream_charge", streams.c.dataset, streams.c.charge)
 """By which the streams of a page of charges are found."""
 
 PAGE = 500
@@ -153,7 +116,7 @@ def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple
     at = charges.c
     mine, last, totals, place = at.dataset == dataset["name"], None, NOTHING, 0
     sums = rows.from_totals(totals)
-    chained = update(charges).where(at.dataset == bindparam("of"), at.number == bindparam("nth"))
+    chained = update(charges).where(at.dataset == sql.bindparam("of"), at.number == sql.bindparam("nth"))
     while True:
         query = (
             select(charges).where(mine if last is None else mine & (at.number > last)).order_by(at.number).limit(PAGE)
@@ -175,7 +138,8 @@ def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple
             head = chain.following(head, {**row, **new})
             written.append({"of": row["dataset"], "nth": row["number"], "head": head, **new})
         connection.execute(
-            chained.values(head=bindparam("head"), **{name: bindparam(name) for name in ("salt", *sums)}), written
+            chained.values(head=sql.bindparam("head"), **{name: sql.bindparam(name) for name in ("salt", *sums)}),
+            written,
         )
         last = page[-1]["number"]
 
@@ -198,7 +162,9 @@ def write_tables(connection: Connection) -> None:
 
 def _read(connection: Connection) -> tuple[int, str]:
     """The ledger's schema version, and its database id, "" before version 3; the caller knows what a missing table means."""
-    newest: Select[Any] = select(literal_column("*")).select_from(schema).order_by(schema.c.version.desc()).limit(1)
+    newest: sql.Select[Any] = (
+        select(sql.literal_column("*")).select_from(schema).order_by(schema.c.version.desc()).limit(1)
+    )
     row = connection.execute(newest).mappings().first()
     version = None if row is None else row["version"]
     if not isinstance(version, int) or version < 1:
@@ -243,3 +209,28 @@ def climb(connection: Connection) -> tuple[int, int]:
             insert(schema).values(version=version + 1, written_at=now(), **({} if same is None else {"database": same}))
         )
     return before, max(before, VERSION)
+
+
+_ACTING_SQLITE = "SELECT tbl_name, type FROM sqlite_master WHERE type IN ('trigger', 'view')"
+_ACTING_POSTGRES = """
+    SELECT relname, 'trigger' FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+        WHERE NOT tgisinternal AND tgrelid IN (SELECT to_regclass(name) FROM unnest(CAST(:tables AS text[])) AS name)
+    UNION ALL SELECT relname, CASE WHEN relkind = 'v' THEN 'view' ELSE 'rule' END FROM pg_rewrite JOIN pg_class ON pg_class.oid = ev_class
+        WHERE ev_class IN (SELECT to_regclass(name) FROM unnest(CAST(:tables AS text[])) AS name)
+    UNION ALL SELECT relname, 'filter of rows' FROM pg_class
+        WHERE relrowsecurity AND oid IN (SELECT to_regclass(name) FROM unnest(CAST(:tables AS text[])) AS name)
+"""
+
+
+def acting(connection: Connection) -> list[Finding]:
+    """What in the database acts on these tables without being asked (triggers, rules, views, filters of rows): a finding each; a ledger has none."""
+    tables = sorted(metadata.tables)
+    if connection.dialect.name == "sqlite":
+        found = [(str(name).lower(), kind) for name, kind in connection.execute(sql.text(_ACTING_SQLITE))]
+    else:
+        found = [(name, kind) for name, kind in connection.execute(sql.text(_ACTING_POSTGRES), {"tables": tables})]
+    return [
+        Finding("fault", "", None, f"has a {kind} on its table {name}, which may add, change, hide or remove rows: nothing of the kind belongs there")
+        for name, kind in sorted(found)
+        if name in tables
+    ]  # fmt: skip

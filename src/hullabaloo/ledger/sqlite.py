@@ -34,9 +34,8 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from hullabaloo.errors import LedgerUnreachable
-from hullabaloo.ledger import deadline
 from hullabaloo.ledger.address import Address
-from hullabaloo.ledger.backend import Backend
+from hullabaloo.ledger.backend import Backend, deadline
 
 _one_at_a_time = threading.RLock()
 os.register_at_fork(
@@ -59,7 +58,7 @@ class SQLite(Backend):
 
         def connect() -> sqlite3.Connection:
             # isolation_level=None: the driver starts no transaction of its own accord; `start` does.
-            opened = sqlite3.connect(target, uri=True, timeout=deadline.current().left(), isolation_level=None)
+            opened = sqlite3.connect(target, uri=True, timeout=deadline().left(), isolation_level=None)
             opened.text_factory = partial(
                 str, encoding="utf-8", errors="surrogateescape"
             )  # a damaged cell is a finding
@@ -70,7 +69,7 @@ class SQLite(Backend):
     @contextmanager
     def guard(self, address: Address) -> Iterator[None]:
         """One transaction at a time in this process, and none across a fork; on a file with one name."""
-        if not _one_at_a_time.acquire(timeout=deadline.current().left()):
+        if not _one_at_a_time.acquire(timeout=deadline().left()):
             raise LedgerUnreachable(
                 f"The ledger {address.shown} is locked by other threads of this process, which did not end their transactions in the time "
                 "that a charge waits. Nothing was recorded, and nothing was read from the data. Try again, with fewer threads at a time."

@@ -4,12 +4,11 @@ import json
 from dataclasses import dataclass
 from re import fullmatch
 
-from sqlalchemy import Connection, RowMapping, case, insert, select, update
+from sqlalchemy import RowMapping, case, insert, select, update
 
 from hullabaloo.errors import InvalidParameter, LedgerError, StreamMoved, UnknownStream
 from hullabaloo.ledger import names, rows, schema, store
-from hullabaloo.ledger.address import Address
-from hullabaloo.ledger.records import Charge, Stream
+from hullabaloo.ledger.records import Charge, Request, Stream
 
 _at = schema.streams.c
 
@@ -25,21 +24,21 @@ class Step:
     previous: str
 
 
-def begin(connection: Connection, address: Address, request: store.Request, stream: str) -> Charge:
+def begin(session: store.Session, request: Request, stream: str) -> Charge:
     """Charge and write the stream's row; the charge that was made where the row is there already."""
     store.require_line("stream", stream)
     store.require_recordable(request)
-    database, dataset = store.dataset_row(connection, address, request.dataset, lock=True)
-    row = _row(connection, dataset["name"], stream)
+    database, dataset = session.dataset_row(request.dataset, lock=True)
+    row = _row(session, dataset["name"], stream)
     if row is not None:
-        return _same(connection, address, request, store.trusted(address, rows.to_stream, row), database)
+        return _same(session, request, store.trusted(session.address, rows.to_stream, row), database)
     stream = names.spelled(stream)
     store.require_line("stream", stream)  # composed letters may be more
     if not fullmatch("[0-9a-f]{32}", stream):  # those that the library draws are like no other
         others = select(_at.stream).where(_at.dataset == dataset["name"])
-        store.require_no_look_alike("Stream", stream, connection.scalars(others), address)
-    made = store.charge(connection, address, request)
-    connection.execute(
+        session.require_no_look_alike("Stream", stream, session.connection.scalars(others))
+    made = session.charge(request)
+    session.connection.execute(
         insert(schema.streams).values(
             dataset=made.dataset,
             stream=stream,
@@ -53,67 +52,65 @@ def begin(connection: Connection, address: Address, request: store.Request, stre
     return made
 
 
-def advance(connection: Connection, address: Address, step: Step) -> Stream:
+def advance(session: store.Session, step: Step) -> Stream:
     """Compare and set; the caller commits."""
     store.require_line("token", step.token)
-    store.require_name("save", step.previous, address)
-    dataset = store.read_dataset(connection, address, step.dataset).name
+    session.require_name("save", step.previous)
+    dataset = session.read_dataset(step.dataset).name
     if type(step.position) is not int or not 0 <= step.position < 2**63:
         raise InvalidParameter(
             f"A stream was to advance to position={step.position!r}, but a position counts records. Pass a whole number."
         )
-    row = _row(connection, dataset, store.require_name("stream", step.stream, address))
+    row = _row(session, dataset, session.require_name("stream", step.stream))
     if row is None:
-        return read(connection, address, dataset, step.stream)  # which says what is missing
+        return read(session, dataset, step.stream)  # which says what is missing
     mine = (_at.dataset == dataset) & (_at.stream == row["stream"])
     moved = case(
         (_at.position < step.position, schema.now()), else_=_at.advanced_at
     )  # how long a search took is not kept
     if _is_text(step.previous):
-        connection.execute(
+        session.connection.execute(
             update(schema.streams)
             .where(mine & (_at.token == step.previous) & (_at.position <= step.position))
             .values(position=step.position, token=step.token, advanced_at=moved)
         )
-    saved = connection.execute(select(schema.streams).where(mine)).mappings().one()
-    now = store.trusted(address, rows.to_stream, saved)
+    (saved,) = session.all(select(schema.streams).where(mine))
+    now = store.trusted(session.address, rows.to_stream, saved)
     if (now.token, now.position) != (step.token, step.position):
         raise StreamMoved(
             f"Stream {step.stream} of dataset {step.dataset!r} was to go on to position {step.position}, but the ledger "
-            f"{address.shown} says that it stands at position {now.position} after another save: this state is an outdated copy, or "
+            f"{session.address.shown} says that it stands at position {now.position} after another save: this state is an outdated copy, or "
             "another process went on from the same state. Going on would release old records a second time, which nobody has "
             "paid for, so nothing is released. Go on from the newest state file, in one process."
         )
     return now
 
 
-def read(connection: Connection, address: Address, dataset: str, stream: str) -> Stream:
+def read(session: store.Session, dataset: str, stream: str) -> Stream:
     """Where a stream stands."""
-    row = _row(
-        connection, store.read_dataset(connection, address, dataset).name, store.require_name("stream", stream, address)
-    )
+    row = _row(session, session.read_dataset(dataset).name, session.require_name("stream", stream))
     if row is None:
         raise UnknownStream(
-            f"The ledger {address.shown} has no stream {stream!r} on dataset {dataset!r}: the stream was charged in another "
+            f"The ledger {session.address.shown} has no stream {stream!r} on dataset {dataset!r}: the stream was charged in another "
             "ledger, or this one was restored from a backup that is older than the stream. Nothing was read. Use the ledger "
             "in which the stream was charged."
         )
-    return store.trusted(address, rows.to_stream, row)
+    return store.trusted(session.address, rows.to_stream, row)
 
 
-def read_all(connection: Connection, address: Address, dataset: str) -> tuple[Stream, ...]:
+def read_all(session: store.Session, dataset: str) -> tuple[Stream, ...]:
     """Every stream of a dataset."""
-    dataset = store.read_dataset(connection, address, dataset).name
+    dataset = session.read_dataset(dataset).name
     query = select(schema.streams).where(_at.dataset == dataset).order_by(_at.charge, _at.stream)
-    return tuple(store.trusted(address, rows.to_stream, row) for row in connection.execute(query).mappings())
+    return tuple(store.trusted(session.address, rows.to_stream, row) for row in session.all(query))
 
 
-def _row(connection: Connection, dataset: str, stream: str) -> RowMapping | None:
+def _row(session: store.Session, dataset: str, stream: str) -> RowMapping | None:
     """A stream's row by its name as given, or as names are spelled."""
     row = None
     for spelling in filter(_is_text, dict.fromkeys((stream, names.spelled(stream)))):
         query = select(schema.streams).where((_at.dataset == dataset) & (_at.stream == spelling))
-        row = row or connection.execute(query).mappings().first()
+        row = row or session.first(query)
     return row
 
 
@@ -121,10 +118,10 @@ def _is_text(name: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in name)
 
 
-def _same(connection: Connection, address: Address, request: store.Request, known: Stream, database: str) -> Charge:
+def _same(session: store.Session, request: Request, known: Stream, database: str) -> Charge:
     mine = (schema.charges.c.dataset == known.dataset) & (schema.charges.c.number == known.charge)
-    row = connection.execute(select(schema.charges).where(mine)).mappings().first()
-    made = None if row is None else store.trusted(address, lambda one: rows.to_charge(one, database), row)
+    row = session.first(select(schema.charges).where(mine))
+    made = None if row is None else store.trusted(session.address, lambda one: rows.to_charge(one, database), row)
     if made is None or made.event != json.loads(rows.dump(request.event.to_dict())) or made.budget != request.budget:
         raise LedgerError(
             f"Stream {known.stream!r} of dataset {request.dataset!r} was opened before, and its charge (number {known.charge}) is "

@@ -13,8 +13,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from hullabaloo.errors import LedgerUnreachable
 from hullabaloo.ledger import backend as settings
 from hullabaloo.ledger.address import Address
-from hullabaloo.ledger.backend import Backend
-from hullabaloo.ledger.deadline import Deadline
+from hullabaloo.ledger.backend import Backend, Deadline
 from hullabaloo.ledger.postgres import Postgres
 from hullabaloo.ledger.sqlite import SQLite
 
@@ -38,7 +37,7 @@ def transact(address: Address, work: Callable[[Connection], T], *, write: bool, 
     **Guarantee.** When this returns, what `work` wrote is durable; when it raises before the commit, nothing was
     written. A transaction that lost against another process (it was rolled back as a whole) is run again for up to
     `PATIENCE_S` seconds, so `work` must have no effect but through its connection. Nothing is waited for longer than that
-    (`deadline.py`). What breaks during the commit itself leaves the outcome unknown, and so does a file that another one replaced
+    (`backend.py`). What breaks during the commit itself leaves the outcome unknown, and so does a file that another one replaced
     meanwhile: this raises and says so, no release follows, and at worst a charge without a release stands: the safe side.
     """
     backend = backend_of(address)

@@ -10,14 +10,14 @@ from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Column, Connection, LargeBinary, RowMapping, Text, cast, func, literal, or_, select
+from sqlalchemy import Column, LargeBinary, RowMapping, Text, cast, func, literal, or_, select
 
 from hullabaloo.errors import HullabalooError
-from hullabaloo.ledger import advisories, chain, claims, guards, rows, schema
+from hullabaloo.ledger import advisories, chain, claims, rows, schema
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Finding, Verification
-from hullabaloo.ledger.store import Run, pages
+from hullabaloo.ledger.store import Run, Session, pages
 from hullabaloo.privacy import Budget, Event, event_from_dict
 from hullabaloo.privacy.filters import NOTHING, Capacity, Cost, Totals, filter_named
 
@@ -32,10 +32,12 @@ def verify(
     """Examine every dataset, every charge and the row of every model; raises only when the tables themselves cannot be read."""
     faults = advisories.shipped() if known is None else tuple(known)
 
-    def opened(connection: Connection) -> tuple[str, list[object], list[Finding]]:
-        database = schema.require_current(connection)
-        names: list[object] = list(connection.scalars(select(schema.datasets.c.name).order_by(schema.datasets.c.name)))
-        return database, names, guards.findings(connection)
+    def opened(session: Session) -> tuple[str, list[object], list[Finding]]:
+        database = schema.require_current(session.connection)
+        names: list[object] = list(
+            session.connection.scalars(select(schema.datasets.c.name).order_by(schema.datasets.c.name))
+        )
+        return database, names, schema.acting(session.connection)
 
     database, names, found = run(opened)
     count = 0
@@ -43,8 +45,8 @@ def verify(
         made = _Dataset(run, database, name, faults)
         found += made.findings()
         count += made.rows
-    found += run(lambda connection: _strays(connection, names))
-    return Verification(address.shown, len(names), count, (*found, *claims.check(run, address, models)))
+    found += run(lambda session: _strays(session, names))
+    return Verification(address.shown, len(names), count, (*found, *claims.check(run, models)))
 
 
 class _Dataset:
@@ -100,19 +102,19 @@ class _Dataset:
     def _fault(self, number: object, text: str) -> Finding:
         return Finding("fault", self._name, number if isinstance(number, int) else None, text)
 
-    def _open(self, connection: Connection) -> tuple[RowMapping | None, Any, list[Any]]:
+    def _open(self, session: Session) -> tuple[RowMapping | None, Any, Sequence[RowMapping]]:
         """The dataset's row, the last row's number, and streams on no charge of its own, all of one moment."""
         mine = schema.datasets.c.name == self._key
-        row = connection.execute(select(schema.datasets).where(mine)).mappings().first()
-        last = connection.scalar(select(func.max(_charges.number)).where(_charges.dataset == self._key))
+        row = session.first(select(schema.datasets).where(mine))
+        last = session.connection.scalar(select(func.max(_charges.number)).where(_charges.dataset == self._key))
         beyond = or_(_streams.charge < 1, _streams.charge > (last if isinstance(last, int) else 0))
-        return row, last, self._of_streams(beyond, connection)
+        return row, last, self._of_streams(beyond, session)
 
-    def _of_streams(self, which: Any, connection: Connection) -> list[Any]:
+    def _of_streams(self, which: Any, session: Session) -> Sequence[RowMapping]:
         """Streams and whether the charge that each names is there."""
         there = select(_charges.number).where(_charges.dataset == _streams.dataset, _charges.number == _streams.charge)
         query = select(schema.streams, there.exists().label("there")).where(_streams.dataset == self._key, which)
-        return list(connection.execute(query.order_by(_streams.charge, _streams.stream)).mappings())
+        return session.all(query.order_by(_streams.charge, _streams.stream))
 
     def _paid(self, streams: Sequence[Any]) -> Iterator[Finding]:
         """Each stream stands on a charge of its own, at a position and a save that can be read."""
@@ -213,13 +215,13 @@ def _cost(filter_name: str, capacity: Capacity, event: str, budget: Budget) -> C
     return filter_named(filter_name).cost(_event(event), budget, capacity)
 
 
-def _strays(connection: Connection, names: Sequence[object]) -> list[Finding]:
+def _strays(session: Session, names: Sequence[object]) -> list[Finding]:
     """Charges and streams whose dataset is not there; the distinct names are found by the key, one look each."""
     found, there = [], set(names)
     for column, number, what in ((_charges.dataset, _charges.number, "belongs"), (_streams.dataset, _streams.charge, "pays for a stream that belongs")):  # fmt: skip
-        for name in _distinct(connection, column):
+        for name in _distinct(session, column):
             if name not in there:
-                first = connection.scalar(select(func.min(number)).where(column == _sent(name)))
+                first = session.connection.scalar(select(func.min(number)).where(column == _sent(name)))
                 text = f"{what} to a dataset that is not there, and so do those after it"
                 found.append(Finding("fault", _label(name), first if isinstance(first, int) else None, text))
     return found
@@ -235,11 +237,11 @@ def _sent(name: object) -> Any:
     return cast(literal(str(name).encode("utf-8", "surrogateescape"), LargeBinary), Text) if damaged else name
 
 
-def _distinct(connection: Connection, column: Column[Any]) -> Iterator[object]:
-    name = connection.scalar(select(func.min(column)))
+def _distinct(session: Session, column: Column[Any]) -> Iterator[object]:
+    name = session.connection.scalar(select(func.min(column)))
     while name is not None:
         yield name
-        name = connection.scalar(select(func.min(column)).where(column > _sent(name)))
+        name = session.connection.scalar(select(func.min(column)).where(column > _sent(name)))
 
 
 def _terms(dataset: Dataset, charge: Charge) -> list[Finding]:

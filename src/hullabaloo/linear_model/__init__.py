@@ -19,8 +19,7 @@ from hullabaloo.linear_model.regression import (
 from hullabaloo.linear_model.saved import KINDS, load
 from hullabaloo.linear_model.structured_sparse import StructuredSparseClassifier, StructuredSparseRegression
 from hullabaloo.release.price import Price
-from hullabaloo.structure.feature_grid import FeatureGrid
-from hullabaloo.structure.feature_tree import FeatureTree
+from hullabaloo.structure.features import FeatureGrid, FeatureTree
 from hullabaloo.structure.structure import shape_of
 
 __all__ = [

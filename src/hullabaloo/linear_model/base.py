@@ -14,7 +14,7 @@ from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.fitted import FittedModel
-from hullabaloo.inference.predictions import predict_interval
+from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
@@ -26,12 +26,11 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import warn_of_column
-from hullabaloo.release.fit import fit
 from hullabaloo.release.parameters import check_types, declared, positive
-from hullabaloo.release.planned import Task, prepare
+from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
-from hullabaloo.structure.not_in_file import refuse_unknown
+from hullabaloo.structure.structure import refuse_unknown
 
 Array = npt.NDArray[np.float64]
 

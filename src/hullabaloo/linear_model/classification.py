@@ -16,7 +16,7 @@ from hullabaloo.geometry import NuclearBall
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import PlainScore
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, SmoothedHinge
-from hullabaloo.losses.checks import SHARPEST
+from hullabaloo.losses.base import SHARPEST
 from hullabaloo.planning.named import name_of
 from hullabaloo.release.estimator import ClassifierMixin
 from hullabaloo.release.parameters import declared, one_of, positive

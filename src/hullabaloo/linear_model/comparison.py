@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.inference.frames import dataframe
 from hullabaloo.inference.refit import kept_columns, released_moments
+from hullabaloo.inference.summary import dataframe
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.solvers import explained
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table
@@ -51,7 +51,7 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
     """Noise-corrected R² of models that were fitted, or refitted, with `solver="moments"`.
 
     `R² = 1 − residual/variance`, where residual and variance are read off the noisy moments and corrected for the noise
-    that the coefficients were fitted to (Stein's lemma; see `solvers/explained.py`). Costs nothing: post-processing.
+    that the coefficients were fitted to (Stein's lemma; see `solvers/moments/uncertainty.py`). Costs nothing: post-processing.
 
     Args:
         models: fitted models, or a mapping from the name to show.

@@ -167,15 +167,10 @@ class RowWise(Table):
                 f"The steps of a private pipeline were tried on a blank row of {found} columns and failed ({type(error).__name__}: "
                 f"{str(error).rstrip('.')}). Nothing was read or charged. Correct their parameters."
             ) from error
-        self._schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
+        self.schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
 
     @property
-    def schema(self) -> TableSchema:
-        """As many numeric columns as the steps make of the source's."""
-        return self._schema
-
-    @property
-    def n_rows(self) -> int:
+    def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
         """The source's."""
         return self._source.n_rows
 

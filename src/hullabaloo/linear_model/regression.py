@@ -25,10 +25,10 @@ from hullabaloo.geometry import (
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore
 from hullabaloo.losses import AnyLoss, Huber, Pinball, Poisson, Squared, SquaredTargets
-from hullabaloo.losses.checks import SHARPEST
+from hullabaloo.losses.base import SHARPEST
 from hullabaloo.release.estimator import RegressorMixin
 from hullabaloo.release.parameters import found, positive
-from hullabaloo.structure.groups import Groups, column_groups
+from hullabaloo.structure.structure import Groups, column_groups
 
 Array = npt.NDArray[np.float64]
 Shape = tuple[ConvexSet | None, Penalty]

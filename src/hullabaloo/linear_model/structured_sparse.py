@@ -13,7 +13,7 @@ from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.classification import LogisticClassifier
 from hullabaloo.linear_model.regression import LeastSquares
 from hullabaloo.structure.structure import Structure, shape_of
-from hullabaloo.structure.structure_words import function_in_words, structure_in_words
+from hullabaloo.structure.structure_files import function_in_words, structure_in_words
 
 
 class StructuredSparse(PrivateLinearModel, ABC):

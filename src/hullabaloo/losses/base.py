@@ -4,6 +4,7 @@ A loss of several predictions at once (multinomial) is no function of one z: `Ve
 """
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.codec import Written
+from hullabaloo.errors import InvalidParameter
 
 Array = NDArray[np.float64]
 
@@ -59,9 +61,9 @@ class PerRecordLoss(Written, ABC):
     __slots__ = ()
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """The word by which users name the loss."""
+        return self.kind
 
     @property
     @abstractmethod
@@ -98,9 +100,10 @@ class PerRecordLoss(Written, ABC):
         the factor by which the shortened ∇φ lengthens differences.
         """
 
-    @abstractmethod
     def curvature(self, prediction_bound: float) -> float:
         """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| (‖θᵀx‖₂) ≤ Z, for |y| ≤ 1."""
+        size = bound(prediction_bound, "The bound on predictions")
+        return 0.0 if size == 0.0 else 4.0 * size**2 * self.constants(size, 1.0).smoothness
 
 
 class Loss(PerRecordLoss):
@@ -128,3 +131,48 @@ class VectorLoss(PerRecordLoss):
 
 
 AnyLoss = Loss | VectorLoss
+
+
+# What several losses check or compute alike.
+
+
+def bound(value: float, what: str) -> float:
+    """Give `value` when it is a bound: a number at or above 0 (infinity is allowed, NaN is not)."""
+    if not value >= 0.0:
+        raise InvalidParameter(
+            f"{what} must be at or above 0, but it is {value!r}; give the largest magnitude allowed."
+        )
+    return float(value)
+
+
+def bounds(prediction_bound: float, target_bound: float, clip: float) -> tuple[float, float, float]:
+    """Give the arguments of `constants` when each is a bound."""
+    return (
+        bound(prediction_bound, "The bound on predictions"),
+        bound(target_bound, "The bound on targets"),
+        bound(clip, "The clip of derivatives"),
+    )
+
+
+SHARPEST = 1e-9
+"""Corners are rounded over more than this: a sharper one cannot be told from a corner, and takes for ever to minimise."""
+
+
+def positive(value: float, what: str, lowest: float = 0.0) -> float:
+    """Give `value` when it is a finite number above `lowest`."""
+    if not (isinstance(value, int | float) and lowest < value <= sys.float_info.max):
+        least = f" above {lowest:g}" if lowest else ""
+        raise InvalidParameter(f"{what} must be a positive finite number{least}, but it is {value!r}.")
+    return float(value)
+
+
+def share(value: float, what: str) -> float:
+    """Give `value` when it lies strictly between 0 and 1."""
+    if not (isinstance(value, int | float) and 0.0 < value < 1.0):
+        raise InvalidParameter(f"{what} must lie strictly between 0 and 1, but it is {value!r}.")
+    return float(value)
+
+
+def exponential(value: float) -> float:
+    """`e^value`, infinite where a double cannot hold it."""
+    return math.exp(value) if value < math.log(math.ldexp(1.0, 1023)) else math.inf

@@ -6,8 +6,7 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants
-from hullabaloo.losses.checks import curvature_bound, positive
+from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants, positive
 
 
 @final
@@ -76,10 +75,6 @@ class ClippedLoss(Loss):
         if clip < self.clip:
             return self.loss.unclipped_range(clip, y)
         return np.full(np.shape(y), -np.inf), np.full(np.shape(y), np.inf)
-
-    def curvature(self, prediction_bound: float) -> float:
-        """`4Z²` times the smoothness on |z| ≤ Z, |y| ≤ 1."""
-        return curvature_bound(self, prediction_bound)
 
 
 def clipped_at(loss: Loss, clip: float) -> float:

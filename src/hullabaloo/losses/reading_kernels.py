@@ -11,35 +11,41 @@ from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)
-def exponentials(z, out):  # type: ignore[no-untyped-def]  # numba kernel
-    """Write `e^z` of every z ≤ 0, and 1 beyond."""
-    values, flat = z.reshape(-1), out.reshape(-1)
-    for i in range(flat.size):
-        flat[i] = math.exp(min(values[i], 0.0))
+def exponentials(z):  # type: ignore[no-untyped-def]
+    """`e^z` of every z ≤ 0, and 1 beyond, for an array of rows."""
+    out = np.empty(z.shape)
+    for i in range(z.shape[0]):
+        for m in range(z.shape[1]):
+            out[i, m] = math.exp(min(z[i, m], 0.0))
+    return out
 
 
 @njit(cache=True, nogil=True)
-def logarithms(values, least, out):  # type: ignore[no-untyped-def]
-    """Write `log max(v, least)`, least > 0."""
-    inside, flat = values.reshape(-1), out.reshape(-1)
-    for i in range(flat.size):
-        flat[i] = math.log(max(inside[i], least))
+def logarithms(values, least):  # type: ignore[no-untyped-def]
+    """`log max(v, least)` of every v, least > 0."""
+    out = np.empty(values.size)
+    for i in range(values.size):
+        out[i] = math.log(max(values[i], least))
+    return out
 
 
 @njit(cache=True, nogil=True)
-def chances_of_two(z, out):  # type: ignore[no-untyped-def]
-    """Write the chances of both classes, (n, 2), from the log-odds of the second."""
-    for i in range(z.size):
-        small = math.exp(-abs(z[i]))
+def chances_of_two(z):  # type: ignore[no-untyped-def]
+    """The chances of both classes, (n, 2), from the log-odds of the second, (n, 1)."""
+    out = np.empty((z.shape[0], 2))
+    for i in range(z.shape[0]):
+        small = math.exp(-abs(z[i, 0]))
         nearer, farther = 1.0 / (1.0 + small), small / (1.0 + small)
-        out[i, 0] = farther if z[i] > 0.0 else nearer
-        out[i, 1] = nearer if z[i] > 0.0 else farther
+        out[i, 0] = farther if z[i, 0] > 0.0 else nearer
+        out[i, 1] = nearer if z[i, 0] > 0.0 else farther
+    return out
 
 
 @njit(cache=True, nogil=True)
-def chances_apart(z, out):  # type: ignore[no-untyped-def]
-    """Write every class's own logistic chance, brought to sum 1; equal chances where all of them vanish."""
+def chances_apart(z):  # type: ignore[no-untyped-def]
+    """Every class's own logistic chance, brought to sum 1; equal chances where all of them vanish."""
     n, k = z.shape
+    out = np.empty((n, k))
     for i in range(n):
         total = 0.0
         for m in range(k):
@@ -48,12 +54,14 @@ def chances_apart(z, out):  # type: ignore[no-untyped-def]
             total += out[i, m]
         for m in range(k):
             out[i, m] = out[i, m] / total if total > 0.0 else 1.0 / k
+    return out
 
 
 @njit(cache=True, nogil=True)
-def chances_together(z, out):  # type: ignore[no-untyped-def]
-    """Write the multinomial chances `e^{z_m} / Σ e^{z_l}`."""
+def chances_together(z):  # type: ignore[no-untyped-def]
+    """The multinomial chances `e^{z_m} / Σ e^{z_l}`."""
     n, k = z.shape
+    out = np.empty((n, k))
     for i in range(n):
         highest = -np.inf
         for m in range(k):
@@ -64,3 +72,4 @@ def chances_together(z, out):  # type: ignore[no-untyped-def]
             total += out[i, m]
         for m in range(k):
             out[i, m] /= total
+    return out

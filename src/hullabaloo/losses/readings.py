@@ -91,16 +91,14 @@ class Reading:
 
         z may hold anything: what is no number counts as 0. Y may hold any finite numbers.
         """
-        z = np.clip(np.where(np.isnan(z), 0.0, z), -_LARGEST, _LARGEST)
+        z = np.ascontiguousarray(np.clip(np.where(np.isnan(z), 0.0, z), -_LARGEST, _LARGEST))
         return self._classes(z, Y) if self.reads.classes else self._numbers(z, Y)
 
     def _numbers(self, z: Array, Y: Array) -> Seen:
         from hullabaloo.losses.reading_kernels import exponentials
 
         if self.reads is Reads.COUNTS:
-            means = np.empty(z.shape)
-            exponentials(np.ascontiguousarray(z), means)
-            z = means
+            z = exponentials(z)
         low, high = np.asarray(self.low), np.asarray(self.high)
         nothing = np.zeros(0, dtype=np.intp)
         forecast, truth = ((values - low) / (high - low) for values in (z, Y))
@@ -110,17 +108,10 @@ class Reading:
         from hullabaloo.losses.reading_kernels import chances_apart, chances_of_two, chances_together
 
         two = self.classes == 2
-        guess = (z[:, 0] > 0.0).astype(np.intp) if two else np.argmax(z, axis=1)
-        actual = (Y[:, 0] > 0.0).astype(np.intp) if two else np.argmax(Y, axis=1)
+        guess, actual = ((v[:, 0] > 0.0).astype(np.intp) if two else np.argmax(v, axis=1) for v in (z, Y))
         every = np.arange(self.classes)
         truth = (actual[:, None] == every).astype(np.float64)
         if not self.reads.chances:
             return Seen((guess[:, None] == every).astype(np.float64), truth, guess, actual)
-        chances, z = np.empty(truth.shape), np.ascontiguousarray(z)
-        if two:
-            chances_of_two(np.ascontiguousarray(z[:, 0]), chances)
-        elif self.reads is Reads.APART:
-            chances_apart(z, chances)
-        else:
-            chances_together(z, chances)
-        return Seen(chances, truth, guess, actual)
+        chances = chances_apart if self.reads is Reads.APART else chances_together
+        return Seen(chances_of_two(z) if two else chances(z), truth, guess, actual)

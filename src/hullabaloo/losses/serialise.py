@@ -7,10 +7,8 @@ from hullabaloo.codec import made, table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.base import AnyLoss, Loss
 from hullabaloo.losses.clipped import ClippedLoss
-from hullabaloo.losses.margins import Logistic, SmoothedHinge
-from hullabaloo.losses.poisson import Poisson
-from hullabaloo.losses.residuals import Huber, Pinball, Squared
 from hullabaloo.losses.several import MultinomialLogistic, SquaredTargets
+from hullabaloo.losses.single import Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared
 
 
 def _clipped(loss: Mapping[str, Any], clip: float) -> ClippedLoss:

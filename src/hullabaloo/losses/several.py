@@ -6,8 +6,7 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.losses.base import Array, KernelCode, LossConstants, VectorLoss
-from hullabaloo.losses.checks import bounds, curvature_bound
+from hullabaloo.losses.base import Array, KernelCode, LossConstants, VectorLoss, bounds
 
 
 @final
@@ -25,8 +24,6 @@ class MultinomialLogistic(VectorLoss):
     """
 
     kind = "multinomial_logistic"
-
-    name = "multinomial_logistic"
     kernel_code = KernelCode.MULTINOMIAL
     kernel_parameter = 0.0
     # [−8, 8]: the best constants are `log share_j` less their mean, and e^{−8} of the mean share is one in 2 981
@@ -55,10 +52,6 @@ class MultinomialLogistic(VectorLoss):
         clip = bounds(prediction_bound, target_bound, clip)[2]
         return LossConstants(lipschitz=math.sqrt(2.0), smoothness=0.5, strong_convexity=0.0).clipped(clip)
 
-    def curvature(self, prediction_bound: float) -> float:
-        """2Z²."""
-        return curvature_bound(self, prediction_bound)
-
 
 def _softmax(z: Array) -> Array:
     powers = np.exp(z - np.max(z, axis=-1, keepdims=True))
@@ -80,8 +73,6 @@ class SquaredTargets(VectorLoss):
     """
 
     kind = "squared_targets"
-
-    name = "squared_targets"
     kernel_code = KernelCode.SQUARED_TARGETS
     kernel_parameter = 0.0
     intercept_bounds = -1.0, 1.0
@@ -104,7 +95,3 @@ class SquaredTargets(VectorLoss):
         """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
         size, targets, clip = bounds(prediction_bound, target_bound, clip)
         return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(clip)
-
-    def curvature(self, prediction_bound: float) -> float:
-        """4Z²."""
-        return curvature_bound(self, prediction_bound)

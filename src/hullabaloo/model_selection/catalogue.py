@@ -14,6 +14,7 @@ from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import (
     AbsoluteError,
+    Bins,
     Brier,
     Correct,
     LogLoss,
@@ -21,8 +22,8 @@ from hullabaloo.losses.scores import (
     PinballError,
     PoissonDeviance,
     SquaredError,
+    Tally,
 )
-from hullabaloo.losses.tallies import Bins, Tally
 from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, RSquared
 
 CALIBRATION = "calibration"

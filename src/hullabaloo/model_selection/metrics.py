@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.scores import Outcome, Score, SquaredError
-from hullabaloo.losses.tallies import MIXED, Bins, Mixed, Moments, Tally
+from hullabaloo.losses.scores import MIXED, Bins, Mixed, Moments, Outcome, Score, SquaredError, Tally
 
 SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""

@@ -4,8 +4,7 @@ A Bernoulli(t) coin is a uniform U < t. U is revealed 64 bits at a time and t en
 intervals are disjoint: the decision is then exact, and takes one more word with probability about 2^-64 each time.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 _GUARD = 32
@@ -63,42 +62,31 @@ def below(n: int, words: Iterator[int]) -> int:
             return value
 
 
-@dataclass(frozen=True, slots=True)
-class Wedge:
-    """One cell of one strip whose acceptance is to be decided: the point X = cell + V, V uniform in [0, 1).
+def accepts(
+    box: int,
+    core: int,
+    density: Callable[[Fraction, int], tuple[int, int]],
+    cell: int,
+    first: int,
+    words: Iterator[int],
+) -> bool:
+    """Accept the point X = cell + V, V uniform in [0, 1), iff ``box − (box − core)·U ≤ density(X)``.
 
-    `box`, `core` and `total` are the strip's integers; the density is ``total · exp(−(X/ratio)^power/power)``.
+    `box` and `core` are the strip's integers; `density(point, bits)` encloses 2^bits times the density; `first` holds the 64
+    leading bits of U. The bits of V, and further bits of U, come from `words`.
+
+    **Guarantee.** The density falls in X ≥ 0, so its values at the ends of the known interval of X enclose it. This
+    is the textbook rejection step for the continuous variable X, hence exact for its floor, however long it takes.
     """
-
-    box: int
-    core: int
-    total: int
-    power: int
-    ratio: Fraction
-    cell: int
-
-    def density(self, point: Fraction, bits: int) -> tuple[int, int]:
-        """Enclose 2^bits times the density at a point."""
-        low, high = exp_minus((point / self.ratio) ** self.power / self.power, bits)
-        return self.total * low, self.total * high
-
-    def accepts(self, first: int, words: Iterator[int]) -> bool:
-        """Accept iff ``box − (box − core)·U ≤ density(X)``; `first` holds the 64 leading bits of U.
-
-        The bits of V, and further bits of U, come from `words`.
-
-        **Guarantee.** The density falls in X ≥ 0, so its values at the ends of the known interval of X enclose it. This
-        is the textbook rejection step for the continuous variable X, hence exact for its floor, however long it takes.
-        """
-        u, u_bits, x, x_bits = first, 64, 0, 0
-        while True:
-            x, x_bits = x << 64 | next(words), x_bits + 64
-            bits = u_bits + 80
-            low = self.density(self.cell + Fraction(x + 1, 1 << x_bits), bits)[0]
-            high = self.density(self.cell + Fraction(x, 1 << x_bits), bits)[1]
-            unit = self.box - self.core << bits - u_bits
-            if (self.box << bits) - unit * u <= low:
-                return True
-            if (self.box << bits) - unit * (u + 1) >= high:
-                return False
-            u, u_bits = u << 64 | next(words), u_bits + 64
+    u, u_bits, x, x_bits = first, 64, 0, 0
+    while True:
+        x, x_bits = x << 64 | next(words), x_bits + 64
+        bits = u_bits + 80
+        low = density(cell + Fraction(x + 1, 1 << x_bits), bits)[0]
+        high = density(cell + Fraction(x, 1 << x_bits), bits)[1]
+        unit = box - core << bits - u_bits
+        if (box << bits) - unit * u <= low:
+            return True
+        if (box << bits) - unit * (u + 1) >= high:
+            return False
+        u, u_bits = u << 64 | next(words), u_bits + 64

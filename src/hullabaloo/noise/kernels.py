@@ -1,68 +1,21 @@
-"""Numba kernels of the noise: pure functions of arrays, single-threaded, lock released.
-
-Signatures are explicit, so that the first release of a process never waits for a compiler once the cache is warm.
-"""
+"""Numba kernels of the noise: pure functions of arrays, single-threaded, lock released."""
 
 import math
 
 import numpy as np
-from numba import boolean, float64, int64, types, uint16, uint64
-from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
 WORDS_PER_DRAW = 3  # a draw reads one word, a tied threshold a second, a wedge a third
 
 
-def _read(dtype: types.Type) -> types.Array:
-    return types.Array(dtype, 1, "C", readonly=True)
+@njit(cache=True, nogil=True)
+def draw(words, position, table, out, done, undecided):  # type: ignore[no-untyped-def]  # numba kernel
+    """Fill `out[done:]` until it is full, the words run out, or a wedge is undecided: (done, position, undecided?).
 
-
-_DRAWN = types.Tuple((int64, int64, boolean))  # type: ignore[no-untyped-call]
-_TOSSED = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
-
-
-@njit(
-    _DRAWN(
-        uint64[::1],
-        int64,
-        _read(uint64),
-        _read(uint16),
-        int64,
-        int64,
-        int64,
-        float64,
-        float64,
-        float64,
-        _read(float64),
-        _read(float64),
-        _read(float64),
-        int64[::1],
-        int64,
-        int64[::1],
-    ),
-    cache=True,
-    nogil=True,
-)
-def draw(  # the fields of a table, one by one: kernels take arrays, not classes
-    words: NDArray[np.uint64],
-    position: int,
-    threshold: NDArray[np.uint64],
-    alias: NDArray[np.uint16],
-    strips: int,
-    width: int,
-    column_bits: int,
-    ratio: float,
-    curvature: float,
-    window: float,
-    value: NDArray[np.float64],
-    gap: NDArray[np.float64],
-    inverse: NDArray[np.float64],
-    out: NDArray[np.int64],
-    done: int,
-    undecided: NDArray[np.int64],
-) -> tuple[int, int, bool]:
-    """Fill `out[done:]` until it is full, the words run out, or a wedge is undecided: (done, position, undecided?)."""
+    `table` is `Table.fields`.
+    """
+    threshold, alias, value, gap, inverse, strips, width, column_bits, ratio, curvature, window = table
     last = words.size - WORDS_PER_DRAW
     to_column = np.uint64(64 - column_bits)
     lead_mask = np.uint64((1 << (27 - column_bits)) - 1)
@@ -106,15 +59,8 @@ def draw(  # the fields of a table, one by one: kernels take arrays, not classes
     return done, position, False
 
 
-@njit((_read(float64), _read(int64), float64, float64, float64, float64[::1]), cache=True, nogil=True)
-def release(
-    x: NDArray[np.float64],
-    noise: NDArray[np.int64],
-    scale: float,
-    pitch: float,
-    reach: float,
-    out: NDArray[np.float64],
-) -> None:
+@njit(cache=True, nogil=True)
+def release(x, noise, scale, pitch, reach, out):  # type: ignore[no-untyped-def]
     """Write ``pitch·(float(K + N) + ½)`` with K = rint(x·scale) within ±reach; NaN counts as 0."""
     for i in range(x.size):
         v = x[i] * scale  # exact: scale is a power of two
@@ -123,8 +69,8 @@ def release(
         out[i] = (np.float64(cell + noise[i]) + 0.5) * pitch
 
 
-@njit((_read(float64), float64, float64, int64[::1]), cache=True, nogil=True)
-def to_lattice(x: NDArray[np.float64], scale: float, reach: float, out: NDArray[np.int64]) -> None:
+@njit(cache=True, nogil=True)
+def to_lattice(x, scale, reach, out):  # type: ignore[no-untyped-def]
     """Write rint(x·scale) within ±reach; NaN counts as 0."""
     for i in range(x.size):
         v = x[i] * scale
@@ -132,10 +78,8 @@ def to_lattice(x: NDArray[np.float64], scale: float, reach: float, out: NDArray[
         out[i] = np.int64(np.rint(min(max(v, -reach), reach)))
 
 
-@njit((_read(int64), float64, int64, uint16[::1], int64[::1]), cache=True, nogil=True)
-def octaves(
-    behind: NDArray[np.int64], rate: float, last: int, octave: NDArray[np.uint16], count: NDArray[np.int64]
-) -> None:
+@njit(cache=True, nogil=True)
+def octaves(behind, rate, last, octave, count):  # type: ignore[no-untyped-def]
     """Write min(floor(rate·behind), last) for each candidate, and how many have each value."""
     for i in range(behind.size):
         v = rate * np.float64(behind[i])
@@ -144,18 +88,8 @@ def octaves(
         count[j] += 1
 
 
-@njit(
-    _TOSSED(_read(int64), float64, uint64[::1], int64[::1], int64[::1]),
-    cache=True,
-    nogil=True,
-)
-def coins(
-    behind: NDArray[np.int64],
-    rate: float,
-    words: NDArray[np.uint64],
-    heads: NDArray[np.int64],
-    unsure: NDArray[np.int64],
-) -> tuple[int, int]:
+@njit(cache=True, nogil=True)
+def coins(behind, rate, words, heads, unsure):  # type: ignore[no-untyped-def]
     """Toss a coin of probability exp(−rate·behind) for each: how many are heads, and how many a double cannot tell.
 
     The double's error is below 2^−41·t + 2^−63: rate·behind ≤ 45 carries 2^−52·45, exp and the word's conversion a few

@@ -171,11 +171,6 @@ class Keystream:
         self.words: NDArray[np.uint64] = np.empty(0, np.uint64)
         self.position = 0
 
-    @property
-    def unread(self) -> int:
-        """Number of words left before the next refill."""
-        return self.words.size - self.position
-
     def refill(self, count: int) -> None:
         """Replace what is unread by about `count` fresh words (16 at least, one chunk at most)."""
         count = min(max(count, 16), CHUNK)
@@ -194,7 +189,7 @@ class Keystream:
     def __iter__(self) -> Iterator[int]:
         """Single words, for the few draws that are resolved exactly."""
         while True:
-            if not self.unread:
+            if self.position == self.words.size:
                 self.refill(16)
             self.position += 1
             yield int(self.words[self.position - 1])

@@ -14,12 +14,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import exact
+from .kernels import WORDS_PER_DRAW, draw
 from .keys import Keystream
 
 _T = TypeVar("_T", bound=np.generic)
@@ -74,6 +75,19 @@ class Table:
         """
         return WINDOW + 2.0 ** (1 - self.width)
 
+    def density_at(self, point: Fraction, bits: int) -> tuple[int, int]:
+        """Enclose 2^bits times ``total · exp(−(X/ratio)^power/power)`` at a point."""
+        power = self.density.power
+        low, high = exact.exp_minus((point / Fraction(self.ratio)) ** power / power, bits)
+        return self.total * low, self.total * high
+
+    @cached_property
+    def fields(self) -> tuple[Any, ...]:
+        """What the kernel takes."""
+        arrays = (self.threshold, self.alias, self.value, self.gap, self.inverse)
+        numbers = (self.strips, self.width, self.density.column_bits, self.ratio)
+        return (*arrays, *numbers, float(self.density.power - 1), self.window)
+
 
 @lru_cache(maxsize=64)
 def build(density: Density, ratio: float) -> Table:
@@ -112,33 +126,14 @@ def build(density: Density, ratio: float) -> Table:
     )
 
 
-def fill(out: NDArray[np.int64], table: Table, stream: Keystream, start: int = 0) -> None:
-    """Fill `out[start:]` with independent draws of N."""
-    from hullabaloo.noise import kernels
-
+def fill(out: NDArray[np.int64], table: Table, stream: Keystream) -> None:
+    """Fill `out` with independent draws of N."""
     undecided = np.empty(4, np.int64)
-    done = start
+    done = 0
     while done < out.size:
-        if stream.unread < kernels.WORDS_PER_DRAW:
+        if stream.words.size - stream.position < WORDS_PER_DRAW:
             stream.refill(int((out.size - done) * 1.05) + 16)
-        done, position, stopped = kernels.draw(
-            stream.words,
-            stream.position,
-            table.threshold,
-            table.alias,
-            table.strips,
-            table.width,
-            table.density.column_bits,
-            table.ratio,
-            float(table.density.power - 1),
-            table.window,
-            table.value,
-            table.gap,
-            table.inverse,
-            out,
-            done,
-            undecided,
-        )
+        done, position, stopped = draw(stream.words, stream.position, table.fields, out, done, undecided)
         stream.advance(position)
         if stopped and _settle(table, undecided, stream):
             cell = int(undecided[0]) << table.width | int(undecided[1])
@@ -149,15 +144,10 @@ def fill(out: NDArray[np.int64], table: Table, stream: Keystream, start: int = 0
 def _settle(table: Table, undecided: NDArray[np.int64], stream: Keystream) -> bool:
     """Decide in integers the wedge that the kernel left open: (strip, position, sign mask, first word of U)."""
     strip, position, _, first = (int(v) for v in undecided)
-    wedge = exact.Wedge(
-        table.box[strip],
-        table.core[strip],
-        table.total,
-        table.density.power,
-        Fraction(table.ratio),
-        strip << table.width | position,
+    cell = strip << table.width | position
+    return exact.accepts(
+        table.box[strip], table.core[strip], table.density_at, cell, first & (1 << 64) - 1, iter(stream)
     )
-    return wedge.accepts(first & (1 << 64) - 1, iter(stream))
 
 
 def _strips(density: Density, ratio: float, width: int) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hullabaloo.errors import InvalidParameter
 
-from . import exact
+from . import exact, kernels
 from .keys import CHUNK, Key, Keystream, bound_to
 from .lattice import cells, lattice, positive
 
@@ -71,8 +71,6 @@ def exponential_mechanism(
 
     Source: McSherry and Talwar (2007); bounded range: Dong, Durfee and Rogers (2020); zCDP: Cesar and Rogers (2021).
     """
-    from . import kernels
-
     behind, candidates, rate = _contest(scores, sensitivity, epsilon, bound, excluded)
     octave = np.empty(behind.size, np.uint16)
     count = np.zeros(_LAST + 1, np.int64)
@@ -114,8 +112,6 @@ def permute_and_flip(
 
     Source: McKenna and Sheldon (2020), "Permute-and-Flip".
     """
-    from . import kernels
-
     behind, candidates, rate = _contest(scores, sensitivity, epsilon, bound, excluded)
     stream = Keystream(bound_to(key, rate, candidates, behind))
     heads, unsure = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
@@ -141,8 +137,6 @@ def _contest(
     scores: ArrayLike, sensitivity: float, epsilon: float, bound: float, excluded: ArrayLike | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
     """Give how many cells each candidate is behind the best, the candidates' indices, and c ≤ ε/(2D)."""
-    from . import kernels
-
     epsilon = positive("epsilon", epsilon)
     grid = lattice(sensitivity, bound)
     values = np.ascontiguousarray(scores, np.float64)

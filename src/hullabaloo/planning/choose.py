@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed
@@ -81,17 +81,17 @@ def _with_moments(
     return solver, solver.plan(problem, menu, allowance)
 
 
-def solvers_for(problem: Problem) -> Mapping[str, Solver]:
+def solvers_for(problem: Problem) -> dict[str, Solver]:
     """The solvers by name, each taking one target after the other where the loss is of one prediction."""
-    structured = isinstance(problem.penalty, SubmodularPenalty)
-    left_out = (LABORIOUS if slow(structure_of(problem)) else None, None if structured else STRUCTURED)
-    known = {name: solver for name, solver in SOLVERS.items() if name not in left_out}
-    if not separate(problem):
-        return known
-    return {name: SeparateTargetsSolver(solver) for name, solver in known.items()}
+    known = dict(SOLVERS)
+    if _slow(structure_of(problem)):
+        known.pop(LABORIOUS, None)
+    if not isinstance(problem.penalty, SubmodularPenalty):
+        known.pop(STRUCTURED, None)
+    return {name: SeparateTargetsSolver(one) if separate(problem) else one for name, one in known.items()}
 
 
-def slow(function: SetFunction | None) -> bool:
+def _slow(function: SetFunction | None) -> bool:
     """Whether the prox of a structure has neither a closed form nor one by nested groups."""
     if isinstance(function, GroupCover):
         return function.forest is None
@@ -121,15 +121,13 @@ def forecasts(
 
     Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
     """
-    able = {
-        name: solver
-        for name, solver in solvers_for(problem).items()
-        if name != "moments" or problem.dimension <= WIDEST
-    }
+    able = solvers_for(problem)
+    if problem.dimension > WIDEST:
+        able.pop("moments", None)
     found = propose(problem, menu, allowance, able)
     if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
-        found, _ = rehearsed(found, problem, exact(problem, menu), perform)
-    return sorted(found, key=lambda one: (one.plan is None, one.score if one.rehearsed else one.predicted))
+        found = rehearsed(found, problem, exact(problem, menu), perform)
+    return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
 def weights(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, float]:
@@ -146,48 +144,31 @@ def weights(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, 
         return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
     found = dict.fromkeys(ADAPTIVE, FAVOUR)
     free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
-    if free and isinstance(problem.loss, Loss) and _noise(problem, menu, allowance) <= QUIET:
-        found["preconditioned_gradient"] *= ROUND
+    if free and isinstance(problem.loss, Loss):
+        s = menu.price("step", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
+        if s * math.sqrt(problem.dimension) <= QUIET:
+            found["preconditioned_gradient"] *= ROUND
     return found
-
-
-def _noise(problem: Problem, menu: Menu, allowance: Allowance) -> float:
-    """s√p."""
-    assert isinstance(problem.loss, Loss)
-    sigma: float = menu.price("step", loss=problem.loss, mu=allowance.mu, count=1).sigma
-    return sigma / problem.records * math.sqrt(problem.dimension)
 
 
 def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
     if not able:
-        raise _no_solver(found)
-    best = min(able, key=lambda one: _weighed(one, weights))
+        for one in found:
+            if isinstance(one.refusal, BudgetError):  # a fault of the budget as it is, else what each solver said
+                raise one.refusal
+        said = " ".join(f"[{one.solver.name}] {one.refusal}" for one in found)
+        raise CapabilityError(f"No solver can do what is asked. Nothing was charged or read. {said}")
+    best = min(able, key=lambda one: one.expected / weights.get(one.solver.name, 1.0))
     assert best.plan is not None
-    return replace(best, plan=replace(best.plan, reason=f"{_words(best, able)}{best.plan.reason}"))
-
-
-def _no_solver(found: list[Forecast]) -> HullabalooError:
-    """A fault of the budget as it is, else what each solver said."""
-    for one in found:
-        if isinstance(one.refusal, BudgetError):
-            return one.refusal
-    said = " ".join(f"[{one.solver.name}] {one.refusal}" for one in found)
-    return CapabilityError(f"No solver can do what is asked. Nothing was charged or read. {said}")
-
-
-def _weighed(one: Forecast, weights: Mapping[str, float]) -> float:
-    return (one.score if one.rehearsed else one.predicted) / weights.get(one.solver.name, 1.0)
-
-
-def _words(best: Forecast, able: list[Forecast]) -> str:
     if len(able) == 1:
-        return "the one solver that can; "
-    if not best.rehearsed:
-        return "the best by the formulas, as not rehearsed; "
-    kept = f"expected to keep {max(0.0, 1.0 - best.lost):.0%} of the signal of synthetic tables of this domain"
-    return f"{kept}; "
+        why = "the one solver that can"
+    elif best.rehearsed:
+        why = f"expected to keep {max(0.0, 1.0 - best.lost):.0%} of the signal of synthetic tables of this domain"
+    else:
+        why = "the best by the formulas, as not rehearsed"
+    return replace(best, plan=replace(best.plan, reason=f"{why}; {best.plan.reason}"))
 
 
 def _refuse_wide(problem: Problem, remedy: str) -> None:

@@ -1,7 +1,7 @@
 """What each solver can be expected to do for one problem, from public facts: rehearsed where that is quick, else computed.
 
 A plan is carried out on synthetic tables at its true noise, and its excess risk is measured. Nothing here reads a record or spends a
-budget: `release/fit.py` hands over `perform`, which lets the real curator answer the plan's queries on a synthetic table, `resized` so
+budget: `release/planned.py` hands over `perform`, which lets the real curator answer the plan's queries on a synthetic table, `resized` so
 that a mean over a thousand rows has the noise of a mean over the declared number. So every solver is judged by the code that would run,
 whatever its set, loss and noise.
 """
@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import HasProximalForm, SubmodularBall
@@ -19,8 +18,8 @@ from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Array
 
-Array = npt.NDArray[np.float64]
 Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
 """Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""
 
@@ -58,10 +57,6 @@ class Stage:
     optimum: float
     constant: float
 
-    def excess(self, theta: Array) -> float:
-        """`F(θ) − min F`."""
-        return objective(self.problem, self.table, theta) - self.optimum
-
 
 def rows_for(problem: Problem) -> int:
     """How many synthetic rows stand for the table: enough to tell directions apart, few enough to be quick."""
@@ -75,24 +70,17 @@ def stages(problem: Problem, exact: tuple[Solver, Plan], perform: Perform) -> li
     for scenario in (*SCENARIOS, SILENCE):
         table = synthetic_table(problem, scenario, rows_for(problem))
         small = replace(problem, records=table.X.shape[0])
-        best = perform(small, *exact, table, 0).theta
-        made.append(
-            Stage(
-                small, scenario, table, objective(small, table, best), objective(small, table, _constant(small, table))
-            )
-        )
+        best, constant = perform(small, *exact, table, 0).theta, _constant(small, table)
+        made.append(Stage(small, scenario, table, objective(small, table, best), objective(small, table, constant)))
     return made
 
 
 def rehearse(stage: Stage, solver: Solver, plan: Plan, perform: Perform, draws: int = DRAWS) -> Rehearsed:
     """Carry a plan out `draws` times."""
-    risks = [
-        max(stage.excess(perform(stage.problem, solver, plan, stage.table, draw).theta), 0.0)
-        for draw in range(1, draws + 1)
-    ]
-    return Rehearsed(
-        stage.scenario.name, math.fsum(risks) / draws, min(risks), max(risks), max(stage.constant - stage.optimum, 0.0)
-    )
+    thetas = [perform(stage.problem, solver, plan, stage.table, draw).theta for draw in range(1, draws + 1)]
+    risks = [max(objective(stage.problem, stage.table, theta) - stage.optimum, 0.0) for theta in thetas]
+    constant = max(stage.constant - stage.optimum, 0.0)
+    return Rehearsed(stage.scenario.name, math.fsum(risks) / draws, min(risks), max(risks), constant)
 
 
 def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
@@ -182,6 +170,11 @@ class Forecast:
         n = len(self.rehearsed)
         return (n * self.lost + self.harm) / (n + 1)
 
+    @property
+    def expected(self) -> float:
+        """What solvers are compared by: the score where plans were rehearsed, else the formula."""
+        return self.score if self.rehearsed else self.predicted
+
 
 def propose(problem: Problem, menu: Menu, allowance: Allowance, solvers: Mapping[str, Solver]) -> list[Forecast]:
     """Every solver's plan and formula, or its refusal; reads nothing."""
@@ -207,15 +200,14 @@ def can_rehearse(problem: Problem) -> bool:
 
 
 def rehearsed(
-    proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform, draws: int = DRAWS
-) -> tuple[list[Forecast], list[Stage]]:
-    """The proposals with what their plans did on the synthetic tables, and these tables."""
+    proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform
+) -> list[Forecast]:
+    """The proposals with what their plans did on the synthetic tables."""
     scenes = stages(problem, exact, perform)
     found = []
     for one in proposals:
-        if one.plan is None:
-            found.append(one)
-            continue
-        *tried, silent = (rehearse(scene, one.solver, one.plan, perform, draws) for scene in scenes)
-        found.append(Forecast(one.solver, one.plan, None, one.predicted, tuple(tried), silent))
-    return found, scenes
+        if one.plan is not None:
+            *tried, silent = (rehearse(scene, one.solver, one.plan, perform) for scene in scenes)
+            one = replace(one, rehearsed=tuple(tried), silent=silent)  # noqa: PLW2901
+        found.append(one)
+    return found

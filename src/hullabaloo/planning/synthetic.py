@@ -14,11 +14,12 @@ import numpy.typing as npt
 from hullabaloo.geometry import SetFunction, SubmodularBall
 from hullabaloo.losses import KernelCode, VectorLoss
 from hullabaloo.solvers import Problem
+from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.perturbation.restoring import structure_of
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 
-Array = npt.NDArray[np.float64]
+TWO_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _member(problem: Problem, scenario: Scenario, direction: Array) -> Array:
 def _signal_variance(problem: Problem, scenario: Scenario) -> float:
     code = problem.loss.kernel_code
     odds = scenario.explained / (1.0 - scenario.explained)
-    if code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MULTINOMIAL):
+    if code in (*TWO_CLASSES, KernelCode.MULTINOMIAL):
         return odds * math.pi**2 / 3.0
     if code == KernelCode.POISSON:
         return odds
@@ -174,7 +175,7 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
     rows, k = signal.shape
     code = problem.loss.kernel_code
     chance = np.column_stack([uniforms(rows, 500 + 10 * scenario.number + column) for column in range(k)])
-    if code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE):
+    if code in TWO_CLASSES:
         odds = signal - (1.0 if problem.intercept else 0.0)  # the rarer class has about a quarter
         return np.where(chance < 1.0 / (1.0 + np.exp(-odds)), 1.0, -1.0)
     if code == KernelCode.MULTINOMIAL:
@@ -183,9 +184,8 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
     if code == KernelCode.POISSON:
         from scipy.stats import poisson
 
-        rate = np.exp(
-            np.clip(signal - math.log(scenario.rarity) + (0.0 if offset is None else offset[:, None]), -20.0, 0.0)
-        )
+        known = 0.0 if offset is None else offset[:, None]
+        rate = np.exp(np.clip(signal - math.log(scenario.rarity) + known, -20.0, 0.0))
         return np.minimum(np.asarray(poisson.ppf(chance, 5.0 * rate), dtype=np.float64) / 5.0, 1.0)
     from scipy.special import ndtri
 
@@ -226,13 +226,11 @@ def cheap_support(function: SetFunction, p: int, stream: int) -> Members:
 
 def structured(function: SetFunction, columns: int, p: int, stream: int) -> Array:
     """Coefficients (p, columns) on such supports, of magnitudes between ½ and 1½, any signs."""
-    made = np.zeros((p, columns))
-    for column in range(columns):
-        kept = cheap_support(function, p, stream + 3 * column)
-        size = 0.5 + uniforms(p, stream + 3 * column + 1)
-        sign = np.where(uniforms(p, stream + 3 * column + 2) < 0.5, -1.0, 1.0)
-        made[:, column] = np.where(kept, sign * size, 0.0)
-    return made
+    made = []
+    for first in range(stream, stream + 3 * columns, 3):
+        size, sign = 0.5 + uniforms(p, first + 1), np.where(uniforms(p, first + 2) < 0.5, -1.0, 1.0)
+        made.append(np.where(cheap_support(function, p, first), sign * size, 0.0))
+    return np.column_stack(made)
 
 
 def _costs(function: SetFunction, members: Members) -> Array:

@@ -42,22 +42,21 @@ class PlanRow:
 
     solver: str
     able: bool
-    kept: float | None
-    risk: float
-    low: float
-    high: float
-    harm: float | None
-    formula: float
-    answers: int
-    epsilon: float
-    reason: str
+    kept: float | None = None
+    risk: float = math.inf
+    low: float = math.inf
+    high: float = math.inf
+    harm: float | None = None
+    formula: float = math.inf
+    answers: int = 0
+    epsilon: float = math.inf
+    reason: str = ""
 
     @classmethod
     def of(cls, one: Forecast, allowance: Allowance, delta: float) -> "PlanRow":
         """Read a line off an forecast."""
         if one.plan is None:
-            unknown = (math.inf, math.inf, math.inf, None, math.inf)
-            return cls(one.solver.name, False, None, *unknown, 0, math.inf, str(one.refusal))
+            return cls(one.solver.name, False, reason=str(one.refusal))
         runs = one.rehearsed
         return cls(
             solver=one.solver.name,
@@ -154,14 +153,8 @@ class PlanTable(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite or unknown is None."""
-
-        return {
-            **{name: getattr(self, name) for name in ("title", "chosen", "why")},
-            "prospects": [arguments(one) for one in self.rows],
-            "lower_bounds": [arguments(one) for one in self.lower_bounds],
-            "constant": {name: plain(value) for name, value in self.constant},
-            "upper_bounds": [arguments(one) for one in self.upper_bounds],
-        }
+        written = {"prospects" if name == "rows" else name: value for name, value in arguments(self).items()}
+        return written | {"constant": {name: plain(value) for name, value in self.constant}}
 
     def plot(self) -> "Figure":
         """Draw every solver's expected excess risk with the constant's and the lower bounds; a matplotlib `Figure`."""

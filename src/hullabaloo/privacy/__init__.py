@@ -1,9 +1,5 @@
 """Privacy as arithmetic: budgets, neighbours, events, exact accounting, calibration, filters. Draws nothing, reads no data."""
 
-from hullabaloo.privacy.accountant import ACCOUNTING_VERSION as ACCOUNTING_VERSION
-from hullabaloo.privacy.accountant import delta_of as delta_of
-from hullabaloo.privacy.accountant import epsilon_of as epsilon_of
-from hullabaloo.privacy.accountant import group as group
 from hullabaloo.privacy.allowance import DRAWS as DRAWS
 from hullabaloo.privacy.allowance import Allowance as Allowance
 from hullabaloo.privacy.allowance import Calibration as Calibration
@@ -15,8 +11,17 @@ from hullabaloo.privacy.calibrate import selection_epsilon as selection_epsilon
 from hullabaloo.privacy.composition import ComposedEvent as ComposedEvent
 from hullabaloo.privacy.composition import compose as compose
 from hullabaloo.privacy.composition import event_from_dict as event_from_dict
+from hullabaloo.privacy.event_calibrate import base_mu as base_mu
+from hullabaloo.privacy.event_calibrate import kifer_objective_perturbation as kifer_objective_perturbation
+from hullabaloo.privacy.event_calibrate import objective_noise_multiplier as objective_noise_multiplier
+from hullabaloo.privacy.event_calibrate import output_noise_multiplier as output_noise_multiplier
+from hullabaloo.privacy.event_calibrate import paper_objective_perturbation as paper_objective_perturbation
+from hullabaloo.privacy.events import ACCOUNTING_VERSION as ACCOUNTING_VERSION
 from hullabaloo.privacy.events import TAIL_MASS as TAIL_MASS
 from hullabaloo.privacy.events import Event as Event
+from hullabaloo.privacy.events import delta_of as delta_of
+from hullabaloo.privacy.events import epsilon_of as epsilon_of
+from hullabaloo.privacy.events import group as group
 from hullabaloo.privacy.filters import BasicFilter as BasicFilter
 from hullabaloo.privacy.filters import Filter as Filter
 from hullabaloo.privacy.filters import GdpFilter as GdpFilter
@@ -32,11 +37,6 @@ from hullabaloo.privacy.noise_events import LaplaceEvent as LaplaceEvent
 from hullabaloo.privacy.noise_events import NotPrivateEvent as NotPrivateEvent
 from hullabaloo.privacy.noise_events import PermuteAndFlipEvent as PermuteAndFlipEvent
 from hullabaloo.privacy.noise_events import SelectionEvent as SelectionEvent
-from hullabaloo.privacy.objective_calibrate import kifer_objective_perturbation as kifer_objective_perturbation
-from hullabaloo.privacy.objective_calibrate import objective_noise_multiplier as objective_noise_multiplier
-from hullabaloo.privacy.objective_calibrate import output_noise_multiplier as output_noise_multiplier
-from hullabaloo.privacy.objective_calibrate import paper_objective_perturbation as paper_objective_perturbation
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent as ObjectivePerturbationEvent
 from hullabaloo.privacy.repeats import Repeats as Repeats
-from hullabaloo.privacy.tuned_calibrate import base_mu as base_mu
 from hullabaloo.privacy.tuned_events import TunedEvent as TunedEvent

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,12 +77,8 @@ class NoisyMoments:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NoisyMoments":
         """Read what `to_dict` wrote."""
-        arrays: dict[str, Any] = {
-            name: np.asarray(data[name], dtype=np.float64) for name in ("gram", "cross", "square")
-        }
-        names = ("sigma", "scale_x", "scale_y", "target_scale", "records")
-        numbers: dict[str, Any] = {name: float(data[name]) for name in names}
-        return cls(**arrays, **numbers, counted=bool(data["counted"]))
+        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, bool: bool}
+        return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

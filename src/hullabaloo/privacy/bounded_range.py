@@ -9,16 +9,15 @@ mixing the two points with those weights reproduces both laws. So each bound bel
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hullabaloo.privacy._rounding import padded
 from hullabaloo.privacy.pure_dp import pure_mu
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Array = NDArray[np.float64]
 
-    Array = npt.NDArray[np.float64]
 
 MAX_COUNT = 512
 """The longest composition priced by the dynamic programme; longer ones take the zCDP bound, within 3 % of it there."""
@@ -77,7 +76,7 @@ class AdaptiveProfile:
     """A bound on δ(ε) of ``count`` adaptive η-bounded-range releases, at the multiples of ``pitch``."""
 
     pitch: float
-    values: "Array"
+    values: Array
 
     def delta(self, epsilon: float) -> float:
         """Give the bound at ε by a chord; 1 beyond the table.
@@ -111,8 +110,6 @@ def adaptive_profile(eta: float, count: int, cells: int | None = None) -> Adapti
     ``count · 2^-44`` covers their rounding. Source: Dong, Durfee & Rogers 2020 (non-adaptive optimum); the adaptive
     programme and this enclosure are proved here and tested against the lower bound by grid points.
     """
-    import numpy as np
-
     cells = cells or (64 if count <= 32 else 32 if count <= 128 else 16)
     pitch = eta / cells
     reach = min(float(count), 8.0 * math.sqrt(count) + count * eta / 4.0)
@@ -133,10 +130,8 @@ def adaptive_profile(eta: float, count: int, cells: int | None = None) -> Adapti
     return AdaptiveProfile(pitch, np.ascontiguousarray(value[half::-1]))
 
 
-def _step(value: "Array", up: "Array", down: "Array", kappa: "Array", cells: int) -> "Array":
+def _step(value: Array, up: Array, down: Array, kappa: Array, cells: int) -> Array:
     """Apply one step of the programme to the grid values."""
-    import numpy as np
-
     n = len(value)
     padded_value = np.concatenate([np.full(cells, value[0]), value, np.ones(cells)])
     best = np.zeros(n)

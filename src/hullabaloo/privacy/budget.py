@@ -5,25 +5,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from hullabaloo.codec import made, settle
 from hullabaloo.errors import BudgetError
+from hullabaloo.privacy._rounding import as_float, least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon
 from hullabaloo.privacy.renyi import Curve, renyi_delta
 
 TAIL_ALLOWANCE = 2.0**-64
 """Total variation that a GDP or zCDP budget, which has no δ of its own, leaves to the cut tails of lattice noise."""
-
-
-class _NotGiven(float):
-    """The δ of a budget that was stated without one."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<no default>"
-
-
-_NOT_GIVEN = _NotGiven("nan")
 
 
 @final
@@ -47,7 +37,7 @@ class Budget:
     mu: float | None
     rho: float | None
 
-    def __init__(self, epsilon: float, delta: float = _NOT_GIVEN) -> None:
+    def __init__(self, epsilon: float, delta: float | None = None) -> None:
         """Check and store (ε, δ)."""
         eps = _number("epsilon", epsilon)
         if not eps > 0.0:
@@ -55,7 +45,7 @@ class Budget:
                 f"A budget of epsilon={epsilon!r} was asked for. Epsilon bounds how much a release may depend on one record: "
                 "at 0 or below nothing could be released at all. Choose a positive number, for example 1."
             )
-        if delta is _NOT_GIVEN:
+        if delta is None:
             if not math.isinf(eps):
                 raise BudgetError(
                     f"Budget(epsilon={eps:g}) states no delta. Delta bounds the probability that the guarantee fails "
@@ -70,11 +60,7 @@ class Budget:
                 "between 0 and 1, and at 1 nothing is promised. Choose it well below one over the number of records, for "
                 "example 1/n²."
             )
-        self._store(pair=(eps, dlt + 0.0), mu=None, rho=None)
-
-    def _store(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        settle(self, pair=(eps, dlt + 0.0), mu=None, rho=None)
 
     @classmethod
     def gdp(cls, mu: float) -> "Budget":
@@ -95,7 +81,7 @@ class Budget:
                 "0. For a fit without privacy write Budget(math.inf)."
             )
         budget = object.__new__(cls)
-        budget._store(**({"pair": None, "mu": None, "rho": None} | {name: number}))
+        settle(budget, **({"pair": None, "mu": None, "rho": None} | {name: number}))
         return budget
 
     @property
@@ -152,15 +138,7 @@ class Budget:
             return self.pair[0] if delta >= self.pair[1] else math.inf
         if self.mu is not None:
             return gdp_epsilon(self.mu, delta)
-        low, high = 0.0, 1.0
-        while self.delta_at(high) > delta:
-            low, high = high, 2.0 * high
-            if high > 1e12:
-                return math.inf
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if self.delta_at(middle) <= delta else (middle, high)
-        return high
+        return least(lambda epsilon: self.delta_at(epsilon) <= delta, most=1e12)
 
     def describe(self) -> str:
         """Give the budget in words."""
@@ -168,11 +146,8 @@ class Budget:
             return "not private (ε = ∞: no noise, nothing is promised)"
         if self.pair is not None:
             eps, delta = self.pair
-            return (
-                f"ε = {eps:g}, pure differential privacy"
-                if delta == 0
-                else f"(ε = {eps:g}, δ = {delta:g})-differential privacy"
-            )
+            pure = f"ε = {eps:g}, pure differential privacy"
+            return pure if delta == 0 else f"(ε = {eps:g}, δ = {delta:g})-differential privacy"
         if self.mu is not None:
             return f"μ = {self.mu:g} Gaussian differential privacy"
         return f"ρ = {self.rho:g} zero-concentrated differential privacy"
@@ -194,17 +169,8 @@ class Budget:
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "Budget":
         """Read what `to_dict` wrote."""
-        makers: dict[str, Callable[..., Budget]] = {"dp": cls, "gdp": cls.gdp, "zcdp": cls.zcdp}
-        rest = {name: value for name, value in state.items() if name != "kind"}
-        kind = state.get("kind")
-        if kind == "not-private" and not rest:
-            return cls(math.inf)
-        try:
-            return makers[str(kind)](**rest)
-        except (KeyError, TypeError):
-            raise BudgetError(
-                f"A budget was read as {dict(state)!r}, which is none of the forms this version writes; nothing is guessed."
-            ) from None
+        kinds: dict[str, Callable[..., Budget]] = {"dp": cls, "gdp": cls.gdp, "zcdp": cls.zcdp}
+        return made(kinds | {"not-private": lambda: cls(math.inf)}, state, "budget")
 
 
 def _line(rho: float | None) -> Curve:
@@ -214,10 +180,7 @@ def _line(rho: float | None) -> Curve:
 
 def _number(name: str, value: float) -> float:
     """Give a public number as a float, or refuse what is none."""
-    try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError, OverflowError):  # no number, or a whole one beyond doubles
-        number = math.nan
+    number = as_float(value)
     if math.isnan(number):
         raise BudgetError(
             f"A budget of {name}={value!r} was asked for, which is no number; nothing could be promised by it. Write numbers, "

@@ -6,13 +6,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.privacy._bisection import bisect
-from hullabaloo.privacy._rounding import float_at_most
+from hullabaloo.privacy._rounding import bisect, float_at_most
 from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose
 from hullabaloo.privacy.events import Event
-from hullabaloo.privacy.filters import NOTHING, filter_named
+from hullabaloo.privacy.filters import NOTHING, CurveFilter, filter_named
 from hullabaloo.privacy.noise_events import GaussianEvent, SelectionEvent
 from hullabaloo.privacy.renyi import zcdp_rho
 
@@ -84,8 +83,9 @@ def selection_epsilon(budget: Budget, count: int = 1, *, filter: str | None = No
     def holds(epsilon: float) -> bool:
         return budget.admits(event(epsilon)) and _fits(filter, event(epsilon), budget)
 
-    if filter in ("gdp", "renyi"):
-        best = 1.0 / _smallest(lambda x: _costs_fit(filter, event(1.0 / x), budget), float(uses))
+    rule = None if filter is None else filter_named(filter)
+    if isinstance(rule, CurveFilter):
+        best = 1.0 / _smallest(lambda x: _costs_fit(rule, event(1.0 / x), budget), float(uses))
         return best if holds(best) else 1.0 / _smallest(lambda x: holds(1.0 / x), 1.0 / best, 1e-4)
     if budget.pair is not None and budget.pair[1] == 0.0:
         return float_at_most(Fraction(budget.pair[0]) / uses)
@@ -138,12 +138,10 @@ def _fits(name: str | None, event: Event, budget: Budget) -> bool:
     return name is None or filter_named(name).takes(event, budget)
 
 
-def _costs_fit(name: str, event: Event, budget: Budget) -> bool:
+def _costs_fit(rule: CurveFilter, event: Event, budget: Budget) -> bool:
     """Tell the same from the costs alone, without the check of what the charge declares."""
-    rule = filter_named(name)
     capacity = rule.capacity(budget)
-    order = capacity[2] if name == "renyi" else 0.0
-    main = event.gdp_mu() if name == "gdp" else event.renyi(order) if order else event.zcdp_rho()
+    main = rule.main(event, capacity)
     return main is not None and math.isfinite(main) and rule.admits(capacity, NOTHING, (main, event.delta0))
 
 

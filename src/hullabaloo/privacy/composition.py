@@ -2,16 +2,17 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, final
 
 from hullabaloo.codec import table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range
-from hullabaloo.privacy._rounding import float_at_most, padded, root_at_least, sum_at_least
-from hullabaloo.privacy.events import Event, with_tail
+from hullabaloo.privacy._rounding import float_at_most, golden, padded, root_at_least, sum_at_least
+from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.noise_events import (
     GaussianEvent,
@@ -21,7 +22,7 @@ from hullabaloo.privacy.noise_events import (
     SelectionEvent,
 )
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
-from hullabaloo.privacy.renyi import checked_order, golden, renyi_delta
+from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.tuned_events import TunedEvent
 
 
@@ -85,14 +86,9 @@ class ComposedEvent(Event):
         """Give the sum of the parts' ε."""
         return sum_at_least((event.pure_epsilon(), count) for event, count in self.parts)
 
-    def profile(self, epsilon: float) -> float:
+    def exact(self, epsilon: float) -> float:
         """Give the smallest δ known."""
-        if not self.parts:
-            return with_tail(lambda _: 0.0, 0.0, epsilon)
-        return with_tail(self._exact_profile(), self.delta0, epsilon)
-
-    def _exact_profile(self) -> "_Profile":
-        return _Profile(self)
+        return _profile(self)(epsilon)
 
     def group(self, k: int) -> "Event":
         """Give the composition of the parts' groups: each step faces the same two tables, k records apart."""
@@ -103,32 +99,31 @@ class ComposedEvent(Event):
         return {"kind": self.kind, "parts": [{"event": e.to_dict(), "count": c} for e, c in self.parts]}
 
 
-class _Profile:
-    """The best bound on δ(ε) of a composition's exact law."""
+@lru_cache(maxsize=64)
+def _profile(event: ComposedEvent) -> Callable[[float], float]:
+    """The best bound on δ(ε) of a composition's exact law; what does not depend on ε is worked out once."""
+    mu, pure = event.gdp_mu(), event.pure_epsilon()
+    gaussian = all(isinstance(part, GaussianEvent) for part, _ in event.parts)
+    split = _split(event.parts)
 
-    __slots__ = ("event", "gaussian", "mu", "pure", "split")
-
-    def __init__(self, event: ComposedEvent) -> None:
-        self.event, self.mu, self.pure = event, event.gdp_mu(), event.pure_epsilon()
-        self.gaussian = all(isinstance(part, GaussianEvent) for part, _ in event.parts)
-        self.split = _split(event.parts)
-
-    def __call__(self, epsilon: float) -> float:
-        if epsilon >= self.pure:
+    def bound(epsilon: float) -> float:
+        if epsilon >= pure:
             return 0.0
-        bound = 1.0 if self.mu is None else gdp_delta(self.mu, epsilon)
-        if self.gaussian or (self.mu is not None and math.isinf(self.mu)):
-            return bound
-        if self.split is not None:
-            bound = min(bound, _basic(*self.split, epsilon))
-            if bound <= 1.1 * self.split[0].exact(epsilon):  # the rest costs next to nothing: no curve can do better
-                return bound
-        bound = min(bound, renyi_delta(self.event.renyi, epsilon))
-        if len(self.event.parts) == 1:
-            part, count = self.event.parts[0]
+        best = 1.0 if mu is None else gdp_delta(mu, epsilon)
+        if gaussian or (mu is not None and math.isinf(mu)):
+            return best
+        if split is not None:
+            best = min(best, _basic(*split, epsilon))
+            if best <= 1.1 * split[0].exact(epsilon):  # the rest costs next to nothing: no curve can do better
+                return best
+        best = min(best, renyi_delta(event.renyi, epsilon))
+        if len(event.parts) == 1:
+            part, count = event.parts[0]
             if isinstance(part, SelectionEvent) and bounded_range.priced(part.epsilon, count):
-                bound = min(bound, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
-        return bound
+                best = min(best, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
+        return best
+
+    return bound
 
 
 def _split(parts: tuple[tuple[Event, int], ...]) -> tuple[ObjectivePerturbationEvent, ComposedEvent] | None:
@@ -141,13 +136,12 @@ def _split(parts: tuple[tuple[Event, int], ...]) -> tuple[ObjectivePerturbationE
 
 def _basic(one: ObjectivePerturbationEvent, rest: ComposedEvent, epsilon: float) -> float:
     """Give the smallest ``δ₁(ε − e) + δ₂(e)`` that a search over e finds; every e in [0, ε] is valid."""
-    other = rest._exact_profile()
     if epsilon == 0.0 or math.isinf(epsilon):
-        return min(1.0, padded(one.exact(epsilon) + other(epsilon), 4.0))
+        return min(1.0, padded(one.exact(epsilon) + rest.exact(epsilon), 4.0))
 
     def at(x: float) -> float:
         share = epsilon / (1.0 + math.exp(-x))
-        return padded(one.exact(float_at_most(Fraction(epsilon) - Fraction(share))) + other(share), 4.0)
+        return padded(one.exact(float_at_most(Fraction(epsilon) - Fraction(share))) + rest.exact(share), 4.0)
 
     return min(1.0, golden(at, -16.0, 4.0, 16))
 

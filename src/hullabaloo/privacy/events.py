@@ -13,8 +13,10 @@ from typing import Any
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy._rounding import float_at_least, float_at_most, padded
+from hullabaloo.privacy._rounding import as_float, float_at_least, float_at_most, golden, least, padded
 
+ACCOUNTING_VERSION = 1
+"""Raised whenever a price changes; ledger rows carry it."""
 TAIL_MASS = 2.0**-130
 """Total variation between one draw of the lattice sampler and the law it stands for (`NOISE`: cut at 13.25 σ)."""
 
@@ -24,10 +26,13 @@ class Event(Written, ABC):
 
     __slots__ = ()
 
+    samples: int = 0
+    """How many draws of the lattice sampler the release takes."""
+
     @property
-    @abstractmethod
     def delta0(self) -> float:
-        """Give the probability mass outside the exact law that the other methods describe."""
+        """Give the probability mass outside the exact law that the other methods describe, ``samples · 2^-130``."""
+        return self.samples * TAIL_MASS
 
     @abstractmethod
     def gdp_mu(self) -> float | None:
@@ -41,13 +46,17 @@ class Event(Written, ABC):
     def zcdp_rho(self) -> float | None:
         """Give a ρ for which the exact law is ρ-zCDP (``renyi(α) ≤ ρα`` for all α > 1); None when none is known."""
 
-    @abstractmethod
     def pure_epsilon(self) -> float:
         """Give an ε for which the exact law is (ε, 0)-DP; ∞ when there is none."""
+        return math.inf
 
     @abstractmethod
+    def exact(self, epsilon: float) -> float:
+        """Give a δ for which the exact law is (ε, δ)-DP, ε ≥ 0."""
+
     def profile(self, epsilon: float) -> float:
         """Give a δ for which the release, its tail included, is (ε, δ)-DP."""
+        return with_tail(self.exact, self.delta0, epsilon)
 
     @abstractmethod
     def group(self, k: int) -> "Event":
@@ -79,30 +88,13 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> f
         math.expm1(high) * mass <= 1e-6 * at_high
     ):  # no ε' gives less than δ(high) + 2 mass: a millionth at most is to be gained
         return best
-    low, ratio = 0.0, (math.sqrt(5.0) - 1.0) / 2.0
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = total(left), total(right)
-    for _ in range(52):  # the golden section, one new point a step
-        best = min(best, at_left, at_right)
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = total(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = total(right)
-    return min(best, at_left, at_right)
+    return min(best, golden(lambda x: total(-x), -high, 0.0, 52))  # mirrored: where both are 1, on towards larger ε'
 
 
 def set_positive(event: Any, name: str) -> None:
     """Store a field as a float after checking that it is positive and finite."""
-    given = getattr(event, name)
-    try:
-        number = float(given)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not (number > 0.0 and math.isfinite(number)) or isinstance(given, (bool, str)):
+    number = as_float(given := getattr(event, name))
+    if not 0.0 < number < math.inf:
         raise InvalidParameter(
             f"{type(event).__name__} was given {name}={given!r}, which is not a positive finite number. A cost that cannot "
             "be computed must not be recorded; state a release without noise as NotPrivateEvent()."
@@ -135,3 +127,44 @@ def grown(epsilon: float, k: int) -> float:
 def shrunk(noise_multiplier: float, k: int) -> float:
     """Give noise_multiplier/k rounded down."""
     return float_at_most(Fraction(noise_multiplier) / group_size(k))
+
+
+def delta_of(event: Event, epsilon: float) -> float:
+    """Give the smallest δ known for which the event is (ε, δ)-DP, rounded up.
+
+    **Guarantee.** Claim: (ε, result)-DP. Proof: `Event.profile`, whose bounds are proved beside them; a value that is no
+    probability is an error.
+    """
+    delta = event.profile(epsilon)
+    if not 0.0 <= delta <= 1.0:
+        raise InvalidParameter(
+            f"The profile of {event!r} at epsilon={epsilon!r} came out as {delta!r}, which is no probability."
+        )
+    return delta
+
+
+def epsilon_of(event: Event, delta: float) -> float:
+    """Give the smallest ε known for which the event is (ε, δ)-DP, rounded up; ∞ when there is none.
+
+    **Guarantee.** Claim: ``delta_of(event, result) ≤ delta``, or the result is ∞. Proof: the upper end of a bisection is
+    returned, and it was evaluated.
+    """
+    if not 0.0 <= delta < 1.0:
+        raise InvalidParameter(
+            f"An epsilon was asked for at delta={delta!r}; delta is a probability from 0 up to but not 1."
+        )
+    if delta == 0.0:
+        return event.pure_epsilon() if event.delta0 == 0.0 else math.inf
+    if delta_of(event, 0.0) <= delta:
+        return 0.0
+    return least(lambda epsilon: delta_of(event, epsilon) <= delta, most=1e9, tolerance=1e-11)
+
+
+def group(event: Event, k: int) -> Event:
+    """Give the event as it protects a person who contributes k records.
+
+    **Guarantee.** Claim: between tables that differ in k records the release costs at most the result. Proof: each noise is
+    additive with a sensitivity, or a range, that at most multiplies by k along a chain of k neighbours (objective perturbation:
+    its profile grows along the chain, Dwork & Roth 2014, Thm 2.2), and every step of a composition faces the same two tables. For Gaussian releases it is kμ-GDP (Dong, Roth & Su 2022, Thm 2.14).
+    """
+    return event.group(k)

@@ -54,18 +54,24 @@ class Filter(ABC):
     __slots__ = ()
     name: ClassVar[str]
     power: ClassVar[int]
+    room: ClassVar[Fraction] = Fraction(1)
 
-    @abstractmethod
     def capacity(self, budget: Budget) -> Capacity:
         """Give what a dataset of this budget may spend; raise BudgetError when this filter cannot keep the budget."""
+        return _capacity(self, budget)
+
+    @abstractmethod
+    def keeps(self, budget: Budget) -> Capacity:
+        """Work the capacity of a finite budget out."""
 
     @abstractmethod
     def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
         """Give what a charge takes; raise EventRefused, with the remedy, when this filter cannot price it."""
 
-    @abstractmethod
     def left(self, capacity: Capacity, totals: Totals) -> Totals:
-        """Give exactly what is left, in the units that add up (μ² under gdp); negative when overspent."""
+        """Give exactly what is left, in the units that add up (μ² under gdp), room for rounding included; negative when overspent."""
+        main, tail = _exact(capacity[:2], self.power)
+        return self.room * main - totals[0], self.room * tail - totals[1]
 
     @abstractmethod
     def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
@@ -112,13 +118,14 @@ def reserved(budget: Budget, name: str) -> tuple[float, float, float]:
     return epsilon, budget.delta - reserve, reserve * (1.0 - 2.0**-20) / (1.0 + math.exp(epsilon))
 
 
-def refuse_infinite(budget: Budget, name: str) -> None:
-    """Refuse a budget that never runs out."""
+@lru_cache(maxsize=1024)
+def _capacity(rule: Filter, budget: Budget) -> Capacity:
     if not budget.is_private:
         raise BudgetError(
-            f"A budget of epsilon = ∞ was stated under the {name} filter. Such a budget never runs out, so nothing is kept "
+            f"A budget of epsilon = ∞ was stated under the {rule.name} filter. Such a budget never runs out, so nothing is kept "
             "by recording charges against it. State a finite budget."
         )
+    return rule.keeps(budget)
 
 
 def refuse_unpaid(event: Event, declared: Budget, name: str) -> None:
@@ -160,10 +167,10 @@ class BasicFilter(Filter):
 
     name: ClassVar[str] = "basic"
     power: ClassVar[int] = 1
+    room: ClassVar[Fraction] = BASIC_ROOM
 
-    def capacity(self, budget: Budget) -> Capacity:
+    def keeps(self, budget: Budget) -> Capacity:
         """Give (ε, δ)."""
-        refuse_infinite(budget, self.name)
         if budget.pair is None:
             raise BudgetError(
                 f"{budget!r} was stated under the basic filter, which adds up epsilons and deltas and "
@@ -183,10 +190,6 @@ class BasicFilter(Filter):
             )
         return declared.pair
 
-    def left(self, capacity: Capacity, totals: Totals) -> Totals:
-        """Give the exact differences, the room for rounding included."""
-        return BASIC_ROOM * Fraction(capacity[0]) - totals[0], BASIC_ROOM * Fraction(capacity[1]) - totals[1]
-
     def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the ε and δ that are left, differences below the room for rounding counted as none."""
         gross, limits = self.left(capacity, totals), capacity[:2]
@@ -198,12 +201,35 @@ class BasicFilter(Filter):
         return Remaining(tuple(net), limits, sentence, Budget(net[0], net[1]) if net[0] > 0.0 else None)
 
 
+class CurveFilter(Filter):
+    """A filter that prices an event by one number of its own, whatever its charge declares."""
+
+    __slots__ = ()
+    currency: ClassVar[str]
+
+    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
+        """Give the main cost of the event, and its tail."""
+        refuse_unpaid(event, declared, self.name)
+        main = self.main(event, capacity)
+        if main is None or not (math.isfinite(main) and main >= 0.0):
+            raise EventRefused(
+                f"The dataset's {self.name} filter prices a release by its {self.currency}, and the event of kind {event.kind!r} has none "
+                "that is known and finite. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was "
+                "created with filter='basic', which takes every event."
+            )
+        return main, event.delta0
+
+    @abstractmethod
+    def main(self, event: Event, capacity: Capacity) -> float | None:
+        """Give the main cost of an event; None where there is none that is known."""
+
+
 # The gdp filter: μ adds up as the root of a sum of squares.
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class GdpFilter(Filter):
+class GdpFilter(CurveFilter):
     """√Σμ² ≤ μ: best for many Gaussian releases.
 
     **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: μ-GDP composes
@@ -212,27 +238,24 @@ class GdpFilter(Filter):
     """
 
     name: ClassVar[str] = "gdp"
+    currency: ClassVar[str] = "Gaussian-DP parameter mu"
     power: ClassVar[int] = 2
 
-    def capacity(self, budget: Budget) -> Capacity:
+    def keeps(self, budget: Budget) -> Capacity:
         """Give (μ, tail)."""
-        return _gdp_capacity(budget)
-
-    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
-        """Give the event's μ and tail."""
-        refuse_unpaid(event, declared, self.name)
-        mu = event.gdp_mu()
-        if mu is None or not math.isfinite(mu):
-            raise EventRefused(
-                f"The dataset's gdp filter prices a release by its Gaussian-DP parameter mu, and the event of kind {event.kind!r} has "
-                "none that is known. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was created "
-                "with filter='basic', which takes every event."
+        if budget.mu is not None:
+            return budget.mu, TAIL_ALLOWANCE
+        if budget.rho is not None:
+            raise BudgetError(
+                f"{budget!r} was stated under the gdp filter, which keeps Gaussian differential privacy. Create it "
+                f"with filter='renyi', or with Budget.gdp({root_at_most(2 * Fraction(budget.rho))!r}), which implies this budget."
             )
-        return mu, event.delta0
+        epsilon, delta, tail = reserved(budget, "gdp")
+        return gdp_mu(epsilon, delta), tail
 
-    def left(self, capacity: Capacity, totals: Totals) -> Totals:
-        """Give the exact μ² and tail that are left."""
-        return Fraction(capacity[0]) ** 2 - totals[0], Fraction(capacity[1]) - totals[1]
+    def main(self, event: Event, capacity: Capacity) -> float | None:
+        """Give the event's μ."""
+        return event.gdp_mu()
 
     def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the μ that is left."""
@@ -243,26 +266,12 @@ class GdpFilter(Filter):
         return Remaining((mu, float_at_most(tail)), capacity[:2], sentence, budget)
 
 
-@lru_cache(maxsize=1024)
-def _gdp_capacity(budget: Budget) -> Capacity:
-    refuse_infinite(budget, "gdp")
-    if budget.mu is not None:
-        return budget.mu, TAIL_ALLOWANCE
-    if budget.rho is not None:
-        raise BudgetError(
-            f"{budget!r} was stated under the gdp filter, which keeps Gaussian differential privacy. Create it "
-            f"with filter='renyi', or with Budget.gdp({root_at_most(2 * Fraction(budget.rho))!r}), which implies this budget."
-        )
-    epsilon, delta, tail = reserved(budget, "gdp")
-    return gdp_mu(epsilon, delta), tail
-
-
 # The renyi filter: divergences of one order, fixed beforehand, add up.
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class RenyiFilter(Filter):
+class RenyiFilter(CurveFilter):
     """Σ D_α at one order α fixed when the dataset is created, or Σρ for a zCDP budget.
 
     **Guarantee.** Claim: all releases together satisfy the dataset's budget, however each was chosen. Proof: at a fixed order
@@ -272,27 +281,31 @@ class RenyiFilter(Filter):
     """
 
     name: ClassVar[str] = "renyi"
+    currency: ClassVar[str] = "Rényi divergence"
     power: ClassVar[int] = 1
 
-    def capacity(self, budget: Budget) -> Capacity:
+    def keeps(self, budget: Budget) -> Capacity:
         """Give (divergence, tail, order)."""
-        return _renyi_capacity(budget)
-
-    def cost(self, event: Event, declared: Budget, capacity: Capacity) -> Cost:
-        """Give the event's divergence at the dataset's order, and its tail."""
-        refuse_unpaid(event, declared, self.name)
-        divergence = event.renyi(capacity[2]) if capacity[2] else event.zcdp_rho()
-        if divergence is None or not (math.isfinite(divergence) and divergence >= 0.0):
-            raise EventRefused(
-                f"The dataset's renyi filter prices a release by its Rényi divergence, and the event of kind {event.kind!r} has none "
-                "that is known and finite. Use a solver whose noise is Gaussian or a selection, or charge a dataset that was "
-                "created with filter='basic', which takes every event."
+        if budget.rho is not None:
+            return budget.rho, TAIL_ALLOWANCE, 0.0
+        if budget.mu is not None:
+            raise BudgetError(
+                f"{budget!r} was stated under the renyi filter, and a bound on Rényi divergences does not imply "
+                "Gaussian differential privacy. Create the dataset with filter='gdp', or state the budget as Budget(epsilon, "
+                "delta) or Budget.zcdp(rho)."
             )
-        return divergence, event.delta0
+        epsilon, delta, tail = reserved(budget, "renyi")
+        order = best_order(epsilon, delta)
+        limit = order_capacity(order, epsilon, delta)
+        if limit <= 0.0:
+            raise BudgetError(
+                f"{budget!r} is too small for the renyi filter: no order allows any release. Use filter='gdp'."
+            )
+        return limit, tail, order
 
-    def left(self, capacity: Capacity, totals: Totals) -> Totals:
-        """Give the exact divergence and tail that are left."""
-        return Fraction(capacity[0]) - totals[0], Fraction(capacity[1]) - totals[1]
+    def main(self, event: Event, capacity: Capacity) -> float | None:
+        """Give the event's divergence at the dataset's order."""
+        return event.renyi(capacity[2]) if capacity[2] else event.zcdp_rho()
 
     def remaining(self, capacity: Capacity, totals: Totals) -> Remaining:
         """Give the divergence that is left."""
@@ -302,27 +315,6 @@ class RenyiFilter(Filter):
         sentence = f"{what}: {left:.6g} of {capacity[0]:.6g} remains."
         budget = None if capacity[2] or left == 0.0 else Budget.zcdp(left)
         return Remaining((left, tail), capacity[:2], sentence, budget)
-
-
-@lru_cache(maxsize=1024)
-def _renyi_capacity(budget: Budget) -> Capacity:
-    refuse_infinite(budget, "renyi")
-    if budget.rho is not None:
-        return budget.rho, TAIL_ALLOWANCE, 0.0
-    if budget.mu is not None:
-        raise BudgetError(
-            f"{budget!r} was stated under the renyi filter, and a bound on Rényi divergences does not imply "
-            "Gaussian differential privacy. Create the dataset with filter='gdp', or state the budget as Budget(epsilon, "
-            "delta) or Budget.zcdp(rho)."
-        )
-    epsilon, delta, tail = reserved(budget, "renyi")
-    order = best_order(epsilon, delta)
-    limit = order_capacity(order, epsilon, delta)
-    if limit <= 0.0:
-        raise BudgetError(
-            f"{budget!r} is too small for the renyi filter: no order allows any release. Use filter='gdp'."
-        )
-    return limit, tail, order
 
 
 FILTERS: dict[str, Filter] = {one.name: one for one in (BasicFilter(), GdpFilter(), RenyiFilter())}

@@ -11,7 +11,7 @@ import math
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.privacy._bisection import bisect
+from hullabaloo.privacy._rounding import bisect, least
 
 _ROOT_HALF_PI = math.sqrt(math.pi / 2.0)
 _TINY = math.ulp(0.0)
@@ -71,12 +71,7 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         return 0.0
     if delta == 0.0 or math.isinf(mu):
         return math.inf
-    low, high = 0.0, 1.0
-    while gdp_delta(mu, high) > delta:
-        low, high = high, 2.0 * high
-        if math.isinf(high):
-            return math.inf
-    return bisect(low, high, lambda epsilon: gdp_delta(mu, epsilon) <= delta)
+    return least(lambda epsilon: gdp_delta(mu, epsilon) <= delta)
 
 
 @lru_cache(maxsize=4096)

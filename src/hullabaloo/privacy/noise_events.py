@@ -6,7 +6,7 @@ from typing import final
 
 from hullabaloo.privacy import bounded_range, pure_dp
 from hullabaloo.privacy._rounding import padded, reciprocal_at_least
-from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, grown, set_count, set_positive, shrunk, with_tail
+from hullabaloo.privacy.events import Event, group_size, grown, set_count, set_positive, shrunk
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.renyi import checked_order
 
@@ -25,11 +25,6 @@ class GaussianEvent(Event):
         set_positive(self, "noise_multiplier")
         set_count(self, "samples")
 
-    @property
-    def delta0(self) -> float:
-        """Give ``samples · 2^-130``."""
-        return self.samples * TAIL_MASS
-
     def gdp_mu(self) -> float:
         """Give ``1/noise_multiplier``, exact up to one rounding (Dong, Roth & Su 2022, Thm 2.7)."""
         return reciprocal_at_least(self.noise_multiplier)
@@ -42,14 +37,9 @@ class GaussianEvent(Event):
         """Give ``μ²/2`` (Bun & Steinke 2016, Prop. 1.6)."""
         return padded(self.gdp_mu() ** 2 / 2.0, 4.0)
 
-    def pure_epsilon(self) -> float:
-        """Give ∞."""
-        return math.inf
-
-    def profile(self, epsilon: float) -> float:
-        """Give the exact Gaussian profile plus the tail."""
-        mu = self.gdp_mu()
-        return with_tail(lambda e: gdp_delta(mu, e), self.delta0, epsilon)
+    def exact(self, epsilon: float) -> float:
+        """Give the exact Gaussian profile."""
+        return gdp_delta(self.gdp_mu(), epsilon)
 
     def group(self, k: int) -> "GaussianEvent":
         """Give the event of a shift k times as long (kμ-GDP; Dong, Roth & Su 2022, Thm 2.14)."""
@@ -70,11 +60,6 @@ class LaplaceEvent(Event):
         set_positive(self, "noise_multiplier")
         set_count(self, "samples")
 
-    @property
-    def delta0(self) -> float:
-        """Give ``samples · 2^-130``."""
-        return self.samples * TAIL_MASS
-
     def gdp_mu(self) -> float:
         """Give the μ of pure ε-DP, `pure_dp.pure_mu`."""
         return pure_dp.pure_mu(self.pure_epsilon())
@@ -91,10 +76,9 @@ class LaplaceEvent(Event):
         """Give ``1/noise_multiplier``."""
         return reciprocal_at_least(self.noise_multiplier)
 
-    def profile(self, epsilon: float) -> float:
-        """Give the exact profile of a one-coordinate shift, the worst of its l1 norm, plus the tail."""
-        strength = self.pure_epsilon()
-        return with_tail(lambda e: pure_dp.laplace_profile(strength, e), self.delta0, epsilon)
+    def exact(self, epsilon: float) -> float:
+        """Give the exact profile of a one-coordinate shift, the worst of its l1 norm."""
+        return pure_dp.laplace_profile(self.pure_epsilon(), epsilon)
 
     def group(self, k: int) -> "LaplaceEvent":
         """Give the event of a shift k times as long."""
@@ -107,7 +91,6 @@ class NotPrivateEvent(Event):
     """A release without noise, or under a test key: ε = ∞. Every filter and every finite budget refuses it."""
 
     kind = "not-private"
-    delta0 = 0.0
 
     def gdp_mu(self) -> float:
         """Give ∞."""
@@ -122,13 +105,9 @@ class NotPrivateEvent(Event):
         """Give ∞."""
         return math.inf
 
-    def pure_epsilon(self) -> float:
-        """Give ∞."""
-        return math.inf
-
-    def profile(self, epsilon: float) -> float:
+    def exact(self, epsilon: float) -> float:
         """Give 1."""
-        return with_tail(lambda _: 1.0, 0.0, epsilon)
+        return 1.0
 
     def group(self, k: int) -> "NotPrivateEvent":
         """Give itself."""
@@ -146,7 +125,6 @@ class SelectionEvent(Event):
 
     epsilon: float
     kind = "selection"
-    delta0 = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what is not a range."""
@@ -168,9 +146,9 @@ class SelectionEvent(Event):
         """Give ε: the interval of losses contains 0."""
         return self.epsilon
 
-    def profile(self, epsilon: float) -> float:
+    def exact(self, epsilon: float) -> float:
         """Give the profile of the worst bounded-range pair."""
-        return with_tail(lambda e: bounded_range.range_profile(self.epsilon, e), 0.0, epsilon)
+        return bounded_range.range_profile(self.epsilon, epsilon)
 
     def group(self, k: int) -> "SelectionEvent":
         """Give range kε: ranges of k neighbouring steps add up."""
@@ -184,7 +162,6 @@ class PermuteAndFlipEvent(Event):
 
     epsilon: float
     kind = "permute-and-flip"
-    delta0 = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what is not a positive ε."""
@@ -206,9 +183,9 @@ class PermuteAndFlipEvent(Event):
         """Give ε."""
         return self.epsilon
 
-    def profile(self, epsilon: float) -> float:
+    def exact(self, epsilon: float) -> float:
         """Give the profile of randomised response."""
-        return with_tail(lambda e: pure_dp.response_profile(self.epsilon, e), 0.0, epsilon)
+        return pure_dp.response_profile(self.epsilon, epsilon)
 
     def group(self, k: int) -> "PermuteAndFlipEvent":
         """Give kε-DP (Dwork & Roth 2014, Thm 2.2)."""

@@ -5,7 +5,7 @@ Every value rounds up (256 ulps are added to forms without cancellation).
 
 import math
 
-from hullabaloo.privacy._rounding import padded
+from hullabaloo.privacy._rounding import bisect, padded
 
 
 def response_profile(strength: float, epsilon: float) -> float:
@@ -56,16 +56,7 @@ def pure_mu(strength: float) -> float:
         def enough(mu: float) -> bool:
             return math.erf(mu / math.sqrt(8.0)) >= min(1.0, goal * (1.0 + 2.0**-48))
 
-    low, high = 0.0, crude
-    for _ in range(200):
-        middle = low + (high - low) / 2.0
-        if middle in (low, high):
-            break
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return bisect(0.0, crude, enough)
 
 
 def laplace_profile(strength: float, epsilon: float) -> float:

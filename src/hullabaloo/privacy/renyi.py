@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.privacy._rounding import padded
+from hullabaloo.privacy._rounding import golden, padded
 
 Curve = Callable[[float], float]
 """A Rényi curve: order α > 1 to divergence."""
@@ -100,23 +100,3 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """
     alpha = best_order(epsilon, delta)
     return order_capacity(alpha, epsilon, delta) / padded(alpha, 4.0)
-
-
-def golden(function: Curve, low: float, high: float, steps: int = 42) -> float:
-    """Give the smallest value met by a golden-section search."""
-    ratio = (math.sqrt(5.0) - 1.0) / 2.0
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = function(left), function(right)
-    best = min(at_left, at_right)
-    for _ in range(steps):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = function(left)
-            best = min(best, at_left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = function(right)
-            best = min(best, at_right)
-    return best

@@ -1,16 +1,15 @@
 """How often a tuned mechanism is run: K at random, at least once, from a public law that knows nothing of the records."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from hullabaloo.privacy._rounding import as_float, bisect
 
 MOST = 10_000.0
 """The largest expected number of runs."""
@@ -66,10 +65,8 @@ class Repeats:
             return 1.0 - ends[0] / ends[1]
         return 1.0 - math.expm1(-eta * ends[0]) / math.expm1(-eta * ends[1])
 
-    def log_slope(self, upper: "npt.NDArray[np.float64]") -> "npt.NDArray[np.float64]":
+    def log_slope(self, upper: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give ``log(expected · s(G))``."""
-        import numpy as np
-
         top, parameter, eta = math.log(self.expected), self.parameter, self.eta
         if eta is None:
             return top - parameter * upper
@@ -102,9 +99,9 @@ class Repeats:
 @lru_cache(maxsize=256)
 def _parameter(expected: float, eta: float | None) -> float:
     if eta is None:
-        rate = _root(_poisson_mean, expected, 0.0, 2.0 * expected)
+        rate = bisect(2.0 * expected, 0.0, lambda x: _poisson_mean(x) <= expected)
         return max(0.0, math.floor(rate * _GRID - 1.0) / _GRID)
-    shortage = _root(lambda x: _mean(x, eta), expected, 0.0, 1.0)
+    shortage = bisect(1.0, 0.0, lambda x: _mean(x, eta) <= expected)
     return min(1.0, math.ceil((1.0 - shortage) * _GRID + 1.0) / _GRID)
 
 
@@ -124,21 +121,8 @@ def _poisson_mean(rate: float) -> float:
     return 1.0 if rate == 0.0 else rate / -math.expm1(-rate)
 
 
-def _root(mean: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Where a growing mean is `wanted`."""
-    for _ in range(200):
-        middle = (low + high) / 2.0
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if mean(middle) > wanted else (middle, high)
-    return low
-
-
 def _expected(value: object) -> float:
-    try:
-        number = math.nan if isinstance(value, str | bool) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
+    number = as_float(value)
     if not 1.0 <= number <= MOST:
         raise InvalidParameter(
             f"expected={value!r} was given as the expected number of runs of a tuned release. It is a number from 1 (one candidate, drawn "

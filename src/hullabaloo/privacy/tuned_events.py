@@ -4,17 +4,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hullabaloo.privacy._rounding import float_at_least, padded
-from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, set_count, set_positive, with_tail
+from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, set_count, set_positive
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.repeats import Repeats
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _STEP = 2.0**-10
 _LOWEST, _HIGHEST = -4.0, 9.0
@@ -53,8 +52,8 @@ class TunedBound:
     """
 
     mu: float
-    above: "npt.NDArray[np.float64]"
-    below: "npt.NDArray[np.float64]"
+    above: NDArray[np.float64]
+    below: NDArray[np.float64]
     nodes: tuple[tuple[float, float], ...]
     least: float = 1.0
 
@@ -75,8 +74,6 @@ class TunedBound:
 @lru_cache(maxsize=32)
 def tuned_bound(mu: float, repeats: Repeats) -> TunedBound:
     """Enclose the levels of a law of runs; a few milliseconds."""
-    import numpy as np
-
     ends = np.concatenate([[0.0], _tails(0.0), [1.0]])  # g from the top of the order down: 0, then Φ(−t), then 1
     reached = np.append(_tails(mu), 1.0)  # h at the far end of each interval
     above = repeats.log_slope(ends[:-1] * (1.0 - _ROUND)) + _ROUND
@@ -98,10 +95,8 @@ def tuned_bound(mu: float, repeats: Repeats) -> TunedBound:
 
 
 @lru_cache(maxsize=32)
-def _tails(mu: float) -> "npt.NDArray[np.float64]":
+def _tails(mu: float) -> NDArray[np.float64]:
     """``Φ(μ − t)`` on the grid of t, from its top down."""
-    import numpy as np
-
     count = round((_HIGHEST - _LOWEST) / _STEP)
     points = ((_HIGHEST - i * _STEP - mu) / math.sqrt(2.0) for i in range(count + 1))
     return np.fromiter((0.5 * math.erfc(x) for x in points), np.float64, count + 1)
@@ -181,13 +176,9 @@ class TunedEvent(Event):
         """
         return _rho(self)
 
-    def pure_epsilon(self) -> float:
-        """Give ∞."""
-        return math.inf
-
-    def profile(self, epsilon: float) -> float:
-        """Give the profile's bound, or the converted Rényi bound where that can be smaller, plus the tail."""
-        return with_tail(lambda e: _exact(self, e), self.delta0, epsilon)
+    def exact(self, epsilon: float) -> float:
+        """Give the profile's bound, or the converted Rényi bound where that can be smaller."""
+        return _exact(self, epsilon)
 
     def group(self, k: int) -> "TunedEvent":
         """Give the event between tables k records apart: the runs are kμ-GDP (Dong, Roth & Su 2022, Thm 2.14), K is as before."""

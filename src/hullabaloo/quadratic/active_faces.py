@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import Face
-from hullabaloo.quadratic.face_system import FaceSystem
-from hullabaloo.quadratic.shapes import Quadratic, Shape
+from hullabaloo.quadratic.kernels import careful_slope
+from hullabaloo.quadratic.linear_system import FaceSystem, Quadratic
+from hullabaloo.quadratic.shapes import Shape, search
 
 Array = npt.NDArray[np.float64]
 _FACES = 6  # linear systems between two bursts
@@ -67,33 +68,17 @@ def _down_to_a_face(quadratic: Quadratic, shape: Shape, theta: Array) -> tuple[A
         face, extra = found
         system = FaceSystem(quadratic, face)
         move = system.solve(quadratic.slope(theta) + extra)
-        new = _search(quadratic, shape, theta, move)
+        new = search(quadratic, shape, theta, move)
         if new is None:
             return _refined(quadratic, shape, theta, system), True
-        after = shape.face(new)
         theta = new
-        if _same(after, face):
+        if _same(shape.face(new), face):
             return _refined(quadratic, shape, theta, system), True
     return theta, False
 
 
-def _search(quadratic: Quadratic, shape: Shape, theta: Array, move: Array) -> Array | None:
-    """The longest of the halved moves that, brought back, lowers the objective; None when none does."""
-    slope = quadratic.slope(theta)
-    for _ in range(40):
-        new = shape.retract(theta + move, theta)
-        step = new - theta
-        gain = float(slope @ step) + 0.5 * float(step @ (quadratic.gram @ step)) + shape.change(theta, new)
-        if gain < 0.0:
-            return new
-        move = 0.5 * move
-    return None
-
-
 def _refined(quadratic: Quadratic, shape: Shape, theta: Array, system: FaceSystem) -> Array:
     """Correct θ on its face with slopes of doubled precision, while the corrections shrink and the face is kept."""
-    from hullabaloo.quadratic.kernels import careful_slope
-
     found = shape.face(theta)
     last = math.inf
     for _ in range(4):

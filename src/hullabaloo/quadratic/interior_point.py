@@ -23,12 +23,8 @@ def interior_point(gram: Array, cross: Array, weight: Array, largest: float) -> 
     w = np.where(held, weight, 1.0)
     size = float(np.abs(cross).max()) / largest
     theta = np.zeros_like(cross)
-    u, v, up, down = (
-        np.full_like(cross, size),
-        np.full_like(cross, size),
-        w.copy(),
-        w.copy(),
-    )  # up = w + q, down = w − q
+    u, v = np.full_like(cross, size), np.full_like(cross, size)
+    up, down = w.copy(), w.copy()  # w + q and w − q
     for _ in range(_LIMIT):
         residual = gram @ theta - cross - 0.5 * (up - down)
         gap = float((u * up + v * down)[held].mean())

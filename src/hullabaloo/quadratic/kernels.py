@@ -1,19 +1,12 @@
 """Compiled kernels of quadratics: pure functions of arrays."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)
-def coordinate_sweeps(
-    gram: NDArray[np.float64],
-    slope: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    theta: NDArray[np.float64],
-    sweeps: int,
-) -> None:
+def coordinate_sweeps(gram, slope, weight, theta, sweeps):  # type: ignore[no-untyped-def]  # numba kernel
     """Cyclic coordinate descent on ½θᵀAθ − bᵀθ + Σ weight_j|θ_j|, in place; `slope` is kept at Aθ − b.
 
     A coordinate with A_jj = 0 stays where it is: A being positive semidefinite, its row is zero.
@@ -37,9 +30,7 @@ def coordinate_sweeps(
 
 
 @njit(cache=True, nogil=True)
-def careful_slope(
-    gram: NDArray[np.float64], theta: NDArray[np.float64], cross: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def careful_slope(gram, theta, cross):  # type: ignore[no-untyped-def]
     """Aθ − b as if computed with twice the digits and rounded once (Ogita, Rump, Oishi 2005, Dot2)."""
     out = np.empty_like(cross)
     split = 134217729.0  # 2²⁷ + 1, Dekker's splitter

@@ -1,13 +1,30 @@
-"""Quadratics with a closed form: a positive semidefinite system, alone or on a Euclidean ball."""
+"""Quadratics with a closed form: a positive semidefinite system, alone, on a Euclidean ball, or within a face."""
 
 import math
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.geometry import Face
+from hullabaloo.quadratic.kernels import careful_slope
+
 Array = npt.NDArray[np.float64]
 _EPS = float(np.finfo(np.float64).eps)
+
+
+@final
+class Quadratic:
+    """A, b, and a bound L on the largest eigenvalue of A (kept valid by the steps that rely on it)."""
+
+    def __init__(self, gram: Array, cross: Array, largest: float) -> None:
+        self.gram, self.cross = gram, cross
+        self.largest = largest if largest > 0.0 else (float(np.linalg.norm(cross)) or 1.0)
+
+    def slope(self, theta: Array) -> Array:
+        """Aθ − b."""
+        return self.gram @ theta - self.cross
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +84,6 @@ def factorise(gram: Array) -> Cholesky | Spectrum:
 
 def solve(gram: Array, cross: Array, factor: Cholesky | Spectrum) -> Array:
     """argmin ½θᵀAθ − bᵀθ, of smallest norm, refined with residuals of doubled precision until it stops improving."""
-    from hullabaloo.quadratic.kernels import careful_slope
-
     theta = factor.solve(cross)
     last = math.inf
     for _ in range(5):
@@ -87,8 +102,6 @@ def solve_on_ball(gram: Array, cross: Array, radius: float, spectrum: Spectrum) 
     In the eigenbasis θ(ν) = c/(λ + ν); ν = 0 when that lies inside, else the root of ‖θ(ν)‖ = radius. 1/‖θ(ν)‖ is
     concave, so Newton's method on it climbs to the root from the left without overshooting (Moré, Sorensen 1983).
     """
-    from hullabaloo.quadratic.kernels import careful_slope
-
     values = spectrum.values
     c = spectrum.vectors.T @ cross
     c = np.where((values == 0.0) & (np.abs(c) <= 1e-10 * np.linalg.norm(c)), 0.0, c)
@@ -117,3 +130,49 @@ def solve_on_ball(gram: Array, cross: Array, radius: float, spectrum: Spectrum) 
         nu += change
     norm = float(np.linalg.norm(theta))
     return theta * min(1.0, radius / norm)
+
+
+@final
+class FaceSystem:
+    """The linear system of a face: moves δ with δ_j = 0 off the free coordinates and ⟨normal, δ⟩ = 0.
+
+    The direction across the face is removed by a Householder reflection. A system singular to working precision gets
+    1e-12·L on its diagonal: a proximal-point step, which also travels far along flat directions that still descend.
+    """
+
+    def __init__(self, quadratic: Quadratic, face: Face) -> None:
+        self.face = face
+        self.index = np.flatnonzero(face.free)
+        whole = self.index.size == len(quadratic.gram)
+        matrix = quadratic.gram if whole else quadratic.gram[np.ix_(self.index, self.index)]
+        self.mirror: Array | None = None
+        if face.normal is not None and self.index.size:
+            axis = face.normal[self.index] / np.linalg.norm(face.normal[self.index])
+            axis[0] += 1.0 if axis[0] >= 0.0 else -1.0
+            axis /= np.linalg.norm(axis)
+            image = matrix @ axis
+            image -= axis * float(axis @ image)
+            matrix = (matrix - 2.0 * np.outer(axis, image) - 2.0 * np.outer(image, axis))[1:, 1:]
+            self.mirror = axis
+            # with u the axis: HAH = A − 2u(Au)ᵀ − 2(Au)uᵀ + 4(uᵀAu)uuᵀ = A − 2u wᵀ − 2w uᵀ, w = Au − (uᵀAu)u
+        self.factor = None
+        if len(matrix):
+            self.factor = cholesky(matrix, 1e-13)
+            shift = 1e-12 * quadratic.largest
+            while self.factor is None and math.isfinite(shift):
+                self.factor = cholesky(matrix + shift * np.eye(len(matrix)), 0.0)
+                shift *= 100.0
+
+    def solve(self, slope: Array) -> Array:
+        """The move δ within the face from a point with that slope to the minimiser."""
+        move = np.zeros_like(slope)
+        if self.factor is None:
+            return move
+        right = -slope[self.index]
+        if self.mirror is None:
+            move[self.index] = self.factor.solve(right)
+            return move
+        right = right - 2.0 * self.mirror * float(self.mirror @ right)
+        inner = np.concatenate([[0.0], self.factor.solve(right[1:])])
+        move[self.index] = inner - 2.0 * self.mirror * float(self.mirror @ inner)
+        return move

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
     ConvexSet,
-    HasElasticForm,
     L2Ball,
     NoPenalty,
     Penalty,
@@ -27,9 +26,9 @@ from hullabaloo.geometry import (
     require,
 )
 from hullabaloo.quadratic.active_faces import minimise
-from hullabaloo.quadratic.linear_system import Spectrum, cholesky, factorise, solve, solve_on_ball
-from hullabaloo.quadratic.order_faces import OnOrders, plainer, without_free
-from hullabaloo.quadratic.shapes import OnSet, Quadratic, Shape, WithPenalty, WithWeights
+from hullabaloo.quadratic.linear_system import Quadratic, Spectrum, cholesky, factorise, solve, solve_on_ball
+from hullabaloo.quadratic.order_faces import OnOrders, elastic_weights, plainer, without_free
+from hullabaloo.quadratic.shapes import OnSet, Shape, WithPenalty, WithWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -131,7 +130,11 @@ class QuadraticSolver:
         max_iterations: int = 100_000,
     ) -> None:
         feasible, penalty = plainer(feasible), plainer(penalty or NoPenalty())
-        a, weight = _with_squares(_matrix(gram), penalty)
+        a = _matrix(gram)
+        weights = elastic_weights(penalty, len(a))
+        weight = None if weights is None else weights[0]
+        if weights is not None and weights[1].any():
+            a = a + np.diag(weights[1])
         _require_convex(a)
         if feasible is not None:
             require(feasible, [Projectable], "The quadratic solver")
@@ -232,17 +235,6 @@ def _require_convex(a: Array) -> None:
         )
 
 
-def _with_squares(a: Array, penalty: Penalty) -> tuple[Array, Array | None]:
-    """Move the l2 part of the penalty into A; give A and the weights of the l1 part (None: of another form)."""
-    core, free = without_free(penalty)
-    if not isinstance(core, HasElasticForm):
-        return a, None
-    weight, squares = core.elastic_weights(len(a) - free)
-    if squares.any():
-        a = a + np.diag(np.append(squares, np.zeros(free)))
-    return a, np.append(weight, np.zeros(free))
-
-
 def _solver(problem: _Problem) -> _Solve:
     """What solves one column: everything that depends on A alone is done here, once."""
     a, feasible, weight = problem.gram, problem.feasible, problem.weight
@@ -257,13 +249,9 @@ def _solver(problem: _Problem) -> _Solve:
     if isinstance(feasible, WithIntercept) and feasible.columns == 1:
         return _Eliminated(replace(problem, feasible=feasible.body), feasible.lower, feasible.upper)
     penalty = problem.penalty
-    if (
-        feasible is None
-        and isinstance(penalty, PenaltyWithFreeIntercept)
-        and penalty.columns == 1
-        and (weight is not None or isinstance(penalty.penalty, SubmodularPenalty))
-    ):
-        inner = replace(problem, penalty=penalty.penalty, weight=None if weight is None else weight[:-1])
+    free = penalty if isinstance(penalty, PenaltyWithFreeIntercept) and penalty.columns == 1 else None
+    if feasible is None and free is not None and (weight is not None or isinstance(free.penalty, SubmodularPenalty)):
+        inner = replace(problem, penalty=free.penalty, weight=None if weight is None else weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hullabaloo.geometry import (
     Cardinality,
     Face,
+    HasElasticForm,
     L1Ball,
     L1Penalty,
     Penalty,
@@ -25,12 +26,12 @@ from hullabaloo.geometry import (
     WithIntercept,
     with_intercept,
 )
-from hullabaloo.quadratic.face_system import FaceSystem
-from hullabaloo.quadratic.shapes import Minimise, Quadratic, Shape, accelerated, gradient_mapping
+from hullabaloo.quadratic.kernels import careful_slope
+from hullabaloo.quadratic.linear_system import FaceSystem, Quadratic
+from hullabaloo.quadratic.shapes import Shape, accelerated, search
 
 Array = npt.NDArray[np.float64]
 _SYSTEMS = 30  # linear systems after one burst of proximal steps
-_HALVINGS = 40
 _ON_THE_BOUNDARY = 1e-9
 
 
@@ -118,15 +119,6 @@ class OnOrders(Shape):
     def retract(self, point: Array, theta: Array) -> Array:  # noqa: D102
         return self.added.project(point) if isinstance(self.added, SubmodularBall) else point
 
-    def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
-        return None
-
-    def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
-        return theta
-
-    def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
-        return gradient_mapping(quadratic, self, theta)
-
     def _settled(self, quadratic: Quadratic, theta: Array) -> Array:
         """Systems on blocks, each followed by a proximal step that corrects the blocks, while the objective falls."""
         blocks = Blocks.of(self.added.function, theta, self.free)
@@ -134,9 +126,8 @@ class OnOrders(Shape):
             if not blocks.count:
                 break
             system, extra = self._system(quadratic, theta, blocks)
-            new = self._search(
-                quadratic, theta, blocks.spread(system.solve(blocks.summed(quadratic.slope(theta) + extra)))
-            )
+            move = blocks.spread(system.solve(blocks.summed(quadratic.slope(theta) + extra)))
+            new = search(quadratic, self, theta, move)
             if new is None:
                 return self._refined(quadratic, theta, blocks)
             theta = self.proximal(new - quadratic.slope(new) / quadratic.largest, 1.0 / quadratic.largest)
@@ -154,21 +145,8 @@ class OnOrders(Shape):
         held = float(blocks.slope @ theta) >= self.added.radius * (1.0 - _ON_THE_BOUNDARY)
         return FaceSystem(inner, Face(free, blocks.summed(blocks.slope) if held else None)), np.zeros_like(theta)
 
-    def _search(self, quadratic: Quadratic, theta: Array, move: Array) -> Array | None:
-        """The longest of the halved moves that lowers the objective; None when none does."""
-        slope = quadratic.slope(theta)
-        for _ in range(_HALVINGS):
-            new = self.retract(theta + move, theta)
-            step = new - theta
-            if float(slope @ step) + 0.5 * float(step @ (quadratic.gram @ step)) + self.change(theta, new) < 0.0:
-                return new
-            move = 0.5 * move
-        return None
-
     def _refined(self, quadratic: Quadratic, theta: Array, blocks: "Blocks") -> Array:
         """Block values corrected with slopes of doubled precision, while corrections shrink and the blocks stay."""
-        from hullabaloo.quadratic.kernels import careful_slope
-
         last = 1e-3 * (1e-300 + float(np.abs(theta).max()))
         for _ in range(4):
             system, extra = self._system(quadratic, theta, blocks)
@@ -203,3 +181,12 @@ def without_free(penalty: Penalty) -> tuple[Penalty, int]:
         free += penalty.columns
         penalty = penalty.penalty
     return penalty, free
+
+
+def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
+    """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
+    penalty, free = without_free(plainer(penalty))
+    if not isinstance(penalty, HasElasticForm):
+        return None
+    kinks, squares = penalty.elastic_weights(p - free)
+    return np.append(kinks, np.zeros(free)), np.append(squares, np.zeros(free))

@@ -9,56 +9,52 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable
-from hullabaloo.geometry.roots import increasing_root
+from hullabaloo.geometry.numerics import increasing_root
 from hullabaloo.quadratic.interior_point import interior_point
+from hullabaloo.quadratic.kernels import coordinate_sweeps
+from hullabaloo.quadratic.linear_system import Quadratic
 
 Array = npt.NDArray[np.float64]
-Minimise = Callable[["Quadratic", "Shape", Array], Array]
+Minimise = Callable[[Quadratic, "Shape", Array], Array]
 
 
 class Shape(ABC):
-    """What is added to the quadratic: how to come back to it, to descend on it, and on which face a point lies."""
+    """What is added to the quadratic: how to come back to it, to descend on it, and on which face a point lies.
+
+    Unless a kind says otherwise it is known by its projection or prox alone, without faces.
+    """
 
     @abstractmethod
     def proximal(self, point: Array, step: float) -> Array:
         """The projection, or the penalty's prox."""
 
-    @abstractmethod
-    def descend(self, quadratic: "Quadratic", theta: Array, steps: int) -> tuple[Array, int]:
+    def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:
         """A burst of first-order steps, and how many were made."""
+        return accelerated(quadratic, self, theta, steps)
 
-    @abstractmethod
     def change(self, theta: Array, new: Array) -> float:
         """Difference of the nonsmooth part between two points."""
+        return 0.0
 
-    @abstractmethod
     def retract(self, point: Array, theta: Array) -> Array:
         """`point` brought back to the closure of what lies around θ."""
+        return point
 
-    @abstractmethod
     def face(self, theta: Array) -> tuple[Face, Array] | None:
         """The face of θ and the slope of the nonsmooth part along it; None when there is no such structure."""
+        return None
 
-    @abstractmethod
-    def jump(self, quadratic: "Quadratic", theta: Array, minimise: "Minimise") -> Array:
+    def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:
         """A better point to go on from when descent is slow, perhaps by solving related problems with `minimise`."""
+        return theta
 
-    @abstractmethod
-    def stationarity(self, quadratic: "Quadratic", theta: Array) -> float:
-        """‖v‖₂ of a subgradient v of the whole objective at θ, or next to it (one proximal step)."""
+    def stationarity(self, quadratic: Quadratic, theta: Array) -> float:
+        """‖v‖₂ of a subgradient v of the whole objective at θ, or next to it: L‖θ − θ⁺‖ for the proximal point θ⁺ of θ.
 
-
-@final
-class Quadratic:
-    """A, b, and a bound L on the largest eigenvalue of A (kept valid by the steps that rely on it)."""
-
-    def __init__(self, gram: Array, cross: Array, largest: float) -> None:
-        self.gram, self.cross = gram, cross
-        self.largest = largest if largest > 0.0 else (float(np.linalg.norm(cross)) or 1.0)
-
-    def slope(self, theta: Array) -> Array:
-        """Aθ − b."""
-        return self.gram @ theta - self.cross
+        That is no less than ‖v‖ of the subgradient v = (L − A)(θ − θ⁺) at θ⁺.
+        """
+        new = self.proximal(theta - quadratic.slope(theta) / quadratic.largest, 1.0 / quadratic.largest)
+        return quadratic.largest * float(np.linalg.norm(theta - new))
 
 
 @final
@@ -71,25 +67,14 @@ class OnSet(Shape):
     def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
         return self.body.project(point)
 
-    def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
-        return accelerated(quadratic, self, theta, steps)
-
-    def change(self, theta: Array, new: Array) -> float:  # noqa: D102
-        return 0.0
-
     def retract(self, point: Array, theta: Array) -> Array:  # noqa: D102
         return self.body.project(point)
 
     def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
-        if not isinstance(self.body, HasFaces):
-            return None
-        return self.body.face(theta), np.zeros_like(theta)
+        return (self.body.face(theta), np.zeros_like(theta)) if isinstance(self.body, HasFaces) else None
 
     def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
         return _through_the_penalty(quadratic, self.body, theta, minimise) if isinstance(self.body, L1Ball) else theta
-
-    def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
-        return gradient_mapping(quadratic, self, theta)
 
 
 @final
@@ -102,23 +87,8 @@ class WithPenalty(Shape):
     def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
         return self.penalty.prox(point, step)
 
-    def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
-        return accelerated(quadratic, self, theta, steps)
-
     def change(self, theta: Array, new: Array) -> float:  # noqa: D102
         return self.penalty.value(new) - self.penalty.value(theta)
-
-    def retract(self, point: Array, theta: Array) -> Array:  # noqa: D102
-        return point
-
-    def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
-        return None
-
-    def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
-        return theta
-
-    def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
-        return gradient_mapping(quadratic, self, theta)
 
 
 @final
@@ -132,8 +102,6 @@ class WithWeights(Shape):
         return np.maximum(point - step * self.weight, 0.0) + np.minimum(point + step * self.weight, 0.0)
 
     def descend(self, quadratic: Quadratic, theta: Array, steps: int) -> tuple[Array, int]:  # noqa: D102
-        from hullabaloo.quadratic.kernels import coordinate_sweeps
-
         moved = theta.copy()
         coordinate_sweeps(quadratic.gram, quadratic.slope(theta), self.weight, moved, steps)
         return moved, steps
@@ -195,7 +163,13 @@ def accelerated(quadratic: Quadratic, shape: Shape, theta: Array, steps: int) ->
     return theta, steps
 
 
-def gradient_mapping(quadratic: Quadratic, shape: Shape, theta: Array) -> float:
-    """L‖θ − θ⁺‖ for the proximal point θ⁺ of θ: no less than ‖v‖ of the subgradient v = (L − A)(θ − θ⁺) at θ⁺."""
-    new = shape.proximal(theta - quadratic.slope(theta) / quadratic.largest, 1.0 / quadratic.largest)
-    return quadratic.largest * float(np.linalg.norm(theta - new))
+def search(quadratic: Quadratic, shape: Shape, theta: Array, move: Array) -> Array | None:
+    """The longest of the halved moves that, brought back, lowers the objective; None when none does."""
+    slope = quadratic.slope(theta)
+    for _ in range(40):
+        new = shape.retract(theta + move, theta)
+        step = new - theta
+        if float(slope @ step) + 0.5 * float(step @ (quadratic.gram @ step)) + shape.change(theta, new) < 0.0:
+            return new
+        move = 0.5 * move
+    return None

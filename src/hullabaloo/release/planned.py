@@ -1,4 +1,4 @@
-"""A fit as far as it is fixed before data is read: what is asked, by which solver, at which price."""
+"""A fit, for every estimator: what is asked, by which solver and at which price is fixed first, then it is released in the order of `run.py`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.request import ReleaseRequest
-from hullabaloo.release.run import Purchase, buy_plan
+from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.solvers import Answers, Plan, Problem, Solution, Solver
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
@@ -197,10 +197,8 @@ def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Seq
         normed = penalty.function.dimension
     elif isinstance(penalty, GroupPenalty):
         normed = sum(map(len, penalty.groups))
-    for what, dimension in (
-        ("constraint is a set", constraint and constraint.dimension),
-        ("penalty is a norm", normed),
-    ):
+    held = None if constraint is None else constraint.dimension
+    for what, dimension in (("constraint is a set", held), ("penalty is a norm", normed)):
         if dimension in (None, len(columns)):
             continue
         shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
@@ -244,3 +242,23 @@ def tried_out(planned: PlannedFit, draws: int = 4) -> tuple[Rehearsed, ...]:
 def allowance(task: Task) -> Allowance:
     """The budget, in the ledger's filter."""
     return task.request.allowance(task.calibration)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A release, the plan that it followed, and whether the table's columns have names."""
+
+    release: Release
+    planned: PlannedFit
+    named: bool
+
+
+def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None) -> Fitted:
+    """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
+    request = task.request
+    source = request.domain.open(table)
+    encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
+    planned = prepare(task, encoding, source.n_rows if request.count_is_public else None)
+    detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
+    done = run_release(request, encoding, planned.bought, planned.solve, source, target, weight, detail=detail)
+    return Fitted(planned.release(done.found, done.statement), planned, named=source.schema.names is not None)

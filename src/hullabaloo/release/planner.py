@@ -1,8 +1,5 @@
 """`hb.plan`: which solver, how many steps, how much noise and what to expect, before any data is read."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hullabaloo.data import Domain, TargetScale
@@ -11,16 +8,13 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, forecasts, weights
+from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import PlanRow, PlanTable
-from hullabaloo.planning.theory.lower_bounds import LowerBound, lower_bounds
+from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.release.parameters import shown
 from hullabaloo.release.planned import PlanContext, Task, plan_context
-
-if TYPE_CHECKING:
-    from hullabaloo.planning.forecasts import Forecast
-
-_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
 
 
 def plan(
@@ -66,37 +60,40 @@ def plan(
         >>> table.rows[0].able
         True
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InvalidParameter(
-            f"hb.plan needs the number of records as a whole number, such as n=20_000, but got {n!r}."
-        )
-    if not isinstance(budget, Budget):
-        raise InvalidParameter("hb.plan needs a budget: pass budget=hb.Budget(1.0, 1e-8), for example.")
-    if not isinstance(fit_intercept, bool | np.bool_):
-        raise InvalidParameter(
-            f"hb.plan was given fit_intercept as an object of {type(fit_intercept).__name__}. Pass True or False."
-        )
+    loss = Squared() if loss is None else loss
+    for value, fine, what in (
+        (n, _count(n), "the number of records as a whole number, such as n=20_000"),
+        (p, p is None or _count(p), "the number of columns as a whole number, such as p=20"),
+        (budget, isinstance(budget, Budget), "a budget such as budget=hb.Budget(1.0, 1e-8)"),
+        (fit_intercept, isinstance(fit_intercept, bool | np.bool_), "fit_intercept as True or False"),
+        (
+            domain,
+            isinstance(domain, Domain | None),
+            "a domain such as hb.Domain(features={'age': (18, 90)}, target=(0, 1))",
+        ),
+        (loss, isinstance(loss, Loss | VectorLoss), "a loss such as hb.Squared(), hb.Logistic() or hb.Poisson()"),
+        (set, isinstance(set, ConvexSet | None), "a set such as hb.L1Ball(1.0), or none"),
+        (penalty, isinstance(penalty, Penalty | None), "a penalty such as hb.L1Penalty(0.01), or none"),
+    ):
+        if not fine:
+            raise InvalidParameter(f"hb.plan needs {what}, but got {shown(value)}. Pass one.")
     if set is not None and penalty is not None:
         raise InvalidParameter(
             "hb.plan got both a set and a penalty, which describe the same trade-off; pass exactly one."
         )
-    if not isinstance(domain, Domain | None):
-        raise InvalidParameter(
-            f"hb.plan needs a domain such as hb.Domain(features={{'age': (18, 90)}}, target=(0, 1)), and was given an object of "
-            f"{type(domain).__name__}. Pass one, or p=… columns instead."
-        )
-    chosen_loss = _loss(loss, domain)
-    _check_shapes(set, penalty, p)
-    counts = chosen_loss.kernel_code == KernelCode.POISSON
+    _check_target(loss, domain)
+    counts = loss.kernel_code == KernelCode.POISSON
     if exposure is not None and not counts:
         raise InvalidParameter(
-            f"hb.plan got the exposure {exposure!r} with the loss {chosen_loss.name!r}, but only counts are proportional to one. Pass "
+            f"hb.plan got the exposure {exposure!r} with the loss {loss.name!r}, but only counts are proportional to one. Pass "
             "loss=hb.Poisson(), or leave it out."
         )
-    declared = _with_records(_domain(domain, p, chosen_loss), n)
+    declared = Domain.from_dict(
+        {**_domain(domain, p, loss).to_dict(), "records": n}
+    )  # whatever nominal number it declares
     task = Task(
         what="plan",
-        loss=chosen_loss,
+        loss=loss,
         domain=declared,
         budget=budget,
         neighbours=Neighbours.parse(neighbours),
@@ -113,9 +110,10 @@ def plan(
 
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
-    found: Sequence[Forecast] = forecasts(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
-    taken = best_of(list(found), weights(posed.problem, posed.menu, posed.allowance))
-    delta = budget.delta if budget.kind == "dp" and budget.is_private and budget.delta > 0.0 else 1e-6
+    found = forecasts(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
+    taken = best_of(found, weights(posed.problem, posed.menu, posed.allowance))
+    stated = budget.kind == "dp" and budget.is_private
+    delta = budget.delta if stated and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]
     constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()
     return PlanTable(
@@ -123,48 +121,27 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
         chosen=taken.solver.name,
         why=taken.plan.reason if taken.plan is not None else "",
         rows=tuple(PlanRow.of(one, posed.allowance, delta) for one in found),
-        lower_bounds=_bounds(posed, budget),
+        lower_bounds=tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta)) if stated else (),
         constant=constant,
         upper_bounds=upper_bounds(posed.problem, found),
     )
 
 
-def _bounds(posed: PlanContext, budget: Budget) -> tuple[LowerBound, ...]:
-    if budget.kind != "dp" or not budget.is_private:
-        return ()
-    return tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta))
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _loss(loss: object, domain: Domain | None) -> AnyLoss:
-    """The loss, and whether it is one of what the domain declares."""
-    chosen = Squared() if loss is None else loss
-    if not isinstance(chosen, Loss | VectorLoss):
-        raise InvalidParameter(
-            f"hb.plan needs a loss such as hb.Squared(), hb.Logistic() or hb.Poisson(), but got {loss!r}; pass one of these."
-        )
+def _check_target(loss: AnyLoss, domain: Domain | None) -> None:
+    """Refuse a loss that is none of what the domain declares."""
     if domain is None or not domain.targets:
-        return chosen
+        return
     classes = isinstance(domain.targets[0], ClassTarget)
-    if classes != (chosen.kernel_code in (*_CLASSES, KernelCode.MULTINOMIAL)):
+    if classes != (loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)):
         what, fitting = ("classes", "hb.Logistic()") if classes else ("a number", "hb.Squared()")
         raise InvalidParameter(
-            f"hb.plan got the loss {chosen.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: "
+            f"hb.plan got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: "
             "`target` declares a number, `classes` a class."
         )
-    return chosen
-
-
-def _check_shapes(body: object, penalty: object, p: object) -> None:
-    if not isinstance(body, ConvexSet | None):
-        raise InvalidParameter(
-            f"hb.plan needs a set such as hb.L1Ball(1.0), but got {body!r}; pass one, or leave it out."
-        )
-    if not isinstance(penalty, Penalty | None):
-        raise InvalidParameter(
-            f"hb.plan needs a penalty such as hb.L1Penalty(0.01), but got {penalty!r}; pass one, or leave it out."
-        )
-    if p is not None and (isinstance(p, bool) or not isinstance(p, int) or p < 1):
-        raise InvalidParameter(f"hb.plan needs the number of columns as a whole number, such as p=20, but got {p!r}.")
 
 
 def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
@@ -184,14 +161,9 @@ def _domain(domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:
             f"The loss {loss.name!r} has several targets, and without a domain there is one. Pass "
             "domain=hb.Domain(row_norm=1.0, classes=[...]) or domain=hb.Domain(row_norm=1.0, target={'a': (0, 1), 'b': (0, 1)})."
         )
-    if loss.kernel_code in _CLASSES:
+    if loss.kernel_code in TWO_CLASSES:
         return Domain(row_norm=1.0, classes=[0, 1])
     return Domain(row_norm=1.0, target=(0, 1) if loss.kernel_code == KernelCode.POISSON else (-1, 1))
-
-
-def _with_records(domain: Domain, n: int) -> Domain:
-    """The domain for n records, whatever nominal number it declares: a plan may be asked for any."""
-    return Domain.from_dict({**domain.to_dict(), "records": n})
 
 
 def _title(posed: PlanContext, budget: Budget) -> str:

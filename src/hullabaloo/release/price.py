@@ -1,4 +1,4 @@
-"""What a fit would cost and what it can be expected to gain, from public facts, before any data is read."""
+"""What a fit would cost and what it can be expected to gain over a constant, from public facts, before any data is read."""
 
 import math
 from dataclasses import dataclass
@@ -6,14 +6,42 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError
-from hullabaloo.losses import Squared, SquaredTargets
+from hullabaloo.losses import KernelCode, Squared, SquaredTargets
+from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
-from hullabaloo.release.gain import about, prospect, rival
-from hullabaloo.release.planned import PlannedFit, replanned
+from hullabaloo.release.planned import PlannedFit, replanned, tried_out
+from hullabaloo.solvers import Problem
+from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed
+
+
+def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float]:
+    """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's.
+
+    For the squared loss both are formulas of the reference table. For the others the plan is rehearsed on the planner's
+    synthetic table of weak signal; where that would take long, the formula of the risk stands beside the squared loss's gain.
+    """
+    if prepared.problem.loss.kernel_code != KernelCode.SQUARED:
+        for one in tried_out(prepared):
+            return one.risk, max(one.constant, 1e-12)
+    return predicted, 0.5 * TARGET_VARIANCE * EXPLAINED
+
+
+def words(problem: Problem) -> tuple[str, str]:
+    """The table of weak signal, and what a model has to beat on it."""
+    code = problem.loss.kernel_code
+    if code in (*TWO_CLASSES, KernelCode.MULTINOMIAL):
+        table = "a table in which the features hold a tenth of what decides the class"
+        return table, "the shares of the classes alone"
+    if code == KernelCode.POISSON:
+        return "a table in which expected counts vary with the features by about a third up or down", "the mean"
+    constant = "the quantile of all records" if code == KernelCode.PINBALL else "the mean"
+    return "a table whose features explain a tenth of a well spread target", constant
+
 
 # The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
 WIDEST = 2_048
@@ -53,41 +81,26 @@ class Price(Printed):
 
     def __str__(self) -> str:
         mu = "" if self.mu is None or math.isinf(self.mu) else f", mu = {self.mu:.4g}"
-        spend = (
-            "no privacy at all (epsilon is infinite)"
-            if math.isinf(self.epsilon)
-            else (f"epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}{mu}")
-        )
-        width = max([len(name) for name in self.columns], default=0)
-        errors = [
-            f"  {name.ljust(width)}  ±{error:.3g}"
-            for name, error in zip(self.columns, self.privacy_errors, strict=True)
+        spend = f"epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}{mu}"
+        if math.isinf(self.epsilon):
+            spend = "no privacy at all (epsilon is infinite)"
+        lines = [
+            f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
+            f"gain:  {self.expectation}",
         ]
-        return "\n".join(
-            [
-                f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
-                f"gain:  {self.expectation}",
-                *(
-                    [
-                        "expected privacy noise (standard error) of each coefficient, in the units of the table, were its features "
-                        "spread evenly over their bounds (seldom so, and the noise is then larger):"
-                    ]
-                    if errors
-                    else []
-                ),
-                *errors,
-                *(f"note:  {note}" for note in self.notes),
-            ]
-        )
+        if self.columns:
+            lines.append(
+                "expected privacy noise (standard error) of each coefficient, in the units of the table, were its features "
+                "spread evenly over their bounds (seldom so, and the noise is then larger):"
+            )
+        width = max(map(len, self.columns), default=0)
+        for name, error in zip(self.columns, self.privacy_errors, strict=True):
+            lines.append(f"  {name.ljust(width)}  ±{error:.3g}")
+        return "\n".join([*lines, *(f"note:  {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""
-        values = {name: getattr(self, name) for name in Price.__slots__}
-        for name, value in values.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                values[name] = None
-        lists = {name: list(values[name]) for name in ("columns", "privacy_errors", "notes")}
-        return {**values, **lists}
+        return arguments(self)
 
 
 def price(prepared: PlannedFit) -> Price:
@@ -155,14 +168,15 @@ def _expectation(prepared: PlannedFit) -> str:
     problem = prepared.problem
     formula = _risk(prepared, problem.records, 1.0)
     risk, best = prospect(prepared, formula)
-    where, constant = about(problem), rival(problem)
+    where, constant = words(problem)
     if risk < best:
         kept = 100 * (1 - risk / best)
         return f"for {where}, expected to keep about {kept:.0f} % of what the non-private model gains over {constant}"
     # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
     enough = min(best * formula / risk, formula) * (1.0 - 1e-9)
     records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
-    epsilon = task_epsilon(prepared)
+    task_budget = prepared.task.budget
+    epsilon = task_budget.epsilon if task_budget.kind == "dp" else None
     most = 0.0 if epsilon is None else min(LARGEST_EPSILON / epsilon, FARTHEST)
     budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
     remedies = []
@@ -172,11 +186,6 @@ def _expectation(prepared: PlannedFit) -> str:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"
     return f"for {where}, NOT expected to beat {constant}; that would take {hope}"
-
-
-def task_epsilon(prepared: PlannedFit) -> float | None:
-    """The budget's ε, where it has one."""
-    return prepared.task.budget.epsilon if prepared.task.budget.kind == "dp" else None
 
 
 def _risk(prepared: PlannedFit, records: int, budget: float) -> float:

@@ -9,15 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo._version import __version__
+from hullabaloo.codec import arguments
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget, Event, Neighbours, TunedEvent, delta_of, epsilon_of, event_from_dict, group
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.schedule import FOREVER
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
 NO_COPY_IS_NOTICED = (
@@ -133,50 +132,45 @@ class PrivacyStatement:
         """The statement as sentences, most important first."""
         if not self.private:
             return [f"{NOT_PRIVATE[self.not_private]}. Do not release this model of sensitive records"]
-        opening = [] if self.ledger else [NOT_RECORDED] if self.horizon is None else [NOT_RECORDED, NO_COPY_IS_NOTICED]
-        mu = self.mu
-        gaussian = "" if mu is None else f", and {mu:.4g}-Gaussian differential privacy"
-        several = "k units in the table" if self.horizon is None else "k records in the stream"
-        lines = [
-            *opening,
-            f"({self.epsilon():.4g}, {self.delta:.3g})-differential privacy{gaussian}, for {self._neighbours()}",
-            f"A person with {several} has {', '.join(self._groups())}",
-            "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key",
-            "Not covered: elapsed time, memory traffic, the machine that holds the records, and other releases "
-            + ("outside the ledger" if self.ledger else "of the same records"),
-        ]
-        if self.claimed is not None:
-            lines.insert(
-                len(opening) + 1,
-                f"The noise is what the method's paper prints for {self.claimed.describe()}; the guarantee stated here is what "
-                "that noise really gives",
-            )
+        stream = self.horizon is not None
+        lines = [] if self.ledger else [NOT_RECORDED, NO_COPY_IS_NOTICED] if stream else [NOT_RECORDED]
+        gaussian = "" if self.mu is None else f", and {self.mu:.4g}-Gaussian differential privacy"
+        lines.append(
+            f"({self.epsilon():.4g}, {self.delta:.3g})-differential privacy{gaussian}, for {self._neighbours()}"
+        )
+        if stream:
+            lines.append(self._stream())
+        elif self.neighbours is Neighbours.ADD_OR_REMOVE:
+            lines.append(f"The number of records is hidden; {self.records} is the declared nominal number")
+        if late := large_delta(self.budget, self.records):
+            lines.append(f"Beware: {late}; this release has epsilon {self.epsilon(self.records**-2.0):.3g} at 1/n²")
+        if self.quoted_line_breaks:
+            lines.append(AS_PARSED)
         if isinstance(self.event, TunedEvent):
-            lines.insert(
-                len(opening) + 1,
+            lines.append(
                 f"It is the best of a random number of runs ({self.event.expected:g} expected), each with other settings; how many there "
                 "were, and what the others gave, is not released and must not become known. The time that the search took tells how many, and is "
-                "not covered: who sees the release must not learn it, nor see when files were written",
+                "not covered: who sees the release must not learn it, nor see when files were written"
             )
-        if self.quoted_line_breaks:
-            lines.insert(len(opening) + 1, AS_PARSED)
-        if late := large_delta(self.budget, self.records):
-            lines.insert(
-                len(opening) + 1,
-                f"Beware: {late}; this release has epsilon {self.epsilon(self.records**-2.0):.3g} at 1/n²",
+        if self.claimed is not None:
+            lines.append(
+                f"The noise is what the method's paper prints for {self.claimed.describe()}; the guarantee stated here is what "
+                "that noise really gives"
             )
-        if self.horizon is not None:
-            lines.insert(len(opening) + 1, self._stream())
-        elif self.neighbours is Neighbours.ADD_OR_REMOVE:
-            lines.insert(
-                len(opening) + 1, f"The number of records is hidden; {self.records} is the declared nominal number"
-            )
+        groups = ", ".join(f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5))
+        lines.append(f"A person with {'k records in the stream' if stream else 'k units in the table'} has {groups}")
+        lines.append(
+            "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key"
+        )
         if (rows := self._largest()) is not None:
-            lines.insert(
-                -1,
+            lines.append(
                 f"Proved for tables of up to {rows} rows, several times the declared number: rounding adds up over rows, and of longer "
-                "tables it is not proved how near to the minimum the released point was computed",
+                "tables it is not proved how near to the minimum the released point was computed"
             )
+        others = "outside the ledger" if self.ledger else "of the same records"
+        lines.append(
+            f"Not covered: elapsed time, memory traffic, the machine that holds the records, and other releases {others}"
+        )
         if self.ledger:
             lines.append(f"Charged to dataset {self.dataset!r} in {self.ledger} (charge {self.charge})")
         return lines
@@ -210,9 +204,6 @@ class PrivacyStatement:
             return None
         return min((int(one["rows_at_most"]) for one in self.query_noise if "rows_at_most" in one), default=None)
 
-    def _groups(self) -> list[str]:
-        return [f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5)]
-
     def __str__(self) -> str:
         return " ".join(f"{line}." for line in self.lines())
 
@@ -223,26 +214,10 @@ class PrivacyStatement:
         return "".join(f"<p>{html.escape(line[:1].upper() + line[1:])}.</p>" for line in self.lines())
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values."""
-        return {
-            "event": self.event.to_dict(),
-            "budget": self.budget.to_dict(),
-            "neighbours": str(self.neighbours),
-            "unit": self.unit,
-            "records_per_unit": self.records_per_unit,
-            "records": self.records,
-            "not_private": self.not_private,
-            "ledger": self.ledger,
-            "dataset": self.dataset,
-            "charge": self.charge,
-            "query_noise": [dict(one) for one in self.query_noise],
-            "made": self.made,
-            "version": self.version,
-            "claimed": None if self.claimed is None else self.claimed.to_dict(),
-            **({} if self.horizon is None else {"horizon": self.horizon}),
-            **({"quoted_line_breaks": True} if self.quoted_line_breaks else {}),
-            **({} if self.head is None else {"database": self.database, "head": self.head}),
-        }
+        """Everything as JSON-ready values; what only some statements say is written there alone."""
+        written = arguments(self) | {"query_noise": [dict(one) for one in self.query_noise]}
+        unsaid = [name for name in ("horizon", "database", "head") if written[name] is None]
+        return {name: value for name, value in written.items() if name not in unsaid and value is not False}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PrivacyStatement":
@@ -284,15 +259,7 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
-        return {
-            "theta": self.theta.tolist(),
-            "statement": self.statement.to_dict(),
-            "plan": dict(self.plan),
-            "privacy_covariance": None if self.privacy_covariance is None else self.privacy_covariance.tolist(),
-            "sampling_covariance": None if self.sampling_covariance is None else self.sampling_covariance.tolist(),
-            "moments": None if self.moments is None else self.moments.to_dict(),
-            "trace": [dict(one) for one in self.trace],
-        }
+        return arguments(self) | {"plan": dict(self.plan), "trace": [dict(one) for one in self.trace]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Release":

@@ -2,23 +2,27 @@
 
 import copy
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
 from hullabaloo.data.saving import write_whole
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.report.checking import problems
-from hullabaloo.report.numbers import percent, up
+from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.privacy import epsilon_of, event_from_dict
+from hullabaloo.report import entries, guarantee
+from hullabaloo.report.document import FORMAT, document
+from hullabaloo.report.released import estimator_of
+from hullabaloo.report.words import percent, up
 
 if TYPE_CHECKING:
     from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.report.entries import Entry
 
+_TOLERANCE = 1e-9  # relative: another machine's special functions may differ in the last digits
 _SECTIONS = {
     "title": str, "private": bool, "not_private": str, "warnings": list, "model": dict, "plain": dict, "guarantee": dict,
     "trust": dict, "mechanism": dict, "coefficients_text": str, "ledger": dict, "check": list, "methods": str,
@@ -43,7 +47,9 @@ class Card:
     def to_json(self, path: str | Path | None = None) -> str:
         """The card as JSON text, written to `path` when one is given; `card_from_json` reads it back unchanged."""
         text = json.dumps(self.document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-        return _written(text, path)
+        if path is not None:
+            write_whole(path_of(path), text)
+        return text
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The card as one self-contained page (no scripts, nothing fetched), written to `path` when one is given.
@@ -52,31 +58,35 @@ class Card:
         """
         from hullabaloo.report.page import page
 
-        return _written(page(self.document), path)
+        text = page(self.document)
+        if path is not None:
+            write_whole(path_of(path), text)
+        return text
 
     def check(self) -> tuple[str, ...]:
-        """What on the card does not follow from its own event, recomputed now; empty when everything does."""
-        return problems(self.document)
+        """What on the card does not follow from its own event, recomputed with this version's accountant; empty when everything does."""
+        try:
+            return tuple(_problems(self.document))
+        except (HullabalooError, AttributeError, LookupError, TypeError, ValueError) as error:
+            return (f"The event on the card cannot be priced: {error}",)
 
     def __str__(self) -> str:
-        card, stated = self.document, self.document["guarantee"]
+        card, stated, also = self.document, self.document["guarantee"], self.document.get("also")
         lines = [
             card["title"],
             *(f"{one['head']}: {one['text']}" for one in card["warnings"]),
             card["plain"]["headline"],
         ]
         if card["private"]:
-            lines += [
+            lines.append(
                 f"epsilon {up(stated['epsilon'])} at delta {up(stated['delta'])}, {stated['neighbours']}, {stated['unit_text']}; "
-                f"the best attacker guesses right at most {percent(stated['readings']['best_guess'])} of the time",
-            ]
-        also = card.get("also")
+                f"the best attacker guesses right at most {percent(stated['readings']['best_guess'])} of the time"
+            )
         if also is not None:
-            lines += [f"also released: {', '.join(one['title'] for one in also['entries'])}. {also['text']}"]
-            if also["together"] is not None:
-                lines += [
-                    f"together: epsilon {up(also['together']['epsilon'])} at delta {up(also['together']['delta'])}"
-                ]
+            lines.append(f"also released: {', '.join(one['title'] for one in also['entries'])}. {also['text']}")
+            together = also["together"]
+            if together is not None:
+                lines.append(f"together: epsilon {up(together['epsilon'])} at delta {up(together['delta'])}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -118,48 +128,23 @@ def card(
         >>> import hullabaloo as hb
         >>> hb.report.card(model).to_html("card.html")  # doctest: +SKIP
     """
-    from hullabaloo.report.document import document
-    from hullabaloo.report.released import estimator_of
-
     return Card(document(estimator_of(model), ledger, title, entries))
 
 
 def card_from_json(path: str | Path) -> Card:
     """Read a card that `Card.to_json` wrote; `check()` then recomputes its numbers."""
-    from hullabaloo.report.document import FORMAT, FORMAT_VERSION
 
-    place = path_of(path)
-    try:
-        found = json.loads(place.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidParameter(
-            f"There is no card at {path}. Check the path, or write one with card.to_json(path)."
-        ) from None
-    except (ValueError, RecursionError, OSError) as error:
-        raise InvalidParameter(
-            f"{path} cannot be read as a card: it is not JSON{place_in(error)}. Check the path."
-        ) from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InvalidParameter(
-            f"{path} is JSON but not a privacy card of Hullabaloo. A saved model becomes a card with "
-            "hb.report.card(hb.load(path)); a card is written by card.to_json(path)."
-        )
-    if found.get("format_version") != FORMAT_VERSION:
-        raise InvalidParameter(
-            f"{path} has card format {found.get('format_version')!r}, and this library reads format {FORMAT_VERSION}. Use the "
-            "library version named in the card, or a newer one."
-        )
-    broken = [name for name, kind in _SECTIONS.items() if not isinstance(found.get(name), kind)]
-    try:
-        str(Card(found))
-    except (AttributeError, LookupError, TypeError, ValueError):  # a section that is there, and not what it was
-        broken.append("guarantee")
-    if broken:
-        raise InvalidParameter(
-            f"{path} says it is a privacy card, but its section {broken[0]!r} is missing or malformed. It was changed or cut off "
-            "after it was written; restore the original file."
-        )
-    return Card(found)
+    def made(found: dict[str, Any]) -> Card:
+        broken = [name for name, kind in _SECTIONS.items() if not isinstance(found.get(name), kind)]
+        if broken:
+            raise InvalidParameter(
+                f"{path} says it is a privacy card, but its section {broken[0]!r} is missing or malformed. It was changed or cut off "
+                "after it was written; restore the original file."
+            )
+        str(Card(found))  # fails where a section is there, and not what it was
+        return Card(found)
+
+    return FORMAT.read(path, made)
 
 
 def schema() -> dict[str, Any]:
@@ -170,8 +155,33 @@ def schema() -> dict[str, Any]:
     return read
 
 
-def _written(text: str, path: str | Path | None) -> str:
-    """Write atomically: a reader sees the old file or the new one."""
-    if path is not None:
-        write_whole(path_of(path), text)
-    return text
+def _problems(card: Mapping[str, Any]) -> list[str]:
+    stated, others = card["guarantee"], entries.problems(card, _close)
+    if not card["private"]:
+        lie = "The card says that it is not private, and yet states an epsilon."
+        return [lie] * (stated["epsilon"] is not None) + others
+    event = event_from_dict(stated["event"])
+    delta = float(stated["delta"])
+    now = {
+        "epsilon": guarantee.finite(epsilon_of(event, delta)),
+        "mu": event.gdp_mu(),
+        "readings": guarantee.readings(event, delta),
+        "groups": guarantee.groups(event, delta, [one["k"] for one in stated["groups"]]),
+        "other_deltas": guarantee.other_deltas(event, delta),
+    }
+    wrong = [
+        f"The card says {name} = {stated.get(name)!r}, and its event gives {value!r}."
+        for name, value in now.items()
+        if not _close(stated.get(name), value)
+    ]
+    return wrong + others
+
+
+def _close(left: Any, right: Any) -> bool:
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(_close(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(_close(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return math.isclose(left, right, rel_tol=_TOLERANCE, abs_tol=0.0)
+    return bool(left == right)

@@ -1,12 +1,15 @@
 """From a fitted model to the card's document: plain JSON values, nothing that the release does not already hold."""
 
+import math
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo._version import __version__
+from hullabaloo.data.documents import Format
 from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import SubmodularBall, SubmodularPenalty
+from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.shared import chosen
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
@@ -14,27 +17,22 @@ from hullabaloo.privacy import ACCOUNTING_VERSION
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report import entries, guarantee, words
-from hullabaloo.report.checking import commands
-from hullabaloo.report.declared import domain_notes, domain_rows
-from hullabaloo.report.entries import Entry
-from hullabaloo.report.mechanism import queries
-from hullabaloo.report.methods import methods, sources
-from hullabaloo.report.released import WITHHELD, coefficients
+from hullabaloo.report.mechanism import methods, queries, sources
+from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows
 from hullabaloo.report.spending import spending
+from hullabaloo.report.words import up
 from hullabaloo.streaming.model import StreamModel
-from hullabaloo.structure.structure_words import function_in_words
+from hullabaloo.structure.structure_files import function_in_words
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
-FORMAT = "hullabaloo privacy card"
-FORMAT_VERSION = 1
-
+FORMAT = Format("hullabaloo privacy card", "privacy card of Hullabaloo", "card.to_json(path)")
 Document = dict[str, Any]
 
 
 def document(
-    model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None, others: Sequence[Entry] = ()
+    model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None, others: Sequence[entries.Entry] = ()
 ) -> Document:
     """Every section of a card."""
     if not hasattr(model, "release_"):
@@ -48,8 +46,7 @@ def document(
     numbers, about = coefficients(model), _about(model)
     rows, money, also = queries(statement), spending(model, ledger), entries.section(statement, others)
     return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        **FORMAT.head,
         "title": title if title is not None else _title(about, facts),
         "private": statement.private,
         "not_private": statement.not_private,
@@ -73,11 +70,21 @@ def document(
         "ledger": money,
         "also": also,
         "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain)} if model.domain else None,
-        "check": commands(statement),
+        "check": _commands(statement),
         "methods": methods(statement, facts, {**about, "intervals": _interval_level(numbers)}, rows, money),
         "sources": sources(statement),
         "versions": {"library": statement.version, "card_library": __version__, "accounting": ACCOUNTING_VERSION},
     }
+
+
+def _commands(statement: PrivacyStatement) -> list[dict[str, str]]:
+    """How a reader checks a card: each with what it shows and what to type."""
+    mu, epsilon = statement.mu, statement.epsilon()
+    exact = mu is not None and math.isfinite(mu) and math.isfinite(epsilon)
+    facts: Document = {"private": statement.private, "recorded": statement.ledger is not None, "exact": exact, "mu": mu}
+    facts |= {"ledger": shlex.quote(statement.ledger or ""), "delta": up(statement.delta), "epsilon": epsilon}
+    said = words.pieces("check", facts)
+    return [{"shows": one.pop("shows").format_map(facts), "type": one.pop("text"), **one} for one in said]
 
 
 def _about(model: "PrivateLinearModel") -> Document:
@@ -109,18 +116,17 @@ def _estimator(model: Any) -> str:
 
 
 def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) -> str:
-    chosen = constraint if constraint is not None else penalty
-    name = type(chosen).__name__
-    if name == "NoPenalty":
+    chosen, kind = (penalty, "penalty") if constraint is None else (constraint, "constraint")
+    if isinstance(chosen, NoPenalty):
         return "no constraint or penalty declared"
+    sizes = {key: value for key, value in chosen.to_dict().items() if isinstance(value, int | float)}
+    inside = ", ".join(f"{key} {value:g}" for key, value in sizes.items())
     if isinstance(chosen, SubmodularBall | SubmodularPenalty):
         size = f"radius {chosen.radius:g}" if isinstance(chosen, SubmodularBall) else f"strength {chosen.strength:g}"
         inside = f"{size}; {function_in_words(chosen.function)}"
         if isinstance(model, StructuredSparse):
             inside = model._structure_in_words()
-        return f"{'constraint' if constraint is not None else 'penalty'} {name} ({inside})"
-    inside = ", ".join(f"{key} {value:g}" for key, value in chosen.to_dict().items() if isinstance(value, int | float))
-    return f"{'constraint' if constraint is not None else 'penalty'} {name}" + (f" ({inside})" if inside else "")
+    return f"{kind} {type(chosen).__name__}" + (f" ({inside})" if inside else "")
 
 
 def _title(about: Document, facts: Document) -> str:
@@ -139,9 +145,7 @@ def _guarantee(statement: PrivacyStatement, readings: Document | None, facts: Do
         "budget": statement.budget.to_dict(),
         "budget_text": facts["budget"],
         "neighbours": str(statement.neighbours),
-        "relation_text": facts["relation_text"],
-        "unit": statement.unit,
-        "unit_text": facts["unit_text"],
+        **{name: facts[name] for name in ("relation_text", "unit", "unit_text")},
         "records_per_unit": statement.records_per_unit,
         "records": statement.records,
         "records_public": facts["public"],

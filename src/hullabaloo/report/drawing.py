@@ -19,9 +19,13 @@ SIZE, SMALL = 11.5, 10.5
 
 def new_figure(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":
     """An empty figure with one pair of axes, on the Agg canvas."""
-    figure_class, canvas = _matplotlib()
-    figure = figure_class(figsize=(width, height), facecolor=PAPER, layout="constrained")
-    canvas(figure)
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise missing("matplotlib", "A picture") from error
+    figure = Figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
+    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.set_facecolor("none")
     for side in ("top", "right", "left"):
@@ -40,6 +44,16 @@ def frame(
     axes.set_xlabel(x, fontsize=size, color=INK, loc=place)
     axes.set_ylabel(y, fontsize=size, color=INK, **given)
     heading(axes, text, below, colour=colour)
+
+
+def curve(axes: "Axes", x: Any, y: Any, colour: str, width: float, above: float = 2, **given: Any) -> None:
+    """A line; the larger `above`, the further in front."""
+    axes.plot(x, y, color=colour, lw=width, zorder=above, **given)
+
+
+def dots(axes: "Axes", x: Any, y: Any, colour: str, size: float, above: float, **given: Any) -> None:
+    """Points."""
+    axes.plot(x, y, "o", color=colour, ms=size, zorder=above, **given)
 
 
 def note(axes: "Axes", text: str, at: Any, to: Any, *, colour: str, size: float = SMALL, **given: Any) -> None:
@@ -76,29 +90,17 @@ def inline_svg(figure: "Figure", name: str, label: str) -> str:
         figure.savefig(buffer, format="svg", metadata=metadata, facecolor="none")
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href", "href")
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'(href="|url\()#', rf"\1#{name}-", text)
-    text = re.sub(r"font: ([^;\"]*?)'[^;\"]*", r"font: \1inherit-family", text).replace(
-        "inherit-family", "system-ui, sans-serif"
-    )
+    text = re.sub(r"font: ([^;\"]*?)'[^;\"]*", r"font: \1system-ui, sans-serif", text)
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, f"var(--{variable})")
     size = re.search(r'viewBox="([^"]+)"', text)
     box = size.group(1) if size else "0 0 360 240"
     opening = f'<svg role="img" aria-label={quoteattr(label)} viewBox="{box}" preserveAspectRatio="xMinYMin meet">'
     return re.sub(r"<svg [^>]*>", lambda _: opening, text, count=1)
-
-
-def _matplotlib() -> Any:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise missing("matplotlib", "A picture") from error
-    return Figure, FigureCanvasAgg
 
 
 def missing(library: str, what: str) -> ModuleNotFoundError:

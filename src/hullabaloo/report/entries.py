@@ -56,57 +56,47 @@ def section(statement: PrivacyStatement, entries: Iterable[Entry]) -> Document |
             f"The entries of a card are a list, entries=[bounds, evaluation], and {named(entries)} was given. Put it into a list."
         )
     found: list[Document] = []
-    seen, counted, apart = [statement], [statement], False
+    seen, counted = [statement], [statement]
     for entry in entries:
         about = _statement(entry)
         note = _note(statement, about, seen)
-        apart = apart or bool(note and note != _AGAIN)
         seen.append(about)
-        if not note:
-            counted.append(about)
+        counted += [] if note else [about]
         found.append({**_shown(entry, about), "counted": not note, "note": note})
     if not found:
         return None
+    apart = any(one["note"] not in ("", _AGAIN) for one in found)
     return {"entries": found, "together": _together(counted), "text": _text(statement, counted, apart=apart)}
 
 
 def warnings(also: Document | None) -> list[dict[str, str]]:
     """What has to be read first about the entries."""
-    return [
-        {
-            "kind": "not-private",
-            "head": "NOT PRIVATE",
-            "text": f"{one['title']}, which this card mentions as well, has no privacy guarantee, so nothing bounds what all of it reveals.",
-        }
-        for one in (also["entries"] if also else [])
-        if not one["private"]
-    ]
+    text = "{}, which this card mentions as well, has no privacy guarantee, so nothing bounds what all of it reveals."
+    open_ = [one["title"] for one in (also["entries"] if also else []) if not one["private"]]
+    return [{"kind": "not-private", "head": "NOT PRIVATE", "text": text.format(title)} for title in open_]
 
 
-def problems(card: Mapping[str, Any], close: Any) -> tuple[str, ...]:
+def problems(card: Mapping[str, Any], close: Any) -> list[str]:
     """What of the entries does not follow from their events."""
     also = card.get("also")
+    wrong: list[str] = []
     if not also:
-        return ()
-    wrong = []
-    events = [event_from_dict(card["guarantee"]["event"])]
+        return wrong
+    counted = [event_from_dict(card["guarantee"]["event"])]
     for one in also["entries"]:
         event = event_from_dict(one["event"])
-        if one["counted"]:
-            events.append(event)
+        counted += [event] * one["counted"]
         now = finite(epsilon_of(event, one["delta"])) if one["private"] else None
         if not close(one["epsilon"], now):
             wrong.append(
                 f"The card says epsilon = {one['epsilon']!r} of {one['title']!r}, and its event gives {now!r}."
             )
-    together = also["together"]
-    if together is not None:
-        now = finite(epsilon_of(compose(*events), together["delta"]))
-        if not close(together["epsilon"], now) or together["releases"] != len(events):
-            wrong.append(
-                f"The card says epsilon = {together['epsilon']!r} of all together, and their events give {now!r}."
-            )
-    return tuple(wrong)
+    said = also["together"]
+    if said is not None:
+        now = finite(epsilon_of(compose(*counted), said["delta"]))
+        if not close(said["epsilon"], now) or said["releases"] != len(counted):
+            wrong.append(f"The card says epsilon = {said['epsilon']!r} of all together, and their events give {now!r}.")
+    return wrong
 
 
 def _statement(entry: Any) -> PrivacyStatement:
@@ -128,11 +118,13 @@ def _shown(entry: Entry, statement: PrivacyStatement) -> Document:
             f"The entry of a card {type(entry).__name__} gave has the fields {sorted(said)}; there are {sorted(_KEYS)}."
         )
     private, table = statement.private, said["table"]
+    if table is not None:
+        table = {"head": [*map(str, table["head"])], "body": [[*map(str, line)] for line in table["body"]]}
     withheld = [] if private else [f"{NOT_PRIVATE[statement.not_private]}; its numbers are left out of this card"]
     return {
         "title": str(said["title"]),
         "lines": [str(line) for line in said["lines"]] if private else withheld,
-        "table": None if table is None or not private else _cells(table),
+        "table": table if private else None,
         "private": private,
         "epsilon": finite(statement.epsilon()) if private else None,
         "delta": statement.delta if private else None,
@@ -142,13 +134,6 @@ def _shown(entry: Entry, statement: PrivacyStatement) -> Document:
         "charge": statement.charge,
         "made": statement.made,
         "event": statement.event.to_dict() if statement.not_private != "epsilon" else {"kind": "not-private"},
-    }
-
-
-def _cells(table: Mapping[str, Any]) -> Document:
-    return {
-        "head": [str(cell) for cell in table["head"]],
-        "body": [[str(cell) for cell in line] for line in table["body"]],
     }
 
 
@@ -165,10 +150,8 @@ def _note(model: PrivacyStatement, other: PrivacyStatement, seen: Sequence[Priva
 
 def _same(one: PrivacyStatement, other: PrivacyStatement) -> bool:
     """Whether two statements are of one release. Without a charge only one object is: two releases of a second can say the same."""
-    charges = [(each.ledger, each.dataset, each.charge) for each in (one, other)]
-    if one.charge is not None or other.charge is not None:
-        return charges[0] == charges[1]
-    return one is other
+    first, second = ((each.ledger, each.dataset, each.charge) for each in (one, other))
+    return one is other if first[2] is None and second[2] is None else first == second
 
 
 def _together(counted: Sequence[PrivacyStatement]) -> Document | None:

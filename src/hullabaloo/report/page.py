@@ -1,14 +1,15 @@
 """The card's document as one self-contained page: no scripts, nothing fetched, the same bytes every time."""
 
+import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
 
 from hullabaloo.privacy import event_from_dict
 from hullabaloo.report.drawing import inline_svg, missing
-from hullabaloo.report.numbers import down, one_in, percent, shown, up
+from hullabaloo.report.words import down, one_in, percent, shown, up
 
 MOST_TARGETS = 4
 MOST_ROWS = 100
@@ -17,7 +18,7 @@ MOST_CHARGES = 25
 
 def page(card: Mapping[str, Any]) -> str:
     """Render a card's document as HTML."""
-    template = _environment().get_template("card.html.j2")
+    template = environment().get_template("card.html.j2")
     limits = {"rows": MOST_ROWS, "charges": MOST_CHARGES}
     return str(template.render(card=card, pictures=pictures(card), style=_text("card.css"), limits=limits))
 
@@ -28,42 +29,32 @@ def pictures(card: Mapping[str, Any]) -> dict[str, Any]:
 
     from hullabaloo.report import plots
 
-    stated, drawn = card["guarantee"], {}
+    def put(figure: Any, name: str, label: str) -> Any:
+        return Markup(inline_svg(figure, name, label))
+
+    stated, shares, numbers = card["guarantee"], card["ledger"]["shares"], card["coefficients"]
+    found: dict[str, Any] = {"coefficients": []}
     if card["private"]:
-        event = event_from_dict(stated["event"])
-        if stated["epsilon"] is not None:
-            text = f"δ against ε of the release, with the quoted point ε = {up(stated['epsilon'])}, δ = {up(stated['delta'])}"
-            drawn["profile"] = inline_svg(
-                plots.draw_profile(event, stated["epsilon"], stated["delta"]), "profile", text
-            )
-        text = "Hits against false alarms of the best attack on one person; the closer to the diagonal, the closer to a guess"
-        drawn["trade_off"] = inline_svg(plots.draw_trade_off(event), "trade-off", text)
-    if card["ledger"]["shares"] is not None:
-        drawn["budget"] = inline_svg(
-            plots.draw_budget(card["ledger"]["shares"]), "budget", "Parts of the budget spent and left"
-        )
-    found: dict[str, Any] = {name: Markup(text) for name, text in drawn.items()}
-    found["coefficients"] = [Markup(text) for text in _coefficients(card)]
-    return found
-
-
-def _coefficients(card: Mapping[str, Any]) -> list[str]:
-    from hullabaloo.report.plots import draw_coefficients
-
-    numbers = card["coefficients"]
-    if numbers is None:
-        return []
-    found = []
-    for place, target in enumerate(card["model"]["targets"][:MOST_TARGETS]):
+        event, epsilon, delta = event_from_dict(stated["event"]), stated["epsilon"], stated["delta"]
+        if epsilon is not None:
+            said = f"δ against ε of the release, with the quoted point ε = {up(epsilon)}, δ = {up(delta)}"
+            found["profile"] = put(plots.draw_profile(event, epsilon, delta), "profile", said)
+        said = "Hits against false alarms of the best attack on one person; the closer to the diagonal, the closer to a guess"
+        found["trade_off"] = put(plots.draw_trade_off(event), "trade-off", said)
+    if shares is not None:
+        found["budget"] = put(plots.draw_budget(shares), "budget", "Parts of the budget spent and left")
+    for place, target in enumerate(card["model"]["targets"][:MOST_TARGETS] if numbers else ()):
         rows = [row for row in numbers["rows"] if row["target"] == target]
         if any(row["span"] is not None for row in rows):
-            figure = draw_coefficients(rows, target, numbers["confidence"])
-            found.append(inline_svg(figure, f"coefficients-{place}", f"Released effects on {target} with their noise"))
+            figure = plots.draw_coefficients(rows, target, numbers["confidence"])
+            said = f"Released effects on {target} with their noise"
+            found["coefficients"].append(put(figure, f"coefficients-{place}", said))
     return found
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Any:
+def environment() -> Any:
+    """Templates with filters that write numbers as a card does."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ModuleNotFoundError as error:
@@ -73,45 +64,35 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "num": _data(shown), "up": _data(up), "down": _data(down), "percent": _data(percent), "one_in": _data(one_in),
-        "event_json": _event_json, "prose": _prose, "when": _when,
+        "event_json": partial(json.dumps, indent=1), "prose": _prose, "when": _when,
     }  # fmt: skip
     return environment
 
 
 def _data(write: Any) -> Any:
-    """A filter that writes a number for people and keeps the exact one in the page."""
+    """A filter that writes a number for people, its sign and unit on one line, and keeps the exact one in the page."""
 
     def filtered(value: Any) -> Any:
         from markupsafe import Markup
 
+        text = str(write(value))
         if value is None:
-            return write(value)
-        return Markup('<data value="{}">{}</data>').format(repr(value), _unbroken(write(value)))
+            return text
+        whole = ("−" + text[1:] if text.startswith("-") else text).replace(" ", "\N{NO-BREAK SPACE}")
+        return Markup('<data value="{}">{}</data>').format(repr(value), whole)
 
     return filtered
 
 
-def _unbroken(text: str) -> str:
-    """A number with its sign and unit on one line."""
-    return ("−" + text[1:] if text.startswith("-") else text).replace(" ", "\N{NO-BREAK SPACE}")
-
-
 def _prose(text: str) -> str:
     """Keep numbers with their per cent signs and names: no line breaks inside "ε = 1" or "54.8 %"."""
-    return re.sub(r"([εδμρ]) = (?=\S)", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", text).replace(
-        " %", "\N{NO-BREAK SPACE}%"
-    )
+    kept = re.sub(r"([εδμρ]) = (?=\S)", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", text)
+    return kept.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _when(text: str) -> str:
     """An ISO time for people: to the second, in UTC."""
     return text[:19].replace("T", " ") + (" UTC" if text.endswith("+00:00") else text[19:])
-
-
-def _event_json(event: Mapping[str, Any]) -> str:
-    import json
-
-    return json.dumps(event, indent=1)
 
 
 def _text(name: str) -> str:

@@ -4,7 +4,8 @@ All need `pip install "hullabaloo[report]"`.
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +22,16 @@ from hullabaloo.report.drawing import (
     PALE,
     PAPER,
     SIZE,
+    SMALL,
+    curve,
+    dots,
     frame,
     heading,
     new_figure,
     note,
 )
 from hullabaloo.report.guarantee import trade_off
-from hullabaloo.report.numbers import percent, up
+from hullabaloo.report.words import percent, shown, up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 30
 MOST_RECORDS = 1_000
+SMALLEST, LARGEST = 1e-100, 1e100
+"""What can be drawn."""
+PUBLIC_DATA = "public demonstration data: never do this with real records"
 _NAME = 24
 
 
@@ -72,26 +79,24 @@ def draw_coefficients(
     figure, axes = new_figure(1.75 + 0.29 * max(len(bars), 1))
     z = float(ndtri(0.5 + confidence / 2.0))
     for place, row in enumerate(bars):
-        span, middle = row["span"], row["coefficient"] * row["span"]
+        span, middle, level = row["span"], row["coefficient"] * row["span"], [place, place]
         if row["low"] is not None:
-            ends = [row["low"] * span, row["high"] * span]
-            axes.plot(ends, [place, place], color=INK, lw=1.2, solid_capstyle="butt", zorder=2)
+            curve(axes, [row["low"] * span, row["high"] * span], level, INK, 1.2, 2, solid_capstyle="butt")
         if row["privacy_std"] is not None:
             half, about = z * row["privacy_std"] * span, row.get("estimate")
             centre = middle if about is None else about * span
-            axes.plot([centre - half, centre + half], [place, place], color=PALE, lw=8, solid_capstyle="butt", zorder=1)
-        axes.plot([middle], [place], "o", color=BLUE, ms=5.5, zorder=3)
+            curve(axes, [centre - half, centre + half], level, PALE, 8, 1, solid_capstyle="butt")
+        dots(axes, [middle], [place], BLUE, 5.5, 3)
     axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
     axes.set_yticks(range(len(bars)), [_short(str(row["name"])) for row in bars])
     axes.set_ylim(-0.7, max(len(bars), 1) - 0.3)
     axes.tick_params(axis="y", length=0)
     axes.set_axisbelow(True)
     axes.locator_params(axis="x", nbins=5)
-    percentage = f"{100 * confidence:g} %"
-    legend = [f"dot: released; bar: {percentage} privacy noise;", "line: with sampling error as well"]
+    bar = f"dot: released; bar: {100 * confidence:g} % privacy noise"
+    legend = [f"{bar};", "line: with sampling error as well"]
     if all(row["low"] is None for row in bars):
-        noisy = any(row["privacy_std"] is not None for row in bars)
-        legend = [f"dot: released; bar: {percentage} privacy noise" if noisy else "dot: released"]
+        legend = [bar if any(row["privacy_std"] is not None for row in bars) else "dot: released"]
     if left_out > 0:
         legend.append(f"the {MOST_ROWS} largest; {left_out} more are not drawn")
     if not private:
@@ -120,27 +125,18 @@ def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[i
     for place, k in enumerate(records):
         grid = np.linspace(0.0, min(ends[place], reach) if math.isfinite(ends[place]) else reach, 161)
         values = [max(delta_of(event.group(k), float(e)), floor) for e in grid]
-        colour, width = (BLUE, 2.2) if k == 1 else (MUTED, 1.2)
-        axes.plot(grid, values, color=colour, lw=width)
-        label = "1 record" if k == 1 else f"{k} records"
+        colour, width, label = (BLUE, 2.2, "1 record") if k == 1 else (MUTED, 1.2, f"{k} records")
+        curve(axes, grid, values, colour, width)
         level = floor * 10 ** (1.2 + 2.2 * place)
         spot = min(range(len(values)), key=lambda i: abs(math.log(values[i] / level)))
         box = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}
         note(axes, label, (float(grid[spot]), values[spot]), (5, 2), colour=colour, va="bottom", bbox=box)
-    axes.plot([epsilon], [delta], "o", color=ORANGE, ms=7, zorder=4)
+    dots(axes, [epsilon], [delta], ORANGE, 7, 4)
     arrow = {"arrowstyle": "-", "color": ORANGE, "lw": 0.9, "shrinkB": 4, "relpos": (0.0, 0.5)}
-    bold: dict[str, Any] = {
-        "size": SIZE,
-        "fontweight": "bold",
-        "va": "center",
-        "ha": "right",
-        "textcoords": "axes fraction",
-    }
+    where: dict[str, Any] = {"va": "center", "ha": "right", "textcoords": "axes fraction", "arrowprops": arrow}
     quoted = f"quoted: ε = {up(epsilon)}, δ = {up(delta)}"
-    note(axes, quoted, (epsilon, delta), (0.98, 0.93), colour=ORANGE, arrowprops=arrow, **bold)
-    axes.set_yscale("log")
-    axes.set_ylim(floor, 1.0)
-    axes.set_xlim(0.0, reach * 1.12)
+    note(axes, quoted, (epsilon, delta), (0.98, 0.93), colour=ORANGE, size=SIZE, fontweight="bold", **where)
+    axes.set(yscale="log", ylim=(floor, 1.0), xlim=(0.0, reach * 1.12))
     axes.locator_params(axis="x", nbins=6)
     axes.minorticks_off()
     below = "any point on a curve is a valid (ε, δ)"
@@ -158,12 +154,11 @@ def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
     """The picture of `trade_off_plot`, from an event."""
     figure, axes = new_figure(4.3)
     rates = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.0, 95)])
-    axes.plot([0, 1], [0, 1], color=MUTED, lw=1.0, ls=(0, (4, 3)))
+    curve(axes, [0, 1], [0, 1], MUTED, 1.0, ls=(0, (4, 3)))
     note(axes, "learns nothing", (0.74, 0.74), (4, -4), colour=MUTED, va="top", ha="left")
     for k in records:
         hits = trade_off(event.group(k), [float(rate) for rate in rates])
-        colour, width = (BLUE, 2.4) if k == 1 else (ORANGE, 1.6)
-        axes.plot(rates, hits, color=colour, lw=width)
+        curve(axes, rates, hits, *((BLUE, 2.4) if k == 1 else (ORANGE, 1.6)))
         if k == 1:
             axes.fill_between(rates, rates, hits, color=PALE, lw=0, alpha=0.55)
     tip = trade_off(event.group(1), [0.18])[0] - 0.01
@@ -174,15 +169,8 @@ def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
         at = (0.05, 0.93 + 0.06 * place)
         note(axes, f"{k} records", at, at, colour=ORANGE, **bold)
     axes.set_aspect("equal")
-    for each in ("x", "y"):
-        ticks = [0, 0.25, 0.5, 0.75, 1]
-        axes.set(
-            **{
-                f"{each}lim": (0, 1),
-                f"{each}ticks": ticks,
-                f"{each}ticklabels": [f"{t:.0%}".replace("%", " %") for t in ticks],
-            }
-        )
+    ticks, names = [0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"]
+    axes.set(xlim=(0, 1), xticks=ticks, xticklabels=names, ylim=(0, 1), yticks=ticks, yticklabels=names)
     below = "hits it can reach for the false alarms it accepts"
     frame(axes, "The best possible attack on one person", below, x="false alarms", y="hits")
     return figure
@@ -205,32 +193,79 @@ def draw_budget(shares: Mapping[str, float]) -> "Figure":
     """The picture of `budget_plot`: parts of the budget that this charge took, others took, and that is left."""
     figure, axes = new_figure(1.35)
     start = 0.0
-    for name, key, colour in (
-        ("this release", "this", BLUE),
-        ("other charges", "others", MUTED),
-        ("left", "left", GRID),
-    ):
+    parts = (
+        ("this release", "this", BLUE, BLUE),
+        ("other charges", "others", MUTED, MUTED),
+        ("left", "left", GRID, INK),
+    )
+    for name, key, colour, ink in parts:
         share = shares[key]
         axes.barh([0], [share], left=start, height=0.62, color=colour, lw=0)
         if share >= 0.005:
             middle = start + share / 2.0
-            align = "left" if middle < 0.12 else "right" if middle > 0.88 else "center"
-            spot = start if align == "left" else start + share if align == "right" else middle
-            text = percent(share) if name != "left" else f"{math.floor(1000 * share + 1e-6) / 10:g} %"
-            ink, weight = INK if name == "left" else colour, "bold" if name == "this release" else "normal"
-            where: dict[str, Any] = {
-                "ha": align,
-                "va": "top",
-                "fontweight": weight,
-                "linespacing": 1.3,
-                "annotation_clip": False,
-            }
-            note(axes, f"{name}\n{text}", (spot, -0.38), (0, 0), colour=ink, **where)
+            align, spot = ("left", start) if middle < 0.12 else ("center", middle)
+            align, spot = ("right", start + share) if middle > 0.88 else (align, spot)
+            text = percent(share) if key != "left" else f"{math.floor(1000 * share + 1e-6) / 10:g} %"
+            weight = "bold" if key == "this" else "normal"
+            where: dict[str, Any] = {"ha": align, "va": "top", "linespacing": 1.3, "annotation_clip": False}
+            note(axes, f"{name}\n{text}", (spot, -0.38), (0, 0), colour=ink, fontweight=weight, **where)
         start += share
-    axes.set_xlim(0, 1)
-    axes.set_ylim(-1.3, 0.4)
+    axes.set(xlim=(0, 1), ylim=(-1.3, 0.4))
     axes.axis("off")
     heading(axes, "Budget of the dataset")
+    return figure
+
+
+def error_against_epsilon_plot(
+    points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]],
+    *,
+    non_private: float,
+    metric: str = "R²",
+    mean_only: float | None = None,
+    chosen: float | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """A score against ε beside the fit without privacy. For public demonstration data only, and it says so.
+
+    The curve costs a release per point, and the fit without privacy has no guarantee at all: on sensitive records
+    neither may be published.
+
+    Args:
+        points: ε → score, or the scores of several noise draws; or pairs (ε, score).
+        non_private: the score of the fit without privacy.
+        metric: the score's name, as on the axis.
+        mean_only: the score of predicting the mean, if it is to be drawn.
+        chosen: an ε to mark.
+        title: the picture's heading; by default "`metric` against ε".
+    """
+    draws = _draws(points)
+    _check(non_private, mean_only, chosen, metric, title)
+    figure, axes = new_figure(3.6)
+    epsilons = sorted(draws)
+    means = [float(np.mean(draws[e])) for e in epsilons]
+    for e in epsilons:
+        if len(draws[e]) > 1:
+            dots(axes, [e] * len(draws[e]), draws[e], PALE, 4, 1, mew=0)
+    curve(axes, epsilons, means, BLUE, 2.2, 2)
+    dots(axes, epsilons, means, BLUE, 5, 3)
+    axes.set(xscale="log", xlim=(epsilons[0] / 1.15, epsilons[-1] * 1.15))
+    levels = [(non_private, f"without privacy: {shown(float(non_private), 3)}", INK, (0, (5, 3)), ("bottom", 3))]
+    levels += [] if mean_only is None else [(mean_only, "predicting the mean", MUTED, (0, (1, 2)), ("top", -3))]
+    for level, text, colour, style, (side, up_by) in levels:
+        axes.axhline(float(level), color=colour, lw=1.1, ls=style, zorder=0)
+        where: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": side}
+        note(axes, text, (1.0, float(level)), (-2, up_by), colour=colour, **where)
+    if chosen is not None and chosen in draws:
+        value = means[epsilons.index(chosen)]
+        dots(axes, [chosen], [value], ORANGE, 8, 4)
+        text = f"ε = {chosen:g}: {shown(value, 3)}"
+        note(axes, text, (chosen, value), (8, -8), colour=ORANGE, size=SIZE, fontweight="bold", va="top")
+    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons], fontsize=SMALL)
+    axes.minorticks_off()
+    axes.margins(y=0.12)
+    title = f"{metric} against ε" if title is None else title
+    x = "ε of one private release (smaller protects better)"
+    frame(axes, title, PUBLIC_DATA, x=x, y=metric, grid="y", colour=ORANGE)
     return figure
 
 
@@ -258,3 +293,46 @@ def _short(name: str, most: int = _NAME) -> str:
     """A label that fits, and that matplotlib does not take for a formula."""
     text = name if len(name) <= most else name[: most - 1] + "…"
     return text.replace("$", r"\$")
+
+
+def _finite(value: Any) -> bool:
+    size: Any = value.item() if isinstance(value, np.generic) else value
+    return isinstance(size, Real) and bool(abs(size) <= LARGEST)  # type: ignore[operator]
+
+
+def _pairs(points: Any) -> list[tuple[Any, Any]]:
+    pairs = points.items() if isinstance(points, Mapping) else points
+    try:
+        return [(epsilon, value) for epsilon, value in pairs]
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"A curve of error against epsilon was given {found(points)}. Pass a mapping from epsilon to score, {{1.0: 0.52}}, or pairs of both."
+        ) from None
+
+
+def _check(non_private: object, mean_only: object, chosen: object, metric: object, title: object) -> None:
+    numbers = {"non_private": non_private, "mean_only": mean_only, "chosen": chosen}
+    for name, value in numbers.items():
+        if not _finite(value) and (value is not None or name == "non_private"):
+            raise InvalidParameter(
+                f"{name}={value!r} was given to a curve of error against epsilon. Pass a finite number."
+            )
+    if not isinstance(metric, str) or not isinstance(title, str | None):
+        raise InvalidParameter(
+            f"The metric and the title of a picture are texts, and {found(metric)} and {found(title)} were given. Pass metric='R²', say."
+        )
+
+
+def _draws(points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]]) -> dict[float, list[float]]:
+    found: dict[float, list[float]] = {}
+    for epsilon, value in _pairs(points):
+        scores = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+        if not _finite(epsilon) or not epsilon > SMALLEST or not scores or not all(map(_finite, scores)):
+            raise InvalidParameter(
+                f"A curve of error against epsilon was given {epsilon!r}: {value!r}. Each epsilon must be positive and finite and have "
+                "at least one finite score; the fit without privacy is passed as non_private=…."
+            )
+        found.setdefault(float(epsilon), []).extend(map(float, scores))
+    if not found:
+        raise InvalidParameter("A curve of error against epsilon needs at least one point, and none was given.")
+    return found

@@ -1,16 +1,23 @@
-"""What a card shows of a released model: its coefficients and the noise in them. One without privacy has none of its numbers on a card."""
+"""What a card shows of a released model: its coefficients and the noise in them, and the declared domain that they act over.
 
+One without privacy has none of its numbers on a card.
+"""
+
+from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
+from hullabaloo.data import Categorical, Domain, Numeric, transforms
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.release.parameters import found as named
-from hullabaloo.report.declared import spans
 from hullabaloo.report.guarantee import finite
+from hullabaloo.report.words import book, lines
 
 if TYPE_CHECKING:
     from hullabaloo.inference.summary import Summary
     from hullabaloo.linear_model.base import PrivateLinearModel
 
+Row = dict[str, Any]
 INTERCEPT = "(intercept)"
 WITHHELD = (
     "The coefficients are left out of this card, because nothing protects the records that they were computed from."
@@ -28,24 +35,17 @@ def coefficients(model: "PrivateLinearModel") -> dict[str, Any] | None:
     return {"confidence": summary.confidence, "note": summary.note, "rows": rows_of(model, summary)}
 
 
-def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[dict[str, Any]]:
+def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[Row]:
     """A summary's rows as JSON values, with how far each column can go."""
     lengths = {} if model.domain is None else spans(model.domain)
-    return [
-        {
-            "target": row.target,
-            "measures": model._axis(row.target),
-            "name": row.name,
-            "coefficient": float(row.coefficient),
-            "estimate": finite(row.estimate),
-            "privacy_std": finite(row.privacy_error),
-            "sampling_std": finite(row.sampling_error),
-            "low": finite(row.low),
-            "high": finite(row.high),
-            "span": None if row.name == INTERCEPT else lengths.get(row.name, 1.0),
-        }
-        for row in summary.rows
-    ]
+    found = []
+    for row in summary.rows:
+        said: Row = {"target": row.target, "measures": model._axis(row.target), "name": row.name}
+        released = {"coefficient": float(row.coefficient), "estimate": finite(row.estimate)}
+        errors = {"privacy_std": finite(row.privacy_error), "sampling_std": finite(row.sampling_error)}
+        span = None if row.name == INTERCEPT else lengths.get(row.name, 1.0)
+        found.append({**said, **released, **errors, "low": finite(row.low), "high": finite(row.high), "span": span})
+    return found
 
 
 def estimator_of(model: Any) -> "PrivateLinearModel":
@@ -57,15 +57,91 @@ def estimator_of(model: Any) -> "PrivateLinearModel":
 
     if isinstance(model, PrivateStream):
         return estimator_of(model.model_at())
-    if isinstance(model, StreamModel):
-        return cast("PrivateLinearModel", model)
     if isinstance(model, PeriodicModel):
         return model.estimator
-    inner = getattr(model, "model_", getattr(model, "model", model))
-    for one in (model, inner):
-        if isinstance(one, PrivateLinearModel):
-            return one
+    for one in (model, getattr(model, "model_", getattr(model, "model", model))):
+        if isinstance(one, PrivateLinearModel | StreamModel):
+            return cast("PrivateLinearModel", one)
     raise InvalidParameter(
         f"A card was asked for {named(model)}, which is no estimator of hullabaloo and carries no privacy statement. "
         "Pass the fitted estimator (of a search, its best_estimator_), or hb.load(path) of a saved one; other releases go into entries=[…]."
     )
+
+
+def domain_rows(domain: Domain) -> list[Row]:
+    """One row per declared feature, then target, weight and unit: column, role, what was declared."""
+    rows = [_feature(name, declared, domain.indicators) for name, declared in domain.features]
+    declared = domain.to_dict()
+    for role in ("target", "classes"):
+        if role in declared:
+            rows += _targets(role, declared[role], declared.get("target_fill"))
+    if domain.weight is not None:
+        rows.append(_row(domain.weight[0], "weight", bounds=[0.0, domain.weight[1]]))
+    if domain.unit is not None:
+        rows.append(_row(domain.unit, "unit of privacy", notes=[f"at most {domain.records_per_unit} records each"]))
+    return rows
+
+
+def domain_notes(domain: Domain) -> list[str]:
+    """What was declared about rows as a whole."""
+    norm, radius = domain.row_norm or ("l2", 0.0)
+    facts = {
+        "norm": domain.row_norm is not None,
+        "norm_name": book()["norms"][norm],
+        "radius": radius,
+        "as_parsed": domain.quoted_line_breaks,
+        "products": ", ".join(f"{a} × {b}" for a, b in domain.interactions),
+        "features": bool(domain.features),
+        "indicators": domain.indicators,
+    }
+    return lines("domain", facts)
+
+
+def spans(domain: Domain) -> dict[str, float]:
+    """How far each encoded column can go in the user's units, from the declaration alone; 1 for a level or indicator."""
+    found: dict[str, float] = {}
+    by_feature: dict[str, list[str]] = {}
+    for name, declared in domain.features:
+        if isinstance(declared, Numeric):
+            lo, hi = transforms.image(name, declared.transform, declared.lo, declared.hi)
+            label = name if declared.transform == "identity" else f"{declared.transform}({name})"
+            found[label] = hi - lo
+            by_feature[name] = [label]
+        else:
+            by_feature[name] = [f"{name}={level}" for _, level in declared.encoded]
+    for a, b in domain.interactions:
+        for left, right in product(by_feature[a], by_feature[b]):
+            found[f"{left}*{right}"] = found.get(left, 1.0) * found.get(right, 1.0)
+    return found
+
+
+def _feature(name: str, declared: Numeric | Categorical, indicators: bool) -> Row:
+    notes = []
+    if isinstance(declared, Categorical):
+        if declared.baseline is not None:
+            notes.append(f"baseline {declared.baseline}")
+        row = _row(name, "feature", levels=[*map(str, declared.levels)])
+    else:
+        if declared.transform != "identity":
+            notes.append(f"used as {declared.transform}({name})")
+        if declared.fill is not None:
+            notes.append(f"missing counts as {declared.fill:g}")
+        row = _row(name, "feature", bounds=[declared.lo, declared.hi])
+    if (indicators if declared.indicator is None else declared.indicator) is not indicators:
+        notes.append("missing values marked" if declared.indicator else "missing values not marked")
+    return {**row, "notes": notes}
+
+
+def _targets(role: str, declared: Any, fills: Any) -> list[Row]:
+    named = declared if isinstance(declared, dict) else {"target": declared}
+    rows = []
+    for name, values in named.items():
+        fill = fills.get(name) if isinstance(fills, dict) else fills
+        notes = [] if fill is None else [f"missing counts as {fill}"]
+        levels, bounds = ([*map(str, values)], None) if role == "classes" else (None, [*map(float, values)])
+        rows.append(_row(name, "target", bounds, levels, notes))
+    return rows
+
+
+def _row(name: str, role: str, bounds: Any = None, levels: Any = None, notes: Sequence[str] = ()) -> Row:
+    return {"column": name, "role": role, "bounds": bounds, "levels": levels, "notes": list(notes)}

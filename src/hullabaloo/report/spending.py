@@ -8,8 +8,7 @@ from hullabaloo.ledger import Charge, Ledger, Remaining
 from hullabaloo.privacy import compose, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.guarantee import cost, finite
-from hullabaloo.report.numbers import down, shown
-from hullabaloo.report.words import book, budget_text, facts_of
+from hullabaloo.report.words import book, budget_text, down, facts_of, shown
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -41,22 +40,18 @@ def spending(model: "PrivateLinearModel", ledger: Ledger | str | None) -> dict[s
         return _section("unreachable", statement)
 
 
-def _section(status: str, statement: PrivacyStatement) -> dict[str, Any]:
-    return {
-        "status": status,
-        "text": book()["ledger_status"][status].format_map(facts_of(statement)),
-        "address": statement.ledger,
-        "dataset": statement.dataset,
-        "charge": statement.charge,
+def _section(status: str, statement: PrivacyStatement, **read: Any) -> dict[str, Any]:
+    """What is known without the ledger, and what was `read` in it."""
+    text = book()["ledger_status"][status].format_map(facts_of(statement))
+    known = {"address": statement.ledger, "dataset": statement.dataset, "charge": statement.charge}
+    unknown: dict[str, Any] = {
         "budget": None,
         "budget_text": "",
         "filter": None,
         "remaining": "",
         "remaining_amounts": [],
-        "shares": None,
-        "together": None,
-        "charges": [],
     }
+    return {"status": status, "text": text, **known, **unknown, "shares": None, "together": None, "charges": [], **read}
 
 
 def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:
@@ -65,20 +60,21 @@ def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:
     mine = [one for one in charges if one.number == statement.charge and statement.head in (None, one.head)]
     if (
         not mine or dict(mine[0].event) != statement.event.to_dict()
-    ):  # equal events may be of two releases: heads tell them apart
+    ):  # equal events may be of two releases: so heads, too
         return _section("mismatch", statement)
     left = ledger.remaining(statement.dataset)
-    return {
-        **_section("read", statement),
-        "budget": terms.budget.to_dict(),
-        "budget_text": budget_text(terms.budget),
-        "filter": terms.filter,
-        "remaining": remaining_text(left),
-        "remaining_amounts": [finite(value) for value in left.amounts],
-        "shares": shares(left, charges, statement.charge),
-        "together": cost(compose(*(event_from_dict(dict(one.event)) for one in charges)), statement.delta),
-        "charges": [_charge(one) for one in charges],
-    }
+    return _section(
+        "read",
+        statement,
+        budget=terms.budget.to_dict(),
+        budget_text=budget_text(terms.budget),
+        filter=terms.filter,
+        remaining=remaining_text(left),
+        remaining_amounts=[finite(value) for value in left.amounts],
+        shares=shares(left, charges, statement.charge),
+        together=cost(compose(*(event_from_dict(dict(one.event)) for one in charges)), statement.delta),
+        charges=[_charge(one) for one in charges],
+    )
 
 
 def remaining_text(left: Remaining) -> str:
@@ -95,10 +91,8 @@ def shares(left: Remaining, charges: Sequence[Charge], number: int | None) -> di
     one that is nearer to its limit is shown.
     """
     power = 2 if left.filter == "gdp" else 1
-    free = [
-        (amount / limit) ** power if limit > 0.0 else 1.0
-        for amount, limit in zip(left.amounts, left.limits, strict=True)
-    ]
+    pairs = zip(left.amounts, left.limits, strict=True)
+    free = [(amount / limit) ** power if limit > 0.0 else 1.0 for amount, limit in pairs]
     place = min(range(len(free)), key=lambda i: free[i])
     rest = min(1.0, max(0.0, free[place]))
     costs = [one.cost[place] for one in charges if one.number == number]
@@ -107,11 +101,6 @@ def shares(left: Remaining, charges: Sequence[Charge], number: int | None) -> di
 
 
 def _charge(charge: Charge) -> dict[str, Any]:
-    return {
-        "number": charge.number,
-        "charged_at": charge.charged_at,
-        "what": charge.what,
-        "budget": charge.budget.to_dict(),
-        "budget_text": budget_text(charge.budget),
-        "cost": [finite(value) for value in charge.cost],
-    }
+    said = {"number": charge.number, "charged_at": charge.charged_at, "what": charge.what}
+    cost = [finite(value) for value in charge.cost]
+    return {**said, "budget": charge.budget.to_dict(), "budget_text": budget_text(charge.budget), "cost": cost}

@@ -6,9 +6,9 @@ function of it. Only the index leaves.
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class Choice(Query):
     epsilon: float
     once: bool = False
 
+    price: ClassVar[str] = "epsilon"
+    tells: ClassVar[tuple[str, ...]] = ("loss", "clip")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.loss, VectorLoss):
@@ -45,21 +48,12 @@ class Choice(Query):
                 f"A selection by the gradient of {self.loss.name!r} was asked, but selections score the gradient of one "
                 "prediction. Use a loss of one prediction (one class against the rest), or noisy gradients."
             )
-        if not self.epsilon > 0.0:
-            raise InvalidParameter(
-                f"A selection needs a positive privacy price, but epsilon = {self.epsilon!r} was asked. Raise the budget."
-            )
         self.gradient  # noqa: B018  # checks the clip
-
-    @property
-    def is_private(self) -> bool:
-        """Whether ε₀ is finite."""
-        return not math.isinf(self.epsilon)
 
     @cached_property
     def gradient(self) -> GradientQuery:
         """The sum that is scored, exact on its lattice; no noise is added to it."""
-        mu = math.inf if math.isinf(self.epsilon) else 1.0  # ∞ means: not rounded either
+        mu = 1.0 if self.is_private else math.inf  # ∞ means: not rounded either
         return GradientQuery(self.facts, self.neighbours, self.records, 1, mu, self.loss, self.clip)
 
     @property
@@ -139,17 +133,10 @@ class Choice(Query):
         scores = self.scores(g)
         return scores if math.isinf(self.epsilon) else np.clip(scores, -self.bound, self.bound)
 
-    def resized(self, records: int) -> Self:
-        """`ε₀` grows as the table shrinks: the temperature `2Δ/(ε₀ n)` of mean scores stays."""
-        return replace(self, records=records, epsilon=self.epsilon * self.records / records)
-
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
         return {
             **self.described(),
             "mechanism": "permute-and-flip" if self.once else "exponential mechanism",
             "score_sensitivity_of_sum": self.sensitivity,
-            "loss": self.loss.to_dict(),
-            "clip": self.clip,
-            "event": self.event.to_dict(),
         }

@@ -2,16 +2,11 @@
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from hullabaloo.compiled import njit
-
-Array = npt.NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def pair_scores(lower: Array, upper: Array, points: Array, tilt: float, floor: float, out: Array) -> None:
+def pair_scores(lower, upper, points, tilt, floor, out):  # type: ignore[no-untyped-def]  # numba kernel
     """Write `min(0, a, b) − max(0, a, b) − tilt·ln max(points[j + 1] − points[i], floor)`, row i after row i − 1, j ≥ i.
 
     a = `lower[i]` and b = `upper[j]` are errors in rank.

@@ -1,9 +1,9 @@
 """The quantiles query: a low and a high quantile of a column, chosen together and privately from public candidates."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,13 +69,10 @@ class QuantilesQuery(Query):
 
     name: ClassVar[str] = "quantiles"
     key_label: ClassVar[str] = "quantiles"
+    price: ClassVar[str] = "epsilon"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.epsilon > 0.0:
-            raise InvalidParameter(
-                f"A choice needs a positive privacy price, but epsilon = {self.epsilon!r} was asked. Raise the budget."
-            )
         if not (all(0.0 <= share < 0.5 for share in self.shares) and sum(self.shares) > 0.0):
             raise InvalidParameter(
                 f"Shares of values to cut off at each side lie in [0, 0.5), one of them above 0, and {self.shares!r} was asked."
@@ -83,10 +80,8 @@ class QuantilesQuery(Query):
         object.__setattr__(self, "shares", tuple(math.ceil(share * _PARTS) / _PARTS for share in self.shares))
         width = self.facts.width
         places = [*self.values, *(place for place in self.missing if place != -1)]
-        if not (
-            self.count == len(self.grids) == len(self.values) == len(self.missing)
-            and all(0 <= j < width for j in places)
-        ):
+        complete = self.count == len(self.grids) == len(self.values) == len(self.missing)
+        if not complete or not all(0 <= j < width for j in places):
             raise InvalidParameter(
                 f"Quantiles of {self.count} columns among {width} need a grid and places for each of them; "
                 f"{len(self.grids)} grids and {len(self.values)} places were given."
@@ -201,10 +196,6 @@ class QuantilesQuery(Query):
         ties = np.bincount(places[points[places] == x], minlength=points.size)
         return (upto - ties).astype(np.float64), upto.astype(np.float64)
 
-    def resized(self, records: int) -> Self:
-        """`ε₀` grows as the table shrinks: the error in rank, as a share of the records, stays."""
-        return replace(self, records=records, epsilon=self.epsilon * self.records / records)
-
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
         return {
@@ -216,7 +207,6 @@ class QuantilesQuery(Query):
             "usual_rank_error_95": self.usual_error(),
             "rank_error_95": self.error_bound(0.05),
             "candidates": [grid.size for grid in self.grids],
-            "event": self.event.to_dict(),
         }
 
 

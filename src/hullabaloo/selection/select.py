@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.given import anything, number, numbers
+from hullabaloo.curator.known import anything, number, numbers
 from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -49,24 +49,16 @@ class SelectQuery(Choice):
             )
 
     @cached_property
-    def largest(self) -> float:
-        """The largest scale."""
+    def length(self) -> float:
+        """`max a`."""
         return 1.0 if self.scales is None else float(max(self.scales))
 
     @cached_property
     def reach(self) -> float:
         """`max a · max|x_j|`."""
-        return self.largest * self.facts.norm_linf
+        return self.length * self.facts.norm_linf
 
-    @cached_property
-    def length(self) -> float:
-        """`max a`."""
-        return self.largest
-
-    @cached_property
-    def terms(self) -> int:
-        """One product."""
-        return 1
+    terms = 1
 
     def question(
         self, theta: Any, excluded: Any = None, *, clip: Any = None, scales: Any = None, within: Any = None
@@ -74,11 +66,9 @@ class SelectQuery(Choice):
         """θ, which coordinates are left out, at which other clip and scales, and the intervals that −g_j is scored outside of."""
         (point,) = self.gradient.question(theta)
         mask, between = _mask(excluded, point.size), _intervals(within, point.size)
-        changed: dict[str, Any] = {
-            "clip": None if clip is None else number(clip),
-            "scales": None if scales is None else tuple(map(number, scales)),
-        }
-        changed = {name: value for name, value in changed.items() if value is not None}
+        changed: dict[str, Any] = {} if clip is None else {"clip": number(clip)}
+        if scales is not None:
+            changed["scales"] = tuple(map(number, scales))
         return replace(self, **changed) if changed else self, point, mask, between
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
@@ -93,7 +83,7 @@ class SelectQuery(Choice):
     def to_dict(self) -> dict[str, Any]:
         """The query with the range of its scales."""
         least = 1.0 if self.scales is None else float(min(self.scales))
-        return {**super().to_dict(), "scales": [least, self.largest]}
+        return {**super().to_dict(), "scales": [least, self.length]}
 
 
 def _intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:

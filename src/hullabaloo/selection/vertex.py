@@ -53,9 +53,8 @@ class VertexQuery(Choice):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        body = self.body
-        if body is not None:
-            require(body, [HasVertices], "A private choice of a vertex")
+        if self.body is not None:
+            require(self.body, [HasVertices], "A private choice of a vertex")
         if self.beside and not math.isfinite(self.half):
             raise InvalidParameter(
                 f"A private choice of a vertex was asked of {self.constraint!r}, whose intercept is not bounded, so that no "

@@ -12,8 +12,6 @@ from hullabaloo.solvers.coordinate.greedy_coordinate_descent import (
     GreedyCoordinateDescentSolver as GreedyCoordinateDescentSolver,
 )
 from hullabaloo.solvers.coordinate.greedy_selection import GreedySelectionSolver as GreedySelectionSolver
-from hullabaloo.solvers.explained import Explained as Explained
-from hullabaloo.solvers.explained import explained as explained
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import DualFrankWolfeSolver as DualFrankWolfeSolver
 from hullabaloo.solvers.frank_wolfe.frank_wolfe import FrankWolfeSolver as FrankWolfeSolver
 from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver as AdaptiveGradientSolver
@@ -22,6 +20,8 @@ from hullabaloo.solvers.gradient.preconditioned import PreconditionedGradientSol
 from hullabaloo.solvers.mirror.mirror_descent import MirrorDescentSolver as MirrorDescentSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver as MomentsSolver
 from hullabaloo.solvers.moments.moments import solve_moments as solve_moments
+from hullabaloo.solvers.moments.uncertainty import Explained as Explained
+from hullabaloo.solvers.moments.uncertainty import explained as explained
 from hullabaloo.solvers.moments.with_moments import WithMoments as WithMoments
 from hullabaloo.solvers.perturbation.objective_perturbation import (
     ObjectivePerturbationSolver as ObjectivePerturbationSolver,

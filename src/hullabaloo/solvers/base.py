@@ -58,6 +58,12 @@ class Problem:
     records_per_unit: int = 1
 
     @property
+    def change(self) -> float:
+        """The most that a unit of privacy changes the sum of weights by: m W, twice that where its records are replaced."""
+        copies = 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0
+        return copies * self.max_weight * self.records_per_unit
+
+    @property
     def feasible(self) -> ConvexSet | None:
         """C with the intercept: free of the set's radius, bounded by the loss's own public range."""
         if self.constraint is None or not self.intercept:
@@ -105,8 +111,11 @@ class Plan:
 
     solver: str
     quotes: tuple[PricedQuery, ...]
-    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
 
     @property
     def event(self) -> Event:

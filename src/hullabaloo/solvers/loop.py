@@ -4,12 +4,10 @@ from collections.abc import Callable
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.geometry import Projectable
-from hullabaloo.solvers.base import Problem
+from hullabaloo.solvers.base import Array, Problem
 
-Array = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 

@@ -1,62 +1,96 @@
 """Options of solvers: checked where they are written, and kept as Python's own numbers, which a saved model can hold."""
 
+import math
 import sys
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.solvers.base import Solver
+from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.losses import Loss
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers.base import Problem, Solver
 
 MOST = 1_000_000
 """Updates or choices that are asked for at once: more would be planned, and run, for hours."""
 
 
-def whole(solver: Solver, option: str) -> None:
-    """See that the option is None or a whole number up to `MOST`; NumPy's become int.
+class Kind(NamedTuple):
+    """What an option may be, what becomes of it (NumPy's numbers become Python's), and the remedy where it is anything else."""
+
+    fits: Callable[[Any], bool]
+    made: Callable[[Any], Any]
+    remedy: str
+
+
+def number(value: object, kind: type = Real) -> Any:
+    """The number as Python's own, to be compared exactly however large; NaN for what is none of this kind."""
+    if isinstance(value, bool) or not isinstance(value, kind):
+        return math.nan
+    return value.item() if isinstance(value, np.generic) else value
+
+
+WHOLE = Kind(
+    lambda value: value is None or 1 <= number(value, Integral) <= MOST,
+    int,
+    f"pass a whole number from 1 to {MOST:,}, or None for the public rule",
+)
+POSITIVE = Kind(
+    lambda value: value is None or 0.0 < number(value) <= sys.float_info.max,
+    float,
+    "pass a positive number, or None for the public rule",
+)
+YES_OR_NO = Kind(
+    lambda value: isinstance(value, bool | np.bool_ | None), bool, "pass True or False, or None for the public rule"
+)
+
+
+def words(*known: str) -> Kind:
+    """An option that is one of a few words."""
+    remedy = f"pass one of {', '.join(map(repr, known))}"
+    return Kind(lambda value: isinstance(value, str) and value in known, lambda value: value, remedy)
+
+
+def check_options(solver: Solver, **kinds: Kind) -> None:
+    """See that each option is of its kind.
 
     Raises:
-        InvalidParameter: it is anything else.
+        InvalidParameter: one is not.
     """
-    value = getattr(solver, option)
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MOST:
-        raise InvalidParameter(
-            _refused(solver, option, f"pass a whole number from 1 to {MOST:,}, or None for the public rule")
+    for option, kind in kinds.items():
+        value = getattr(solver, option)
+        if not kind.fits(value):
+            raise InvalidParameter(f"{type(solver).__name__} was asked with {option}={value!r}; {kind.remedy}.")
+        if value is not None:
+            object.__setattr__(solver, option, kind.made(value))
+
+
+def one_prediction(problem: Problem, who: str, instead: str) -> Loss:
+    """The loss, of one prediction for one target.
+
+    Raises:
+        CapabilityError: the problem has several targets or its loss several predictions.
+    """
+    if problem.targets != 1 or not isinstance(problem.loss, Loss):
+        raise CapabilityError(
+            f"{who} fits one target by a loss of one prediction, but the loss {problem.loss.name!r} was given for "
+            f"{problem.targets} targets. Fit one target at a time, or use {instead}."
         )
-    object.__setattr__(solver, option, int(value))
+    return problem.loss
 
 
-def positive(solver: Solver, option: str) -> None:
-    """See that the option is None or a positive, finite number; NumPy's become float.
-
-    Raises:
-        InvalidParameter: it is anything else.
-    """
-    value = getattr(solver, option)
-    if value is None:
-        return
-    size: Any = value.item() if isinstance(value, np.generic) else value  # compared exactly, however large
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < size <= sys.float_info.max:
-        raise InvalidParameter(_refused(solver, option, "pass a positive number, or None for the public rule"))
-    object.__setattr__(solver, option, float(value))
-
-
-def yes_or_no(solver: Solver, option: str) -> None:
-    """See that the option is None, True or False; NumPy's become bool.
+def paper_pair(allowance: Allowance, noise: str) -> tuple[float, float]:
+    """ε and δ, which the noise that a paper prints is a formula of.
 
     Raises:
-        InvalidParameter: it is anything else.
+        InvalidParameter: the budget is not stated by them.
     """
-    value = getattr(solver, option)
-    if value is None:
-        return
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidParameter(_refused(solver, option, "pass True or False, or None for the public rule"))
-    object.__setattr__(solver, option, bool(value))
-
-
-def _refused(solver: Solver, option: str, remedy: str) -> str:
-    return f"{type(solver).__name__} was asked with {option}={getattr(solver, option)!r}; {remedy}."
+    pair = allowance.budget.pair
+    if pair is None or not pair[1] > 0.0:
+        raise InvalidParameter(
+            f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the paper's noise is "
+            f"{noise}: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
+        )
+    return pair

@@ -1,9 +1,8 @@
 """Numbers that look random and are not: public orders of coordinates and synthetic tables are fixed functions of a counter."""
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

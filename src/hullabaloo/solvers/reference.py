@@ -9,11 +9,8 @@ model whose coefficients are of the same size along all directions.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.solvers.base import Problem
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array, Problem
 
 TARGET_VARIANCE = 0.25
 EXPLAINED = 0.1

@@ -3,21 +3,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import BudgetError
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, compose
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
-
-Array = npt.NDArray[np.float64]
-
-_FINE = 1.01
-"""Shares of the budget are found within a per cent."""
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
 
 
 def separate(problem: Problem) -> bool:
@@ -51,63 +44,67 @@ class SeparateTargetsSolver(Solver):
         k, one = problem.targets, replace(problem, targets=1)
         if not allowance.is_private:
             return _repeated(self.solver.plan(one, menu, allowance), k)
-        found = _largest(lambda share: self.solver.plan(one, menu, allowance.scaled(share)), allowance, k)
+
+        def fits(share: float) -> Plan | None:
+            plan = self.solver.plan(one, menu, allowance.scaled(share))
+            return plan if allowance.takes(compose(plan.event, count=k)) else None
+
+        # about 1/√k for Gaussian noise. Plans of ε/k and δ/k are always allowed, but a share keeps δ: it may go below 1/k.
+        low, high = 0.9 / math.sqrt(k), min(1.0, 1.3 / math.sqrt(k))
+        found = largest_share(fits, low, high, shorter=0.7, least=1e-6, fine=1.01)
+        if found is None:
+            raise BudgetError(
+                f"The budget is too small to be shared among {k} targets by this solver. Raise epsilon or delta, or use another."
+            )
         return _repeated(found, k)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """One target after the other."""
-        k, one = problem.targets, replace(problem, targets=1)
-        single = replace(plan, quotes=tuple(_times(quote, 1.0 / k) for quote in plan.quotes))
+        k, one, single = problem.targets, replace(problem, targets=1), _single(plan, problem)
         parts = [self.solver.run(one, single, curator.of_target(j)) for j in range(k)]
         known = [part.privacy_covariance for part in parts]
-        covariance = None if any(c is None for c in known) else np.concatenate([c for c in known if c is not None])
+        told = [one for one in known if one is not None]
+        covariance = np.concatenate(told) if len(told) == k else None
         trace = tuple({**dict(line), "target": j} for j, part in enumerate(parts) for line in part.trace)
         return Solution(np.column_stack([part.theta for part in parts]), privacy_covariance=covariance, trace=trace)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The sum over targets."""
-        k = problem.targets
-        single = replace(plan, quotes=tuple(_times(quote, 1.0 / k) for quote in plan.quotes))
-        return k * self.solver.predicted_risk(replace(problem, targets=1), single)
+        return problem.targets * self.solver.predicted_risk(replace(problem, targets=1), _single(plan, problem))
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """That of one target."""
-        single = replace(plan, quotes=tuple(_times(quote, 1.0 / problem.targets) for quote in plan.quotes))
-        return self.solver.predicted_noise(replace(problem, targets=1), single, gram)
+        return self.solver.predicted_noise(replace(problem, targets=1), _single(plan, problem), gram)
 
 
-def _times(quote: Any, factor: float) -> Any:
-    return replace(quote, count=max(1, round(quote.count * factor)))
+def _times(plan: Plan, factor: float) -> Plan:
+    """Each query of a plan so many times as often."""
+    quotes: Any = plan.quotes
+    return replace(plan, quotes=tuple(replace(one, count=max(1, round(one.count * factor))) for one in quotes))
 
 
 def _repeated(plan: Plan, k: int) -> Plan:
-    quotes = tuple(_times(quote, k) for quote in plan.quotes)
-    settings = MappingProxyType(dict(plan.settings))
-    return replace(
-        plan, quotes=quotes, settings=settings, reason=f"{k} targets one after the other, each: {plan.reason}"
-    )
+    return replace(_times(plan, k), reason=f"{k} targets one after the other, each: {plan.reason}")
 
 
-def _largest(made: Callable[[float], Plan], allowance: Allowance, k: int) -> Plan:
-    """The plan at the largest share of which k compose to what is allowed, within a per cent: about 1/√k for Gaussian noise.
+def _single(plan: Plan, problem: Problem) -> Plan:
+    return _times(plan, 1.0 / problem.targets)
 
-    k plans of ε/k and δ/k each are always allowed (basic composition), but a share keeps δ; so the search may go below 1/k.
+
+def largest_share(
+    fits: Callable[[float], Plan | None], low: float, high: float, *, shorter: float, least: float, fine: float
+) -> Plan | None:
+    """The plan at the largest share of a budget at which one `fits`, up to a factor `fine`, by bisection; None where none does above `least`.
+
+    It is looked for between `low` and `high`; where none fits at `low`, below it, in steps by the factor `shorter`.
     """
-
-    def fits(share: float) -> Plan | None:
-        plan = made(share)
-        return plan if allowance.takes(compose(plan.event, count=k)) else None
-
-    low, high = 0.9 / math.sqrt(k), min(1.0, 1.3 / math.sqrt(k))
     found = fits(low)
     while found is None:
-        high, low = low, 0.7 * low
-        if low < 1e-6:
-            raise BudgetError(
-                f"The budget is too small to be shared among {k} targets by this solver. Raise epsilon or delta, or use another."
-            )
+        high, low = low, shorter * low
+        if low < least:
+            return None
         found = fits(low)
-    while high > low * _FINE:
+    while high > low * fine:
         middle = math.sqrt(low * high)
         better = fits(middle)
         low, high, found = (middle, high, better) if better is not None else (low, middle, found)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hullabaloo.curation.sketch import Sketch
     from hullabaloo.data.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource
-    from hullabaloo.durable.private_files import new_key_file
+    from hullabaloo.durable.state import new_key_file
     from hullabaloo.streaming.base import PrivateStream
     from hullabaloo.streaming.for_river import RiverRegressor
     from hullabaloo.streaming.model import StreamModel, load
@@ -22,7 +22,7 @@ __all__ = [
 _PUBLIC = {
     "curation.sketch": "Sketch",
     "data.sources": "CsvSource JsonLinesSource ParquetSource RedisSource StreamSource",
-    "durable.private_files": "new_key_file",
+    "durable.state": "new_key_file",
     "streaming.base": "PrivateStream",
     "streaming.for_river": "RiverRegressor",
     "streaming.regression": "IncrementalRegression SketchedRegression",

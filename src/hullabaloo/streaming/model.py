@@ -22,7 +22,7 @@ from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import NotReleased
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.inference.fitted import FittedModel
-from hullabaloo.inference.predictions import predict_interval
+from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.linear_model.shared import chosen

@@ -320,7 +320,7 @@ def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowanc
     if refusal is not None:
         raise refusal
     if can_rehearse(problem):
-        found, _ = rehearsed(found, problem, exact(problem, menu), rehearsal(encoding.facts))
+        found = rehearsed(found, problem, exact(problem, menu), rehearsal(encoding.facts))
     return found[0]
 
 

@@ -17,7 +17,7 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Menu, Problem, Solver
-from hullabaloo.solvers.mirror.mirror_blocks import penalty_strength, prediction_bound, slope_bound
+from hullabaloo.solvers.mirror.mirror_rule import penalty_strength, prediction_bound, slope_bound
 
 MOST = 10_000
 """Fits up to which a stream is planned; long before, each has next to nothing of the budget."""

@@ -26,7 +26,7 @@ from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
 from hullabaloo.streaming.sketched_solve import solve_sketched
-from hullabaloo.structure.not_in_file import refuse_unknown
+from hullabaloo.structure.structure import refuse_unknown
 
 RESOLVED = 4.0
 """Coordinates for each unit of W². Half as many lose signal, more gained little on simulated streams: `python -m benchmarks sketch`."""

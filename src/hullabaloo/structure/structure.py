@@ -2,44 +2,38 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo import geometry
+from hullabaloo.codec import Written
 from hullabaloo.data import Encoding
+from hullabaloo.data.reference import blocks
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import (
-    Cardinality,
-    ConvexSet,
-    CustomSetFunction,
-    GroupCover,
-    Intervals,
-    NoPenalty,
-    Penalty,
-    SetFunction,
-    SubmodularBall,
-    SubmodularPenalty,
-)
-from hullabaloo.geometry.submodular.singletons import singletons
+from hullabaloo.geometry.checks import Vector
+from hullabaloo.geometry.submodular.norm import singletons
+from hullabaloo.geometry.width import Width
 from hullabaloo.release.parameters import found, positive
-from hullabaloo.structure.feature_grid import FeatureGrid
-from hullabaloo.structure.feature_tree import FeatureTree
-from hullabaloo.structure.features import Features, Name
-from hullabaloo.structure.groups import Groups, overlapping_groups
-from hullabaloo.structure.not_in_file import NotInFile
+from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Name, columns_of_feature
 
+Group = Sequence[str | int]
+Groups = Mapping[str, Group] | Sequence[Group] | None
 Members = frozenset[Any]
-Structure = str | FeatureTree | FeatureGrid | SetFunction | Callable[[Members], float] | Groups
+Structure = str | FeatureTree | FeatureGrid | geometry.SetFunction | Callable[[Members], float] | Groups
 """What `structure` may be; see `StructuredSparseRegression`."""
 
 INTERVALS = "intervals"
 
 
-def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
+def set_function(structure: Structure, encoding: Encoding) -> geometry.SetFunction:
     """F on the encoded columns, the intercept apart; all columns of a feature count as the feature.
 
     Raises:
         InvalidParameter: no structure, or one that does not fit the domain.
     """
-    if isinstance(structure, SetFunction):
+    if isinstance(structure, geometry.SetFunction):
         return _fitting(structure, encoding)
     features = Features.of(encoding)
     if isinstance(structure, FeatureTree | FeatureGrid):
@@ -47,9 +41,9 @@ def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
     if isinstance(structure, str) and structure == INTERVALS:
         return _intervals(features)
     if structure is None and features.plain:
-        return Cardinality()
+        return geometry.Cardinality()
     if structure is None or (isinstance(structure, Mapping | Sequence) and not isinstance(structure, str)):
-        return GroupCover(overlapping_groups(encoding, structure))
+        return geometry.GroupCover(overlapping_groups(encoding, structure))
     if callable(structure) and not isinstance(structure, type):
         return _custom(OfFeatures(structure, _keys(features)), encoding)
     given = repr(structure) if isinstance(structure, str) else found(structure).rstrip(",")
@@ -60,7 +54,7 @@ def set_function(structure: Structure, encoding: Encoding) -> SetFunction:
     )
 
 
-def least(function: SetFunction, columns: int) -> float:
+def least(function: geometry.SetFunction, columns: int) -> float:
     """min_j F({j}): the norm of the cheapest column's unit vector."""
     if isinstance(function, NotInFile):
         return function.least
@@ -69,7 +63,7 @@ def least(function: SetFunction, columns: int) -> float:
 
 def shape_of(
     structure: Structure, radius: float, strength: float | None, encoding: Encoding
-) -> tuple[ConvexSet | None, Penalty]:
+) -> tuple[geometry.ConvexSet | None, geometry.Penalty]:
     """The default ball of a structure, {Ω(θ) ≤ radius · min_j F({j})}, or with a strength its penalty, strength · Ω / min_j F({j}).
 
     One coefficient alone may then be as large as the radius, or costs its size times the strength, if its column is among
@@ -82,9 +76,9 @@ def shape_of(
     one = least(function, columns)
     if strength is not None:
         weight = positive("strength", strength, "what one coefficient alone costs for its size")
-        return None, SubmodularPenalty(function, weight / one)
+        return None, geometry.SubmodularPenalty(function, weight / one)
     size = positive("radius", radius, "the largest that one coefficient alone may be")
-    return SubmodularBall(function, size * one), NoPenalty()
+    return geometry.SubmodularBall(function, size * one), geometry.NoPenalty()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +106,10 @@ class OfFeatures:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
 
-def _custom(function: "OfFeatures", encoding: Encoding) -> SetFunction:
+def _custom(function: "OfFeatures", encoding: Encoding) -> geometry.SetFunction:
     columns = encoding.feature_names_out
     try:
-        return CustomSetFunction(function, len(columns))
+        return geometry.CustomSetFunction(function, len(columns))
     except InvalidParameter as error:
         shown = ", ".join(f"{place} is {name!r}" for place, name in enumerate(columns[:6]))
         raise InvalidParameter(
@@ -129,7 +123,7 @@ def _keys(features: Features) -> tuple[Name, ...]:
     return tuple(owner[column] for column in sorted(owner))
 
 
-def _fitting(function: SetFunction, encoding: Encoding) -> SetFunction:
+def _fitting(function: geometry.SetFunction, encoding: Encoding) -> geometry.SetFunction:
     columns = encoding.feature_names_out
     if function.dimension not in (None, len(columns)):
         shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
@@ -143,35 +137,35 @@ def _fitting(function: SetFunction, encoding: Encoding) -> SetFunction:
 
 def _lifted(
     groups: Iterable[Iterable[int]], features: Features, weights: tuple[float, ...] | None = None
-) -> GroupCover:
+) -> geometry.GroupCover:
     """A cover of features as one of columns."""
-    return GroupCover(tuple(features.columns(group) for group in groups), weights)
+    return geometry.GroupCover(tuple(features.columns(group) for group in groups), weights)
 
 
-def _tree(tree: FeatureTree, features: Features) -> SetFunction:
+def _tree(tree: FeatureTree, features: Features) -> geometry.SetFunction:
     above = tree.above(features)
     if features.plain and all(len(parents) < 2 for parents in above):
-        return GroupCover.tree([parents[0] if parents else -1 for parents in above])
+        return geometry.GroupCover.tree([parents[0] if parents else -1 for parents in above])
     return _lifted(tree.groups(features), features)
 
 
-def _intervals(features: Features) -> SetFunction:
+def _intervals(features: Features) -> geometry.SetFunction:
     """Of features of one column each, the family itself; else the cover that it equals, of whole features."""
     count = _ordered(features, "The structure 'intervals' is over features in their declared order")
     if features.plain:
-        return Intervals(count)
+        return geometry.Intervals(count)
     ends = [range(stop) for stop in range(1, count)] + [range(start, count) for start in range(1, count)]
     return _lifted([*ends, range(count)], features)
 
 
-def _grid(grid: FeatureGrid, features: Features) -> SetFunction:
+def _grid(grid: FeatureGrid, features: Features) -> geometry.SetFunction:
     count = _ordered(features, "The structure is a grid of features")
     if grid.rows * grid.columns != count:
         raise InvalidParameter(
             f"The grid has {grid.rows} × {grid.columns} = {grid.rows * grid.columns} pixels, but the domain has {count} features. "
             "Nothing was read or charged. Give a grid of as many, row by row."
         )
-    made = GroupCover.grid(grid.rows, grid.columns, grid.window)
+    made = geometry.GroupCover.grid(grid.rows, grid.columns, grid.window)
     return made if features.plain else _lifted(made.groups, features, made.weights)
 
 
@@ -183,3 +177,140 @@ def _ordered(features: Features, what: str) -> int:
             "Nothing was read or charged. Leave the interactions out, or give groups or an hb.FeatureTree."
         )
     return features.declared
+
+
+# Groups of a user's features as groups of encoded columns.
+
+
+def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], ...]:
+    """A partition of the encoded columns (the intercept apart) that keeps the named features together.
+
+    Raises:
+        InvalidParameter: no lists of names and places, an unknown one, or a column in two groups.
+    """
+    made: list[tuple[int, ...]] = []
+    where: dict[int, str | int] = {}
+    for group in _lists(groups):
+        columns: list[int] = []
+        for feature in group:
+            places = _places(encoding, feature)
+            taken = [place for place in places if place in where]
+            if taken:
+                before = where[taken[0]]
+                names = f"twice by {feature!r}" if before == feature else f"by {before!r} and by {feature!r}"
+                raise InvalidParameter(
+                    f"The groups overlap: the column {encoding.feature_names_out[taken[0]]!r} is named {names}. Nothing was read or "
+                    "charged. A column belongs to one group here: name each feature once. Groups may overlap as the structure of "
+                    "hb.StructuredSparseRegression or hb.StructuredSparseClassifier, structure=[['age', 'sex'], ['sex', 'dose']]."
+                )
+            where.update(dict.fromkeys(places, feature))
+            columns += places
+        made.append(tuple(columns))
+    rest = [tuple(place for place in block if place not in where) for block in blocks(encoding)]
+    return (*made, *(block for block in rest if block))
+
+
+def overlapping_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], ...]:
+    """Groups of encoded columns that may overlap, and each feature that none of them names as a group of its own.
+
+    Raises:
+        InvalidParameter: no lists of names and places, or an unknown one.
+    """
+    made = [tuple(sorted({place for one in group for place in _places(encoding, one)})) for group in _lists(groups)]
+    named = {place for group in made for place in group}
+    rest = [tuple(place for place in block if place not in named) for block in blocks(encoding)]
+    return tuple(group for group in (*made, *rest) if group)
+
+
+def _lists(groups: Groups) -> Sequence[Group]:
+    named = list(groups.values()) if isinstance(groups, Mapping) else [] if groups is None else groups
+    if isinstance(named, str) or not isinstance(named, Sequence):
+        raise InvalidParameter(
+            f"The groups are lists of features, such as groups=[['age', 'sex'], ['dose']], but {groups!r} was given."
+        )
+    for group in named:
+        if isinstance(group, str | int) or not isinstance(group, Sequence) or not group:
+            hint = ""
+            if isinstance(group, str):
+                hint = " One group alone is a list in a list, [['age', 'sex']]."
+                if isinstance(groups, Mapping):
+                    hint = " A child and its parent are hb.FeatureTree({'child': 'parent'})."
+            raise InvalidParameter(
+                f"Each group is a list of at least one feature, such as ['age', 'sex'], but {group!r} was given among the groups.{hint}"
+            )
+    return named
+
+
+def _places(encoding: Encoding, feature: object) -> list[int]:
+    names = encoding.feature_names_in
+    if isinstance(feature, int) and not isinstance(feature, bool):
+        if 0 <= feature < encoding.n_features_in:
+            if encoding.layout is None:
+                return [feature]
+            assert names is not None
+            return columns_of_feature(encoding, names[feature])
+    elif isinstance(feature, str):
+        places = columns_of_feature(encoding, feature)
+        if places:
+            return places
+    every = names or encoding.feature_names_out
+    known = ", ".join(map(repr, every[:20])) + (" and others" if len(every) > 20 else "")
+    raise InvalidParameter(
+        f"A group names {feature!r}, which is no feature of the domain. Name features ({known}) or encoded columns, or give the "
+        f"place of a feature, 0 to {encoding.n_features_in - 1}."
+    )
+
+
+# What a file keeps of a set function that it cannot hold.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NotInFile(Written, geometry.SetFunction):
+    """What a saved model keeps of a function that only its program knows: name, number of columns, and `least`.
+
+    A model that was loaded predicts and is described as before; to fit it again it needs the function.
+    """
+
+    name: str
+    columns: int
+    least: float
+    kind = "not-in-file"
+
+    @property
+    def dimension(self) -> int | None:
+        """The number of encoded columns."""
+        return self.columns
+
+    def value(self, members: NDArray[np.bool_]) -> float:
+        """Unknown; raises `InvalidParameter`."""
+        self.refuse()
+
+    def gains(self, order: NDArray[np.int64]) -> Vector:
+        """Unknown; raises `InvalidParameter`."""
+        self.refuse()
+
+    def gaussian_width(self, p: int) -> Width:
+        """Unknown; raises `InvalidParameter`."""
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Say why nothing can be computed of it."""
+        raise InvalidParameter(
+            f"This model was saved, and its structure was the function {self.name!r} of a program, which a file cannot hold. What was "
+            "released is all there, but to fit again the function is needed: model.set_params(structure=...), or constraint=... or "
+            "penalty=... where it was given there. Nothing was read or charged."
+        )
+
+
+def refuse_unknown(*shapes: object) -> None:
+    """Refuse to fit with a set or penalty of a function that is not known any more.
+
+    Raises:
+        InvalidParameter: one is of a function that a file could not hold.
+    """
+    for shape in shapes:
+        if isinstance(shape, geometry.SubmodularBall | geometry.SubmodularPenalty) and isinstance(
+            shape.function, NotInFile
+        ):
+            shape.function.refuse()

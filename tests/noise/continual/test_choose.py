@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
-from hullabaloo.noise.continual.buffers import any_time, prefix, windowed
 from hullabaloo.noise.continual.choose import largest_error, strategy_named
-from hullabaloo.noise.continual.dense import BestFactorisation
-from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
+from hullabaloo.noise.continual.design import any_time, prefix, windowed
+from hullabaloo.noise.continual.history import BestFactorisation, SquareRootToeplitz
 from hullabaloo.noise.continual.tree import BinaryTree
 from hullabaloo.privacy.schedule import FOREVER
 

@@ -9,10 +9,9 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
 from hullabaloo.noise.continual.choose import NAMED, strategy_named
-from hullabaloo.noise.continual.dense import BestFactorisation
+from hullabaloo.noise.continual.history import BestFactorisation, SquareRootToeplitz
 from hullabaloo.noise.continual.hybrid import Hybrid
 from hullabaloo.noise.continual.mechanism import ContinualSum
-from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
 
 from .zoo import DRIFTING, factors, label, workload
 

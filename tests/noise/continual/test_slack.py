@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
-from hullabaloo.noise.continual.dense import BestFactorisation
+from hullabaloo.noise.continual.history import BestFactorisation, SquareRootToeplitz
 from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
-from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
 from hullabaloo.noise.continual.tree import BinaryTree
 
 STEPS = 64

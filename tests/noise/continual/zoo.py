@@ -4,9 +4,8 @@ import numpy as np
 
 from hullabaloo.noise.continual.base import Strategy
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
-from hullabaloo.noise.continual.dense import BestFactorisation
+from hullabaloo.noise.continual.history import BestFactorisation, SquareRootToeplitz
 from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
-from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
 from hullabaloo.noise.continual.tree import BinaryTree
 from hullabaloo.privacy.schedule import FOREVER
 

@@ -42,8 +42,8 @@ BOOKS = (
         "a root forgotten",
         "The gdp filter compares Σμ² with 2μ in place of μ².",
         "privacy.filters",
-        old="return Fraction(capacity[0]) ** 2 - totals[0], Fraction(capacity[1]) - totals[1]",
-        new="return 2 * Fraction(capacity[0]) - totals[0], Fraction(capacity[1]) - totals[1]",
+        old="        main, tail = _exact(capacity[:2], self.power)\n",
+        new="        main, tail = self.power * Fraction(capacity[0]), Fraction(capacity[1])\n",
         caught_by=(
             "tests/privacy/test_filters.py::test_remaining_is_a_budget_that_still_fits",
             "tests/privacy/test_filters.py::test_one_full_fit_and_no_second[Budget.gdp(0.24)-gdp]",
@@ -102,8 +102,8 @@ BOOKS = (
         "rows may vanish",
         "The ledger does not notice that rows were removed from it.",
         "ledger.store",
-        old="        (connection.scalar(select(func.max(at.number)).where(mine)) or 0) == count\n        and last is not None\n",
-        new="        last is not None\n",
+        old="            (self.connection.scalar(select(func.max(at.number)).where(mine)) or 0) == count\n            and last is not None\n",
+        new="            last is not None\n",
         caught_by=(
             "tests/ledger/test_ledger_chain.py::test_what_the_ends_of_the_chain_show_stops_every_charge[the dataset's row put back]",
         ),

@@ -29,7 +29,7 @@ DRAWING = (
     Bug(
         "floating-point noise",
         "Noise is a double that is added to the exact double: the sum's last bits tell which exact values are possible.",
-        "noise.gaussian",
+        "noise.release",
         old="    return add_noise(x, lattice(sigma, bound), sampler.GAUSSIAN, key)",
         new=(
             "    from .keys import secret_bytes\n\n"
@@ -103,7 +103,7 @@ DRAWING = (
     Bug(
         "Laplace noise at half the scale",
         "Laplace noise has the scale Δ/(2ε).",
-        "noise.laplace",
+        "noise.release",
         old="return add_noise(x, lattice(scale, bound), sampler.LAPLACE, key)",
         new="return add_noise(x, lattice(0.5 * scale, bound), sampler.LAPLACE, key)",
         caught_by=(

@@ -159,7 +159,7 @@ DURABILITY = (
         "threads wait for ever",
         "A thread waits without a limit for the transaction of another.",
         "ledger.sqlite",
-        old="if not _one_at_a_time.acquire(timeout=deadline.current().left()):",
+        old="if not _one_at_a_time.acquire(timeout=deadline().left()):",
         new="if not _one_at_a_time.acquire():",
         caught_by=("tests/ledger/test_ledger_deadline.py::test_threads_that_wait_for_each_other_do_not_wait_for_ever",),
     ),
@@ -167,7 +167,7 @@ DURABILITY = (
         "files wait for ever",
         "A charge waits a day for the lock of another process, whatever its patience.",
         "ledger.sqlite",
-        old="timeout=deadline.current().left(), isolation",
+        old="timeout=deadline().left(), isolation",
         new="timeout=86400.0, isolation",
         caught_by=("tests/ledger/test_contracts.py::test_a_lock_that_somebody_holds_is_given_up_in_seconds[sqlite]",),
     ),
@@ -214,7 +214,7 @@ DURABILITY = (
     Bug(
         "patience by the wall clock",
         "The deadline of a transaction is on the clock that leaps: set back an hour, a frozen server is waited for an hour.",
-        "ledger.deadline",
+        "ledger.backend",
         old="import time\n",
         new=(
             "import time as _time\nfrom types import SimpleNamespace\n\n_SHIFT = _time.time() - _time.monotonic()\n"
@@ -277,8 +277,8 @@ DURABILITY = (
         "no turns on a server",
         "A charge does not lock its dataset's row: of two at a time one fails on the number of the other.",
         "ledger.store",
-        old="connection.execute(query.with_for_update() if lock else query)",
-        new="connection.execute(query)",
+        old="self.first(query.with_for_update() if lock else query)",
+        new="self.first(query)",
         caught_by=("tests/ledger/test_ledger_processes.py::test_threads_take_turns[postgres]",),
     ),
     Bug(
@@ -388,7 +388,7 @@ DURABILITY = (
     Bug(
         "triggers are no finding",
         "verify is silent about a trigger on a ledger's table.",
-        "ledger.guards",
+        "ledger.schema",
         old="WHERE type IN ('trigger', 'view')",
         new="WHERE type IN ('view')",
         caught_by=("tests/ledger/test_ledger_chain.py::test_what_acts_on_the_tables_unasked_is_a_fault[sqlite]",),

@@ -16,12 +16,11 @@ KEEPING = (
         "A saved file takes its name before its bytes are on the disk: after a loss of power it is there and empty.",
         "data.saving",
         old=(
-            "            write_all(file, data)\n        finally:\n            os.close(file)\n"
-            "        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
+            "            write_all(file, data)\n        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
         ),
         new=(
             "            _write(file, data)\n            os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)\n"
-            "            os.fsync(file)\n        finally:\n            os.close(file)\n"
+            "            os.fsync(file)\n"
         ),
         caught_by=("tests/data/test_saving.py::test_the_order_is_bytes_file_name_folder",),
     ),
@@ -121,7 +120,7 @@ KEEPING = (
     Bug(
         "private files through links",
         "A state or key is opened through a symbolic link: whoever may change the link decides which.",
-        "durable.private_files",
+        "durable.state",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NONBLOCK",
         caught_by=("tests/streaming/test_state.py::test_links_folders_and_pipes_are_refused",),
@@ -129,7 +128,7 @@ KEEPING = (
     Bug(
         "private files wait for a writer",
         "A pipe under the name of a state file is opened without a word until somebody writes into it.",
-        "durable.private_files",
+        "durable.state",
         old="| os.O_NOFOLLOW | os.O_NONBLOCK",
         new="| os.O_NOFOLLOW",
         caught_by=("tests/streaming/test_state.py::test_a_pipe_is_no_key_and_is_not_waited_for",),
@@ -137,7 +136,7 @@ KEEPING = (
     Bug(
         "private to a group",
         "A state or key that the owner's group may read is taken for private.",
-        "durable.private_files",
+        "durable.state",
         old="    if found.st_mode & 0o077:\n",
         new="    if found.st_mode & 0o007:\n",
         caught_by=("tests/streaming/test_state.py::test_a_file_that_others_may_use_is_refused[0o640]",),
@@ -175,7 +174,7 @@ KEEPING = (
     Bug(
         "half a key file, repeated",
         "A new key file holds 16 random bytes, twice.",
-        "durable.private_files",
+        "durable.state",
         old="AESGCM.generate_key(8 * KEY_BYTES)",
         new="AESGCM.generate_key(128) * 2",
         caught_by=("tests/noise/test_entropy.py::test_every_key_file_is_fresh_and_whole",),
@@ -192,8 +191,8 @@ KEEPING = (
         "one key for all sources",
         "The key under which a source's bytes are told again is the same for all.",
         "data.sources.prefix",
-        old="    return AESGCM.generate_key(256)\n",
-        new="    return hashlib.sha256(AESGCM.__name__.encode()).digest()\n",
+        old="AESGCM.generate_key(256)",
+        new="hashlib.sha256(AESGCM.__name__.encode()).digest()",
         caught_by=("tests/streaming/test_prefix.py::test_a_tag_is_of_its_key_and_of_every_byte_in_its_order",),
     ),
     Bug(

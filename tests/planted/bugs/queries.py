@@ -18,7 +18,7 @@ QUERIES = (
         "tails not counted",
         "The mass of the tails at which draws are cut is not part of δ.",
         "curator.query",
-        old="GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=self.length)",
+        old="GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0), samples=length)",
         new="GaussianEvent(noise_multiplier=math.nextafter(sigma / moved, 0.0))",
         caught_by=("tests/curator/test_curator.py::test_the_cut_tail_of_every_coordinate_is_counted",),
     ),
@@ -90,7 +90,7 @@ QUERIES = (
     Bug(
         "spread: factor root 2",
         "The same for the second moments of centred records.",
-        "curator.spread",
+        "curator.moments",
         old="copies = math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0",
         new="copies = 1.0",
         caught_by=(
@@ -144,8 +144,8 @@ QUERIES = (
         "no clip",
         "Derivatives are not clipped, so one record moves the gradient as far as its residual goes.",
         "curator.gradient",
-        old="settings = (theta, query.limit, int(query.loss.kernel_code)",
-        new="settings = (theta, math.inf, int(query.loss.kernel_code)",
+        old="settings = (theta, self.limit, code",
+        new="settings = (theta, math.inf, code",
         caught_by=(
             "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[ball-replace-one]",
             "tests/curator/test_gradient.py::test_overflowing_predictions_stay_bounded[-1e+308]",
@@ -155,8 +155,8 @@ QUERIES = (
         "clip after aggregation",
         "The sum is held within what all records together may contribute, the records are not.",
         "curator.gradient",
-        old="settings = (theta, query.limit, int(query.loss.kernel_code)",
-        new="settings = (theta, query.records * query.limit, int(query.loss.kernel_code)",
+        old="settings = (theta, self.limit, code",
+        new="settings = (theta, self.records * self.limit, code",
         caught_by=(
             "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[units-add-or-remove]",
             "tests/curator/test_gradient.py::test_overflowing_predictions_stay_bounded[-inf]",
@@ -166,8 +166,8 @@ QUERIES = (
         "clip from the table",
         "Derivatives are clipped at the largest target of the table, which is one record's.",
         "curator.gradient",
-        old="settings = (theta, query.limit, int(query.loss.kernel_code)",
-        new="settings = (theta, min(query.limit, float(np.max(np.abs(rows.Y), initial=1e-9))), int(query.loss.kernel_code)",
+        old="settings = (theta, self.limit, code",
+        new="settings = (theta, min(self.limit, float(np.max(np.abs(rows.Y), initial=1e-9))), code",
         caught_by=(
             "tests/curator/test_gradient_of_losses.py::test_a_record_contributes_the_same_bits_wherever_it_stands[5-Squared()]",
         ),
@@ -198,7 +198,7 @@ QUERIES = (
         "stale sensitivity of rescaled scores",
         "Scores are multiplied by scales that were chosen after the quote, and their sensitivity is still that of the plain ones.",
         "selection.select",
-        old="return self.largest * self.facts.norm_linf",
+        old="return self.length * self.facts.norm_linf",
         new="return self.facts.norm_linf",
         caught_by=(
             "tests/curator/test_choice.py::test_no_neighbour_moves_a_score_by_more_than_the_sensitivity[select-units-add-or-remove]",
@@ -308,7 +308,7 @@ QUERIES = (
     Bug(
         "records counted exactly",
         "The number of records is rounded to a multiple of ten in place of getting noise.",
-        "curator.count",
+        "curator.scales",
         old="    def read(self, noisy: Array) -> float:",
         new="    def noisy(self, exact, key):\n        return np.round(exact / 10.0) * 10.0\n\n    def read(self, noisy: Array) -> float:",
         caught_by=("tests/curator/test_count.py::test_the_answer_carries_the_noise_of_its_query",),

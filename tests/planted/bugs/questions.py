@@ -16,7 +16,7 @@ QUESTIONS = (
     Bug(
         "score: half of its range",
         "What a record adds to a score is twice as large as its stated radius and diameter.",
-        "losses.tallies",
+        "losses.scores",
         old="return np.column_stack([0.5 * v, 0.5 * (np.square(v) - 1.0)])",
         new="return np.column_stack([v, np.square(v) - 1.0])",
         caught_by=(

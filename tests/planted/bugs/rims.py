@@ -9,7 +9,7 @@ _REMEMBERED = (
     Bug(
         "cells remembered as equal",
         "Cells of a mixed column are remembered by value alone: whichever of 1, 1.0 and True comes first decides for all.",
-        "data.memo",
+        "data.labels",
         old="        if len(kinds - {type(None)}) <= 1:",
         new="        if kinds:",
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, equal numbers]",),
@@ -17,7 +17,7 @@ _REMEMBERED = (
     Bug(
         "instants remembered as equal",
         "Dates and times are remembered too, and one instant in two zones has the label of whichever comes first.",
-        "data.memo",
+        "data.labels",
         old="_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})",
         new=(
             "from datetime import date, datetime\n\n"
@@ -46,7 +46,7 @@ _REMEMBERED = (
     Bug(
         "frames of an interrupt",
         "An interrupt or an exit leaves the curator with the frames in which exact numbers lie.",
-        "curator.sealed",
+        "curator.curator",
         old="        except BaseException as error:",
         new="        except Exception as error:",
         caught_by=(
@@ -280,7 +280,7 @@ _CODE = (
     Bug(
         "arrays as they come",
         "A solver's arrays are taken as they are where they hold doubles: one of a class of its own sees the exact numbers that it is added to.",
-        "curator.given",
+        "curator.known",
         old='    found = np.array(value, dtype=np.float64, order="C")',
         new='    found = np.asanyarray(value, dtype=np.float64, order="C")\n    if found is not None:\n        return found',
         caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),
@@ -288,7 +288,7 @@ _CODE = (
     Bug(
         "numbers as they come",
         "A solver's number is taken as it is where it is a float: one of a class of its own sees the exact numbers that it is multiplied by.",
-        "curator.given",
+        "curator.known",
         old="    return float(value)",
         new="    return value if isinstance(value, float) else float(value)",
         caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),

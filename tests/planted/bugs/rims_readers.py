@@ -17,10 +17,10 @@ READERS = (
         "entries sorted by row",
         "Entries are sorted by their rows first, by a sort that is not stable: in which order those of one cell are summed depends on others' entries.",
         "data.readers.sparse",
-        old="    by_rows(rows, columns, values, starts, kept, places)",
+        old="    by_rows(of_row, of_column, numbers, starts, kept, places)",
         new=(
-            "    order = np.argsort(rows)  # neighbours in memory are faster\n"
-            "    by_rows(rows[order], columns[order], values[order], starts, kept, places)"
+            "    order = np.argsort(of_row)  # neighbours in memory are faster\n"
+            "    by_rows(of_row[order], of_column[order], numbers[order], starts, kept, places)"
         ),
         caught_by=(
             "tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[sparse coo, float64 at int32]",
@@ -225,11 +225,11 @@ READERS = (
         "width of the first row",
         "A list of records is as wide as its first.",
         "data.readers.dense",
-        old="        return TableSchema(None, (), (), unbounded=True)",
+        old="        self.schema = TableSchema(None, (), (), unbounded=True)",
         new=(
-            "        first = self._rows[0] if len(self._rows) else ()\n"
+            "        first = rows[0] if len(rows) else ()\n"
             "        width = len(first) if isinstance(first, list | tuple | np.ndarray) else 1\n"
-            '        return TableSchema(None, ("unknown",) * width, (CELLS,) * width)'
+            '        self.schema = TableSchema(None, ("unknown",) * width, (CELLS,) * width)'
         ),
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[lists]",),
     ),

@@ -31,7 +31,7 @@ STRANGERS = (
     Bug(
         "arrays of a solver's own kind",
         "What a solver hands over stays the array that it was, which is shown what it is added to.",
-        "curator.given",
+        "curator.known",
         old='    found = np.array(value, dtype=np.float64, order="C")',
         new="    found = np.asanyarray(value, dtype=np.float64)\n    if found is not None:\n        return found",
         caught_by=(f"{_SOLVER}::test_a_solver_hears_nothing_but_answers",),
@@ -39,7 +39,7 @@ STRANGERS = (
     Bug(
         "errors with their frames",
         "An error leaves the curator with the frames that it came through, in which the rows are.",
-        "curator.sealed",
+        "curator.curator",
         old="                part.__set__(fault, None)",
         new="                _ = part",
         caught_by=(
@@ -102,8 +102,8 @@ STRANGERS = (
         "a prox beside records",
         "Coordinates are updated inside the curator under whatever form a solver hands over.",
         "curator.descent",
-        old="if type(self.form) is not SeparableForm or self.form.own is not None:",
-        new="if type(self.form) is not SeparableForm and self.form.own is not None:",
+        old="if type(form) is not SeparableForm or form.own is not None:",
+        new="if type(form) is not SeparableForm and form.own is not None:",
         caught_by=(
             f"{_SOLVER}::test_a_prox_of_ones_own_does_not_run_beside_records",
             "tests/curator/test_partial.py::test_answers_are_spent_at_once_and_none_beyond_those_paid_for",

@@ -6,7 +6,7 @@ STREAMS = (
     Bug(
         "column norm forgotten",
         "A record's part in one encoded vector is charged, not its part in all that it touches.",
-        "curator.stream_sum",
+        "curator.stream",
         old="exact = self.strategy.column_norm * moved + self.strategy.slack * numerics",
         new="exact = moved + self.strategy.slack * numerics",
         caught_by=(
@@ -88,8 +88,8 @@ STREAMS = (
         "a state without its noise",
         "The state of a stream leaves out the noisy sums, so what was released is noised again after a restart.",
         "noise.continual.mechanism",
-        old='        decoder = {f"decoder/{name}": array for name, array in self.__decoder.state().items()}\n',
-        new='        decoder = {f"decoder/{name}": 0.0 * array for name, array in self.__decoder.state().items()}\n',
+        old='labelled("decoder/", self.__decoder.state())',
+        new='labelled("decoder/", {name: 0.0 * array for name, array in self.__decoder.state().items()})',
         caught_by=(
             "tests/noise/continual/test_mechanism.py::test_a_restored_stream_goes_on_bit_for_bit[square_root-21-1.0-5]",
         ),

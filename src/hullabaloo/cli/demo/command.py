@@ -11,13 +11,11 @@ from rich.panel import Panel
 from rich.text import Text
 
 from hullabaloo.cli import build
-from hullabaloo.cli.demo import survey
-from hullabaloo.cli.demo.files import Files
 from hullabaloo.cli.options import command
-from hullabaloo.cli.output import Output, Verbatim, facts
+from hullabaloo.cli.output import Output, Verbatim, facts, guarantee
 
 if TYPE_CHECKING:
-    from hullabaloo.cli.demo.job import Outcome
+    from hullabaloo.cli.demo.job import Files, Outcome
 
 
 @command
@@ -31,31 +29,26 @@ def demo(*, out: Path = Path("demo-output"), fresh: bool = False, json_: bool = 
         fresh: Begin again with a new ledger. Excusable only because the survey is public.
     """
     build.places(out)
-    files = Files(out)
-    files.prepare(fresh)
     output = Output("demo", json_)
-    from hullabaloo.cli.demo.job import run
-
-    outcome = run(files, output)
-    output.result(_data(files, outcome), *_shown(files, outcome))
-
-
-def _data(files: Files, outcome: "Outcome") -> dict[str, Any]:
+    from hullabaloo.cli.demo.job import KEPT, Files, run
     from hullabaloo.cli.fit import result
 
-    return {
-        **result(outcome.model, 0.95),
+    files = Files(out)
+    files.prepare(fresh)
+    outcome = run(files, output)
+    kept = {str(files[name]): what for name, what in KEPT.items()}
+    told = {
         "reused": outcome.reused,
         "second_fit": outcome.refusal,
         "remaining": outcome.remaining.to_dict(),
         "r2_on_public_table": {"release": outcome.curve.release, "without_privacy": outcome.curve.without_privacy},
-        "files": {path.name: str(path) for path, _ in files.described()},
+        "files": {name: files[name] for name in KEPT},
     }
+    output.result({**result(outcome.model, 0.95), **told}, *_shown(files, outcome, kept))
 
 
-def _shown(files: Files, outcome: "Outcome") -> list[Any]:
-    from hullabaloo.cli.charge import guarantee
-    from hullabaloo.cli.demo.curve import DRAWS, WARNING
+def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any]:
+    from hullabaloo.cli.demo import survey
     from hullabaloo.cli.fit import coefficients
     from hullabaloo.privacy import Budget
 
@@ -71,17 +64,15 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         "order": "validate, plan, charge the ledger, read the table, draw noise, release",
         "price": outcome.price,
     }
-    mean = f"mean of {DRAWS} draws at epsilon 1: {curve.mean(survey.EPSILON):.3f}"
+    mean = f"mean of {survey.DRAWS} draws at epsilon 1: {curve.mean(survey.EPSILON):.3f}"
     compared = {
         "with privacy": f"R² = {curve.release:.3f} ({mean})",
         "without": f"R² = {curve.without_privacy:.3f}",
-        "": Text(f"Measured on the table itself: {WARNING}.", style="italic"),
+        "": Text(f"Measured on the table itself: {survey.WARNING}.", style="italic"),
     }
-    saved = str(files["model.json"])
-    us, python = _program("hullabaloo"), _program("python")
-    ledger, domain, model, table = (
-        shlex.quote(str(files[name])) for name in ("privacy.db", "domain.toml", "model.json", "affairs.csv")
-    )
+    saved, us, python = str(files["model.json"]), _program("hullabaloo"), _program("python")
+    names = ("privacy.db", "domain.toml", "model.json", "affairs.csv")
+    ledger, domain, model, table = (shlex.quote(str(files[name])) for name in names)
     other = "" if outcome.model.release_.moments is None else "refit(constraint=hb.L1Ball(0.3))."
     then = [
         f"{us} ledger log sqlite:///{ledger} {survey.DATASET}",
@@ -90,9 +81,9 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         f'{python} -c "import hullabaloo as hb; m = hb.load({saved!r}); print(m.{other}summary())"',
     ]
     return [
-        *([Panel(again, border_style="yellow")] if outcome.reused else []),
+        Panel(again, border_style="yellow") if outcome.reused else None,
         _title("What was done"),
-        facts([*did.items()]),
+        facts(did),
         _title("What came out (change of the probability of an affair, per unit of each answer)"),
         coefficients(outcome.model, 0.95),
         guarantee(outcome.model.statement_),
@@ -100,9 +91,9 @@ def _shown(files: Files, outcome: "Outcome") -> list[Any]:
         outcome.remaining.describe(),
         f"A second fit was tried, and refused before the table was read: {outcome.refusal}",
         _title("What privacy cost"),
-        facts([*compared.items()]),
+        facts(compared),
         _title("Where it is"),
-        facts([(str(path), what) for path, what in files.described()]),
+        facts(kept),
         _title("What to try next (all of it free: no new charge)"),
         Verbatim("\n".join(then)),
     ]

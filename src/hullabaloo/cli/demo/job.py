@@ -1,17 +1,16 @@
-"""The demo's work: the same calls that a user would make, in the same order."""
+"""The demo's work: the same calls that a user would make, in the same order, in a folder of whose files `--fresh` removes these and nothing else."""
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from hullabaloo import report
 from hullabaloo.cli.demo import survey
-from hullabaloo.cli.demo.curve import EPSILONS, Curve, measure
-from hullabaloo.cli.demo.files import Files
 from hullabaloo.cli.demo.page import picture, write_report
+from hullabaloo.cli.demo.survey import Curve, measure
 from hullabaloo.cli.output import Output
 from hullabaloo.data import Domain
 from hullabaloo.data.saving import write_whole
-from hullabaloo.errors import BudgetExhausted
+from hullabaloo.errors import BudgetExhausted, InvalidParameter
 from hullabaloo.ledger import Ledger, Remaining
 from hullabaloo.linear_model import LinearRegression, load
 from hullabaloo.linear_model.base import PrivateLinearModel
@@ -21,6 +20,42 @@ LOST = (
     " The ledger of this folder was charged, but the release is not here: an earlier run was stopped in between, and a charge "
     "stays charged. For this public survey, --fresh begins again."
 )
+# The files with a word on each, the most interesting first.
+KEPT = {
+    "report.html": "the page to look at first",
+    "card.html": "the privacy card, to show to a privacy officer",
+    "card.json": "the same for programs",
+    "model.json": "the release: coefficients and the plan, no record",
+    "domain.toml": "what was declared about the table, and why",
+    "privacy.db": "the ledger: who spent what",
+    "error-against-epsilon.png": "accuracy against epsilon, not private",
+    "curve.json": "the numbers of that picture, not private",
+    "affairs.csv": "the survey (public)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the demo keeps what it makes."""
+
+    folder: Path
+
+    def __getitem__(self, name: str) -> Path:
+        return self.folder / name
+
+    @property
+    def url(self) -> str:
+        """The ledger's address."""
+        return f"sqlite:///{self['privacy.db'].resolve()}"
+
+    def prepare(self, fresh: bool) -> None:
+        """Make the folder; with `fresh`, remove the demo's own files from it."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InvalidParameter(f"The demo writes into a folder, and {self.folder} is a file. Name another place.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if fresh:
+            for name in (*KEPT, *(f"privacy.db{end}" for end in ("-wal", "-shm", "-journal"))):
+                self[name].unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +85,15 @@ def run(files: Files, output: Output) -> Outcome:
     with output.working("Charging the ledger, reading the survey, drawing noise"):
         model = load(files["model.json"]) if reused else _fit(asked, files)
         refusal = _second_fit(asked, files)
-        report.card(model).to_html(files["card.html"])
-        report.card(model).to_json(files["card.json"])
+        card = report.card(model)
+        card.to_html(files["card.html"])
+        card.to_json(files["card.json"])
     kept = files["curve.json"]
-    curve = Curve.load(kept) if reused and kept.exists() else _measure(model, domain, table, output)
+    if reused and kept.exists():
+        curve = Curve.load(kept)
+    else:
+        with output.steps("Accuracy against epsilon, on public data", len(survey.EPSILONS)) as advance:
+            curve = measure(model, domain, table, survey.DELTA, advance)
     curve.save(kept)
     remaining = ledger.remaining(survey.DATASET)
     picture(curve).savefig(files["error-against-epsilon.png"], dpi=160)
@@ -77,8 +117,3 @@ def _second_fit(model: PrivateLinearModel, files: Files) -> str:
     except BudgetExhausted as refused:
         return str(refused)
     return "it was accepted, which is a fault of the ledger"
-
-
-def _measure(model: PrivateLinearModel, domain: Domain, table: Any, output: Output) -> Curve:
-    with output.steps("Accuracy against epsilon, on public data", len(EPSILONS)) as advance:
-        return measure(model, domain, table, survey.DELTA, advance)

@@ -1,15 +1,32 @@
-"""The survey of the demo: readers of the magazine Redbook, 1974, one record each, and what its questionnaire allowed.
+"""The survey of the demo: readers of the magazine Redbook, 1974, one record each, what its questionnaire allowed, and accuracy against ε on it.
 
 Source: Fair, Ray C. 1978. "A Theory of Extramarital Affairs", Journal of Political Economy 86, 45–61; the copy that
 ships with statsmodels (`statsmodels.datasets.fair`, public, included there with the author's permission).
 """
 
+import json
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hullabaloo.data.saving import write_whole
+
+if TYPE_CHECKING:
+    from hullabaloo.data import Domain
+    from hullabaloo.linear_model.base import PrivateLinearModel
 
 DATASET = "redbook-1974"
 EPSILON, DELTA = 1.0, 1e-6
 TARGET = "affair"
+WARNING = "public demonstration data: never do this with real records"
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+DRAWS = 20
 # How each feature is called in the report.
 LABELS = {
     "rate_marriage": "her rating of the marriage (1 very poor … 5 very good)",
@@ -36,3 +53,50 @@ def load() -> Any:
     survey = raw[list(LABELS)].copy()
     survey[TARGET] = (raw["affairs"] > 0).astype(int)
     return survey
+
+
+@dataclass(frozen=True)
+class Curve:
+    """R² on the table: without privacy, of the demo's release, and of `DRAWS` private fits at each ε."""
+
+    without_privacy: float
+    release: float
+    draws: Mapping[float, Sequence[float]]
+
+    def mean(self, epsilon: float) -> float:
+        """The mean of the draws at one of `EPSILONS`."""
+        return statistics.fmean(self.draws[epsilon])
+
+    def save(self, path: Path) -> None:
+        """Write the curve as JSON, with its warning."""
+        draws = [{"epsilon": epsilon, "r2": list(values)} for epsilon, values in self.draws.items()]
+        write_whole(path, json.dumps({"warning": WARNING, **vars(self), "draws": draws}, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> "Curve":
+        """Read what `save` wrote."""
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        return cls(whole["without_privacy"], whole["release"], {one["epsilon"]: one["r2"] for one in whole["draws"]})
+
+
+def measure(
+    model: "PrivateLinearModel", domain: "Domain", survey: Any, delta: float, advance: Callable[[], None]
+) -> Curve:
+    """Fit again and again, without a ledger, because the table is public; `advance` is called after each ε. *Not private*: it measures on the table itself."""
+    from hullabaloo.linear_model import LinearRegression
+    from hullabaloo.privacy import Budget
+
+    def fitted(budget: Budget) -> float:
+        return score(LinearRegression(domain=domain, budget=budget).fit(survey), survey)
+
+    draws: dict[float, list[float]] = {}
+    for epsilon in EPSILONS:
+        draws[epsilon] = [fitted(Budget(epsilon, delta)) for _ in range(DRAWS)]
+        advance()
+    return Curve(fitted(Budget(math.inf)), score(model, survey), draws)
+
+
+def score(model: "PrivateLinearModel", survey: Any) -> float:
+    """R² on the table; computed from records, hence *not private*."""
+    truth = survey[TARGET].to_numpy(dtype=float)
+    return float(1.0 - np.mean((truth - model.predict(survey)) ** 2) / np.var(truth))

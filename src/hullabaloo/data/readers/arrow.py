@@ -1,15 +1,13 @@
 """Arrow tables and record batches as tables. How a column is read follows from its declared type alone."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, by_columns
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, hidden
 from hullabaloo.errors import SchemaError
 
 
@@ -70,26 +68,16 @@ class ArrowTable(Table):
         for column in source.columns:
             if kind_of(column.type) != REFUSED:
                 check_container(column)
-        self._source = source
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        fields = list(self._source.schema)
-        return TableSchema(
+        fields = list(source.schema)
+        self._source, self.n_rows = source, int(source.num_rows)
+        self.schema = TableSchema(
             hidden(field.name for field in fields),
             tuple(type_name(field.type) for field in fields),
             tuple(kind_of(field.type) for field in fields),
         )
 
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return int(self._source.num_rows)
-
-    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See ``Table``."""
-        return by_columns(self.n_rows, columns, lambda column: floats(self._source.column(column)))
+    def _numbers(self, column: int) -> NDArray[np.float64]:
+        return floats(self._source.column(column))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""

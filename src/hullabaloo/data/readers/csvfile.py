@@ -16,16 +16,11 @@ it stops at a long cell, by a limit that the whole process shares, and at a carr
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hullabaloo.data.file_text import FileText
-from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, Table, TableSchema
+from hullabaloo.data.table import Table, cells_schema
 from hullabaloo.errors import SchemaError
 
 _ENDS = (b"\n", b"\r\n", b"\r", b"")
@@ -135,36 +130,22 @@ class CsvTable(Table):
         self._format = CsvFormat("\t" if path.suffix.lower() == ".tsv" else ",", quoted_line_breaks)
         self.quoted_line_breaks = quoted_line_breaks
         with path.open("rb") as file:
-            self._names = tuple(map(FileText, self._format.names(next(self._format.records(file), b""))))
-        self._columns: list[Sequence[str | None]] | None = None
+            names = self._format.names(next(self._format.records(file), b""))
+        self.schema = cells_schema(names, len(names), from_text=True)
 
-    def _records(self) -> Iterator[list[str | None]]:
+    @cached_property
+    def _columns(self) -> Sequence[Sequence[str | None]]:
+        width = len(self.schema.types)
         with self._path.open("rb") as file:
             records = self._format.records(file)
             next(records, None)
-            yield from self._format.rows(records, len(self._names))
+            return list(zip(*self._format.rows(records, width), strict=True)) or [()] * width
 
     @property
-    def schema(self) -> TableSchema:
+    def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
         """See ``Table``."""
-        width = len(self._names)
-        return TableSchema(self._names, ("unknown",) * width, (CELLS,) * width, from_text=True)
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        if self._columns is not None:
-            return len(self._columns[0])
-        return sum(1 for _ in self._records())
-
-    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See ``Table``."""
-        read = [numbers_of(self.cells(column)) for column in columns]
-        return np.column_stack(read) if read else np.empty((self.n_rows, 0))
+        return len(self._columns[0])
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        if self._columns is None:
-            rows = list(self._records())
-            self._columns = list(zip(*rows, strict=True)) if rows else [()] * len(self._names)
         return list(self._columns[column])

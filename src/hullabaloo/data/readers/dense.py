@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, by_columns
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, hidden
 from hullabaloo.errors import SchemaError
 
 _KINDS = {"f": NUMBER, "i": NUMBER, "u": NUMBER, "b": NUMBER, "O": CELLS, "U": CELLS, "S": CELLS, "T": CELLS}
@@ -27,24 +26,12 @@ class ArrayTable(Table):
                 f"array.reshape(1, -1) if it is a single record."
             )
         self._array = array if isinstance(array, np.ma.MaskedArray) else np.asarray(array)  # np.matrix has no columns
-        self._names = names
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        if self._names:
-            dtypes = [self._array.dtype[name] for name in self._names]
-        else:
-            dtypes = [self._array.dtype] * self._array.shape[1]
+        self._names, self.n_rows = names, int(array.shape[0])
+        dtypes = [array.dtype[name] for name in names] if names else [array.dtype] * array.shape[1]
         kinds = tuple(REFUSED if d.subdtype or d.names else _KINDS.get(d.kind, REFUSED) for d in dtypes)
         # NumPy's own names of texts hold the length of the longest cell; the full ones of records hold names of fields.
         texts = {"U": "str", "S": "bytes", "T": "str"}
-        return TableSchema(hidden(self._names), tuple(texts.get(d.kind, d.name) for d in dtypes), kinds)
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return int(self._array.shape[0])
+        self.schema = TableSchema(hidden(names), tuple(texts.get(d.kind, d.name) for d in dtypes), kinds)
 
     def _column(self, column: int) -> NDArray[Any]:
         return self._array[self._names[column]] if self._names else self._array[:, column]
@@ -54,7 +41,7 @@ class ArrayTable(Table):
         if not self._names and self._array.dtype.kind in "fiub":
             whole = list(columns) == list(range(self._array.shape[1]))
             return _floats(self._array if whole else self._array[:, list(columns)])
-        return by_columns(self.n_rows, columns, self._numbers)
+        return super().numbers(columns)
 
     def _numbers(self, column: int) -> NDArray[np.float64]:
         values = self._column(column)
@@ -91,21 +78,8 @@ class ListTable(Table):
     """
 
     def __init__(self, rows: Sequence[Any]) -> None:
-        self._rows = rows
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        return TableSchema(None, (), (), unbounded=True)
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return len(self._rows)
-
-    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See ``Table``."""
-        return by_columns(self.n_rows, columns, lambda column: numbers_of(self.cells(column)))
+        self._rows, self.n_rows = rows, len(rows)
+        self.schema = TableSchema(None, (), (), unbounded=True)
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""

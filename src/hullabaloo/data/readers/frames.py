@@ -3,16 +3,15 @@
 Which way a column is read follows from its declared type, never from whether a faster way failed: that, a value decides.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.file_text import hidden
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, by_columns
+from hullabaloo.data.readers.arrow import ArrowTable, check_container, floats, kind_of, objects, texts
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, hidden
 from hullabaloo.errors import SchemaError
 
 _DOUBLED = (
@@ -34,23 +33,17 @@ class FrameTable(Table):
         self._types = frame.collect_schema()
         self._names = list(self._types)
         named = all(isinstance(name, str) for name in self._names)  # pandas numbers columns that have no names
-        self._schema = TableSchema(
+        self.n_rows = int(frame.shape[0])
+        self.schema = TableSchema(
             hidden(self._names if named else None),
             tuple(_type_name(dtype) for dtype in self._types.values()),
             tuple(self._kind(name, dtype) for name, dtype in self._types.items()),
         )
 
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        return self._schema
-
     def _kind(self, name: Any, dtype: Any) -> str:
         native = self._native(name)
         held = _arrow(native)
         if held is not None:
-            from hullabaloo.data.readers.arrow import check_container, kind_of
-
             if kind_of(held.type) != REFUSED:
                 check_container(held)
             return kind_of(held.type)
@@ -65,25 +58,14 @@ class FrameTable(Table):
     def _native(self, name: Any) -> Any:
         return nw.to_native(self._series(name))
 
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return int(self._frame.shape[0])
-
-    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See ``Table``."""
-        return by_columns(self.n_rows, columns, self._numbers)
-
     def _numbers(self, column: int) -> NDArray[np.float64]:
-        return self._floats(column) if self._schema.kinds[column] == NUMBER else numbers_of(self.cells(column))
+        return self._floats(column) if self.schema.kinds[column] == NUMBER else numbers_of(self.cells(column))
 
     def _floats(self, column: int) -> NDArray[np.float64]:
         name = self._names[column]
         series, native = self._series(name), self._native(name)
         held = _arrow(native)
         if held is not None:
-            from hullabaloo.data.readers.arrow import floats
-
             return floats(held)
         if isinstance(self._types[name], nw.Decimal):
             return numbers_of(self.cells(column))
@@ -109,8 +91,6 @@ class FrameTable(Table):
         if series.implementation.is_polars() and isinstance(self._types[name], nw.String | nw.Categorical | nw.Enum):
             import polars as pl
 
-            from hullabaloo.data.readers.arrow import texts
-
             return texts(native.cast(pl.String).cast(pl.Binary).to_list())
         return list(series.to_list())
 
@@ -127,8 +107,6 @@ def _objects(native: Any) -> list[Any]:
     held = _arrow(native)
     if held is None:
         return list(native.tolist())
-    from hullabaloo.data.readers.arrow import objects
-
     return objects(held)
 
 
@@ -173,8 +151,6 @@ def open_frame(native: Any) -> Table | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     if frame.implementation.is_pyarrow():
-        from hullabaloo.data.readers.arrow import ArrowTable
-
         return ArrowTable(nw.to_native(frame))
     try:
         return FrameTable(frame)

@@ -6,6 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.data.readers.arrow import ArrowTable
+from hullabaloo.data.readers.csvfile import CsvTable
+from hullabaloo.data.readers.dense import ArrayTable, ListTable
+from hullabaloo.data.readers.parquet import ParquetTable
+from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import SchemaError
 
@@ -27,17 +32,11 @@ def open_table(table: Any, *, quoted_line_breaks: bool = False) -> Table:  # noq
     if isinstance(table, str | Path):
         return _open_path(Path(table), quoted_line_breaks)
     if isinstance(table, np.ndarray):
-        from hullabaloo.data.readers.dense import ArrayTable
-
         return ArrayTable(table)
     if isinstance(table, list | tuple):
-        from hullabaloo.data.readers.dense import ListTable
-
         return ListTable(table)
     module = type(table).__module__
     if module.startswith("scipy.sparse"):
-        from hullabaloo.data.readers.sparse import SparseTable
-
         return SparseTable(table)
     if module.startswith("pyarrow"):
         return _open_arrow(table)
@@ -53,8 +52,6 @@ def open_table(table: Any, *, quoted_line_breaks: bool = False) -> Table:  # noq
 
 def open_column(values: Any, what: str, *, quoted_line_breaks: bool = False) -> Table:
     """Open a target, weight or unit given apart from the table: one value, or one row, for each record."""
-    from hullabaloo.data.readers.dense import ArrayTable
-
     if type(values).__module__.startswith("scipy.sparse"):
         raise SchemaError(
             f"The {what} is a sparse matrix, which has no meaning here. Pass a dense array: {what}.toarray()."
@@ -101,12 +98,8 @@ def _open_path(path: Path, quoted_line_breaks: bool) -> Table:
         raise SchemaError(f"There is no file {path}. Pass {_INPUTS}.")
     suffix = path.suffix.lower()
     if suffix in {".csv", ".tsv", ".txt"}:
-        from hullabaloo.data.readers.csvfile import CsvTable
-
         return CsvTable(path, quoted_line_breaks=quoted_line_breaks)
     if suffix in {".parquet", ".pq"} or path.is_dir():
-        from hullabaloo.data.readers.parquet import ParquetTable
-
         return ParquetTable(path)
     raise SchemaError(
         f"The file {path} is neither .csv, .tsv nor .parquet, so how to read it is not known. Pass {_INPUTS}."
@@ -115,8 +108,6 @@ def _open_path(path: Path, quoted_line_breaks: bool) -> Table:
 
 def _open_arrow(table: Any) -> Table:
     import pyarrow as pa
-
-    from hullabaloo.data.readers.arrow import ArrowTable
 
     if not isinstance(table, pa.Table | pa.RecordBatch):
         raise SchemaError(
@@ -129,7 +120,7 @@ def _open_arrow(table: Any) -> Table:
 def describe_table(table: Any, *, count: bool = True) -> TableSchema:
     """The declared schema of a table: names, types and, unless ``count`` is off, the number of records.
 
-    Reads no value. A CSV file is run through once, by the parser that reads it, to count its records.
+    Reads no value, but for a CSV file, which is read to count its records.
     """
     opened = open_table(table)
     schema = opened.schema

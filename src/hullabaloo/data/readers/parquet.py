@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.file_text import hidden
 from hullabaloo.data.readers.arrow import floats, kind_of, objects, type_name
-from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable, by_columns
+from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable, hidden
 from hullabaloo.errors import SchemaError
 
 _MARKS = 4, 8  # bytes before the first page; bytes behind the footer
@@ -51,26 +50,17 @@ class ParquetTable(Table):
 
     def __init__(self, path: Path) -> None:
         self.files = _files(path)
-        self._schema = _joint([file.schema for file in self.files])
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        return self._schema
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``; from the footers."""
-        return sum(sum(file.sizes) for file in self.files)
+        self.schema = _joint([file.schema for file in self.files])
+        self.n_rows = sum(sum(file.sizes) for file in self.files)  # from the footers
 
     def _parts(self, columns: Sequence[int]) -> Iterator["ParquetPart"]:
         """The batches of all files; raises where there are not as many records as their footers say."""
-        names = [(self._schema.names or ())[column].revealed() for column in columns]
+        names = [(self.schema.names or ())[column].revealed() for column in columns]
         for file in self.files:
             count = 0
             for batch in file.batches(file.fragment, names):
                 count += batch.num_rows
-                yield ParquetPart(batch, self._schema)
+                yield ParquetPart(batch, self.schema)
             if count != sum(file.sizes):
                 raise TornTable
 
@@ -89,28 +79,18 @@ class ParquetPart(Table):
 
     def __init__(self, batch: Any, schema: TableSchema) -> None:
         self._batch = batch
-        self._schema = schema
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        return self._schema
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return 0 if self._batch is None else int(self._batch.num_rows)
+        self.schema = schema
+        self.n_rows = 0 if batch is None else int(batch.num_rows)
 
     def _column(self, column: int) -> Any:
         import pyarrow as pa
 
-        name = (self._schema.names or ())[column].revealed()
+        name = (self.schema.names or ())[column].revealed()
         place = -1 if self._batch is None else self._batch.schema.get_field_index(name)
         return pa.nulls(self.n_rows) if place < 0 else self._batch.column(place)
 
-    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See ``Table``."""
-        return by_columns(self.n_rows, columns, lambda column: floats(self._column(column)))
+    def _numbers(self, column: int) -> NDArray[np.float64]:
+        return floats(self._column(column))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""

@@ -18,7 +18,6 @@ The formats are a closed list: what each stores is told as entries by row.
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -87,8 +86,11 @@ def _array(value: Any, name: str, what: str, dimensions: int = 1, kinds: str = "
     return np.asarray(value)
 
 
-def _pointers(matrix: Any, name: str, lines: int, size: int) -> Whole:
-    """A copy of the pointers, so that what was checked is what is used."""
+def _compressed(matrix: Any, name: str, lines: int, dimensions: int = 1) -> tuple[NDArray[Any], NDArray[Any], Whole]:
+    """Values, their places, and where each line's begin: a copy, so that what was checked is what is used."""
+    data = _array(matrix.data, name, "data", dimensions)
+    indices = _array(matrix.indices, name, "indices", kinds="iu")
+    size = _paired(name, len(data), indices.size)
     found = np.array(_array(matrix.indptr, name, "indptr", kinds="iu"), dtype=np.int64)
     if found.size != lines + 1:
         raise _broken(name, "`indptr` has not one pointer for each line and one more")
@@ -96,7 +98,7 @@ def _pointers(matrix: Any, name: str, lines: int, size: int) -> Whole:
         raise _broken(name, "`indptr` does not rise from 0 on")
     if found[-1] > size:
         raise _broken(name, "`indptr` points beyond the last entry")
-    return found
+    return data, indices, found
 
 
 def _paired(name: str, first: int, *others: int) -> int:
@@ -121,30 +123,29 @@ def _declared(matrix: Any, name: str) -> np.dtype[Any]:
     return matrix.dtype
 
 
-def _by_rows(rows: Whole, columns: Whole, values: Values, n: int) -> Entries:
-    """Entries that are told by row and column, by row, in their order; those of no row are absent."""
+def _by_rows(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n: int) -> Entries:
+    """Entries of the values' shape that are told by row and column, by row, in their order; those of no row are absent."""
     from hullabaloo.data.readers.sparse_kernels import by_rows
 
-    starts = np.zeros(n + 1, dtype=np.int64)
-    kept, places = np.empty_like(values), np.empty_like(columns)
-    by_rows(rows, columns, values, starts, kept, places)
+    numbers, starts = _floats(values), np.zeros(n + 1, dtype=np.int64)
+    kept, places = np.empty_like(numbers), np.empty(numbers.size, dtype=np.int64)
+    of_row, of_column = (_wholes(np.broadcast_to(one, values.shape)) for one in (rows, columns))
+    by_rows(of_row, of_column, numbers, starts, kept, places)
     return kept, places, starts
 
 
 def _csr(matrix: Any, n: int, p: int) -> Opened:
-    data, indices = _array(matrix.data, "csr", "data"), _array(matrix.indices, "csr", "indices", kinds="iu")
-    starts = _pointers(matrix, "csr", n, _paired("csr", data.size, indices.size))
+    data, indices, starts = _compressed(matrix, "csr", n)
     read = indices if indices.dtype in (np.int32, np.int64) else _wholes(indices)
     return data.dtype, lambda: (_floats(data), np.ascontiguousarray(read), starts)
 
 
 def _csc(matrix: Any, n: int, p: int) -> Opened:
-    data, indices = _array(matrix.data, "csc", "data"), _array(matrix.indices, "csc", "indices", kinds="iu")
-    starts = _pointers(matrix, "csc", p, _paired("csc", data.size, indices.size))
+    data, indices, starts = _compressed(matrix, "csc", p)
 
     def read() -> Entries:
         columns, size = np.repeat(np.arange(p), np.diff(starts)), starts[-1]
-        return _by_rows(_wholes(indices[:size]), columns, _floats(data[:size]), n)
+        return _by_rows(indices[:size], columns, data[:size], n)
 
     return data.dtype, read
 
@@ -155,27 +156,21 @@ def _coo(matrix: Any, n: int, p: int) -> Opened:
         raise _broken("coo", "`coords` is no pair of arrays")
     rows, columns = (_array(part, "coo", "coords", kinds="iu") for part in coordinates)
     _paired("coo", data.size, rows.size, columns.size)
-    return data.dtype, lambda: _by_rows(_wholes(rows), _wholes(columns), _floats(data), n)
+    return data.dtype, lambda: _by_rows(rows, columns, data, n)
 
 
 def _bsr(matrix: Any, n: int, p: int) -> Opened:
-    data = _array(matrix.data, "bsr", "data", dimensions=3)
-    indices = _array(matrix.indices, "bsr", "indices", kinds="iu")
-    count, height, width = data.shape
+    _, height, width = _array(matrix.data, "bsr", "data", dimensions=3).shape
     if not (height and width) or n % height or p % width:
         raise _broken("bsr", "the table is not a whole number of blocks high and wide")
-    starts = _pointers(matrix, "bsr", n // height, _paired("bsr", count, indices.size))
+    data, indices, starts = _compressed(matrix, "bsr", n // height, dimensions=3)
 
     def read() -> Entries:
         size = starts[-1]
         block, line = _wholes(indices[:size]), np.repeat(np.arange(n // height), np.diff(starts))
         left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside
         rows = (line * height)[:, None, None] + np.arange(height)[None, :, None]
-        columns = left[:, None, None] + np.arange(width)[None, None, :]
-        shape = (int(size), height, width)
-        return _by_rows(
-            _wholes(np.broadcast_to(rows, shape)), _wholes(np.broadcast_to(columns, shape)), _floats(data[:size]), n
-        )
+        return _by_rows(rows, left[:, None, None] + np.arange(width)[None, None, :], data[:size], n)
 
     return data.dtype, read
 
@@ -187,8 +182,7 @@ def _dia(matrix: Any, n: int, p: int) -> Opened:
 
     def read() -> Entries:
         columns = np.arange(data.shape[1])
-        rows = columns[None, :] - _wholes(offsets)[:, None]
-        return _by_rows(_wholes(rows), _wholes(np.broadcast_to(columns, data.shape)), _floats(data), n)
+        return _by_rows(columns[None, :] - _wholes(offsets)[:, None], columns, data, n)
 
     return data.dtype, read
 
@@ -198,10 +192,8 @@ def _lil(matrix: Any, n: int, p: int) -> Opened:
     _paired("lil", n, places.size, values.size)
 
     def read() -> Entries:
-        lines = [_line(*line) for line in zip(places.tolist(), values.tolist(), strict=True)]
-        starts = np.cumsum([0, *map(len, lines)], dtype=np.int64)
-        rows = np.repeat(np.arange(n), np.diff(starts))
-        return _listed(((row, *one) for row, one in zip(rows.tolist(), chain.from_iterable(lines), strict=True)), n)
+        lines = enumerate(zip(places.tolist(), values.tolist(), strict=True))
+        return _listed(((row, *one) for row, line in lines for one in _line(*line)), n)
 
     return _declared(matrix, "lil"), read
 
@@ -248,19 +240,9 @@ class SparseTable(Table):
     """A two-dimensional sparse matrix of numbers; raises ``SchemaError`` for a broken container."""
 
     def __init__(self, matrix: Any) -> None:
-        self._shape, self._dtype, self._entries = reader(matrix)
-
-    @property
-    def schema(self) -> TableSchema:
-        """See ``Table``."""
-        kind = NUMBER if self._dtype.kind in "fiub" else REFUSED
-        width = self._shape[1]
-        return TableSchema(None, (self._dtype.name,) * width, (kind,) * width)
-
-    @property
-    def n_rows(self) -> int:
-        """See ``Table``."""
-        return self._shape[0]
+        self._shape, dtype, self._entries = reader(matrix)
+        self.n_rows, width = self._shape
+        self.schema = TableSchema(None, (dtype.name,) * width, (NUMBER if dtype.kind in "fiub" else REFUSED,) * width)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""

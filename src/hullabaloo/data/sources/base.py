@@ -7,6 +7,7 @@ from enum import Enum
 from threading import Event
 from typing import Any, Self, final
 
+from hullabaloo.data.records import RecordTable
 from hullabaloo.data.table import Table, TableSchema
 from hullabaloo.errors import HullabalooError, InvalidParameter
 
@@ -104,8 +105,6 @@ class StreamSource(ABC):
 
     def empty(self) -> Table:
         """A table of these columns without records, for what is checked and paid before the first is read."""
-        from hullabaloo.data.records import RecordTable
-
         schema = self.schema
         return RecordTable([()] * len(schema.types), schema.names, 0, from_text=schema.from_text)
 

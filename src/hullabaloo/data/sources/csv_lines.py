@@ -10,10 +10,10 @@ from time import sleep
 
 from hullabaloo.data.given import names_of
 from hullabaloo.data.readers.csvfile import BLANK, CsvFormat
-from hullabaloo.data.records import RecordTable, cells_schema
+from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import PAUSE, Gap, Mark, Portion
 from hullabaloo.data.sources.lines import LineSource
-from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.data.table import Table, TableSchema, cells_schema
 from hullabaloo.errors import InvalidParameter, SchemaError
 
 

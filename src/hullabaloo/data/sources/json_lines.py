@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from hullabaloo.data.given import names_of
-from hullabaloo.data.records import RecordTable, cells_schema
+from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import Gap, Portion
 from hullabaloo.data.sources.lines import LineSource
-from hullabaloo.data.table import TableSchema
+from hullabaloo.data.table import TableSchema, cells_schema
 
 DEEPEST = 64
 """Levels of lists and objects in a line, the line's own object included."""

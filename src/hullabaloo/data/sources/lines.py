@@ -29,21 +29,17 @@ class Lines:
     def __init__(self, path: str | Path, *, follow: bool) -> None:
         self._path = None if isinstance(path, str) and path == STANDARD_INPUT else path_of(path)
         self._fd = 0 if self._path is None else _open(self._path)
-        self._seekable = self._path is not None and stat.S_ISREG(os.fstat(self._fd).st_mode)
-        self._follow = follow and self._seekable
+        self.seekable = self._path is not None and stat.S_ISREG(os.fstat(self._fd).st_mode)
+        """Whether it can be read again: a file, and no pipe."""
+        self._follow = follow and self.seekable
         self._taken = Prefix()
         self.go(0)
 
-    @property
-    def seekable(self) -> bool:
-        """Whether it can be read again: a file, and no pipe."""
-        return self._seekable
-
     def go(self, offset: int, taken: Prefix | None = None) -> None:
         """Read on from an offset, before which the bytes `taken` lie (None: they are read again); a pipe stays where it is."""
-        if not self._seekable and offset > 0:
+        if not self.seekable and offset > 0:
             return
-        if self._seekable:
+        if self.seekable:
             os.lseek(self._fd, offset, os.SEEK_SET)
             if taken is None:
                 taken = self._taken.again()
@@ -55,12 +51,14 @@ class Lines:
         """Bytes read so far."""
         self._queue: deque[bytes] = deque()
         self._begun: list[bytes] = []
-        self._ended = self._unfinished = False
+        self._unfinished = False
+        self.ended = False
+        """Whether nothing will be added to the queue."""
 
     def find(self, mark: Mark, continues: bool) -> bool:
         """Go to a mark, if it is one of this very file; see `goes_on`."""
         offset = mark.place.get("offset")
-        if not self._seekable or type(offset) is not int or offset < 0:
+        if not self.seekable or type(offset) is not int or offset < 0:
             return False
         assert self._path is not None
         now, known = os.fstat(self._fd), self._identity()
@@ -78,7 +76,7 @@ class Lines:
 
     def place(self) -> Mapping[str, Any] | None:
         """The beginning of the next line, of this very file; None after a line that may still grow."""
-        if not self._seekable or (self._unfinished and not self._queue):
+        if not self.seekable or (self._unfinished and not self._queue):
             return None
         return {"offset": self.offset, **self._identity(), **self._taken.facts()}
 
@@ -94,7 +92,7 @@ class Lines:
 
     def fetch(self, count: int) -> None:
         """Read until there are so many lines in the queue, or nothing more at the moment."""
-        while len(self._queue) < count and not self._ended:
+        while len(self._queue) < count and not self.ended:
             block = self._block()
             if block is None:
                 return
@@ -110,15 +108,10 @@ class Lines:
         """Up to `count` lines, taken off the queue; reads on where there are fewer."""
         self.fetch(count)
         found = [self._queue.popleft() for _ in range(min(count, len(self._queue)))]
-        if self._seekable:
+        if self.seekable:
             self._taken.add(b"".join(found))
         self.offset += sum(map(len, found))
         return found
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing will be added to the queue."""
-        return self._ended
 
     def close(self) -> None:
         """Close the file."""
@@ -127,7 +120,7 @@ class Lines:
             self._fd = -1
 
     def _block(self) -> bytes | None:
-        if not self._seekable and not select.select([self._fd], [], [], 0)[0]:
+        if not self.seekable and not select.select([self._fd], [], [], 0)[0]:
             return None
         block = os.read(self._fd, BLOCK)
         if not block and self._follow:
@@ -155,20 +148,16 @@ class Lines:
             )
 
     def _add(self, block: bytes) -> None:
-        if not block:
-            self._ended = True
-            rest = b"".join(self._begun)
-            self._begun = []
-            if rest:
-                self._unfinished = True
-                self._queue.append(rest)
-            return
-        if b"\n" not in block:
+        if block and b"\n" not in block:  # of a long line, joined once
             self._begun.append(block)
             return
         *lines, rest = b"".join([*self._begun, block]).split(b"\n")
-        self._begun = [rest] if rest else []
         self._queue.extend(line + b"\n" for line in lines)
+        self.ended = not block
+        self._unfinished = bool(self.ended and rest)
+        if self._unfinished:
+            self._queue.append(rest)
+        self._begun = [] if self.ended else [rest]
 
 
 def _open(path: Path) -> int:

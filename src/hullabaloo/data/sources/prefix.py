@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, final
 
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from hullabaloo.data.sources.base import Mark, SourceChanged
 
 _PURPOSE = b"hullabaloo: the bytes of a source that were taken\0"
@@ -24,11 +26,8 @@ class Prefix:
     """
 
     def __init__(self, key: bytes | None = None) -> None:
-        self._key = _new_key() if key is None else key
-        self._mac = self._begun()
-
-    def _begun(self) -> "hmac.HMAC":
-        return hmac.new(self._key, _PURPOSE, hashlib.sha256)
+        self._key = AESGCM.generate_key(256) if key is None else key
+        self._mac = hmac.new(self._key, _PURPOSE, hashlib.sha256)
 
     def add(self, data: bytes) -> None:
         """Take the next bytes."""
@@ -52,12 +51,6 @@ class Prefix:
             return None
         read(found)
         return found if hmac.compare_digest(found._mac.copy().digest(), tag) else None
-
-
-def _new_key() -> bytes:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    return AESGCM.generate_key(256)
 
 
 def identity(path: str | Path, found: os.stat_result) -> dict[str, Any]:

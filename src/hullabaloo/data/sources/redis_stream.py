@@ -6,16 +6,15 @@ the address asks for (``decode_responses``), for a client that decodes them stop
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from time import sleep
 from typing import Any
 from urllib.parse import urlsplit
 
 from hullabaloo.data.given import names_of
-from hullabaloo.data.records import RecordTable, cells_schema
+from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, SourceLost, StreamSource
-from hullabaloo.data.table import TableSchema
+from hullabaloo.data.table import TableSchema, cells_schema
 from hullabaloo.errors import InvalidParameter
 
 BEGINNING = "0-0"
@@ -24,8 +23,6 @@ PATIENCE = (0.1, 0.3, 1.0, 3.0, 0.0)  # seconds after each failure to reach the 
 
 class RedisSource(StreamSource):
     """The entries of a Redis stream (XADD), each one record; a field that an entry lacks is a missing cell.
-
-    The next entries are asked for before the last ones are handed out, so that the server works meanwhile.
 
     Args:
         url: redis://host:6379/0, rediss://… or unix:///path/to/socket; a password in it is never shown.
@@ -61,8 +58,6 @@ class RedisSource(StreamSource):
             raise InvalidParameter(
                 f"The address {self._shown} is none of a Redis server. Write redis://host:6379/0 or unix:///path/to/socket."
             ) from None
-        self._link: Any = None
-        self._waiting = False  # for the answer to a question that was asked ahead
         self._go(BEGINNING)
         self._check()
 
@@ -118,10 +113,8 @@ class RedisSource(StreamSource):
         return {_text(name): _text(value) for name, value in zip(found[::2], found[1::2], strict=True)}
 
     def _go(self, last: str) -> None:
-        self._last = self._ahead = last
+        self._last = last
         self._kept: list[Any] = []
-        if self._waiting:
-            self._hang_up()
 
     def _next(self, most: int) -> Portion | Gap:
         if not self._kept:
@@ -133,57 +126,34 @@ class RedisSource(StreamSource):
         return Portion(len(found), partial(self._table, found))
 
     def _more(self) -> list[Any]:
-        """The entries after the last one read, asked for a while ago; and the question for those after them."""
-        for pause in PATIENCE:
+        """The entries after the last one handed out."""
+        reply = self._ask("XREAD", "COUNT", BATCH, "STREAMS", self._stream, self._last, pauses=PATIENCE)
+        return list(reply[0][1]) if reply else []
+
+    def _ask(self, *words: Any, pauses: Sequence[float] = (0.0,)) -> Any:
+        """The server's answer, as bytes; asked again after each pause where it cannot be reached."""
+        for pause in pauses:
             try:
-                if not self._waiting:
-                    self._send("XREAD", "COUNT", BATCH, "STREAMS", self._stream, self._ahead)
-                reply = self._receive()
+                return self._answer(*words)
             except self._broken:
-                self._hang_up()
                 sleep(pause)
-                continue
             except self._refused:
                 break
-            entries = list(reply[0][1]) if reply else []
-            if entries:
-                self._ahead = entries[-1][0].decode()
-                with suppress(*self._broken):
-                    self._send("XREAD", "COUNT", BATCH, "STREAMS", self._stream, self._ahead)
-            return entries
-        raise self._silent()
+        raise SourceLost(f"The Redis server at {self._shown} could not be asked for the stream {self._stream!r}.")
 
-    def _ask(self, *words: Any) -> Any:
+    def _answer(self, *words: Any) -> Any:
+        link = self._client.connection_pool.get_connection()
         try:
-            self._send(*words)
-            return self._receive()
-        except (*self._broken, self._refused):
-            self._hang_up()
-            raise self._silent() from None
-
-    def _silent(self) -> SourceLost:
-        return SourceLost(f"The Redis server at {self._shown} could not be asked for the stream {self._stream!r}.")
-
-    def _send(self, *words: Any) -> None:
-        if self._link is None:
-            self._link = self._client.connection_pool.get_connection()
-        self._link.send_command(*words)
-        self._waiting = True
-
-    def _receive(self) -> Any:
-        reply = self._link.read_response()
-        self._waiting = False
-        return reply
-
-    def _hang_up(self) -> None:
-        if self._link is not None:
-            self._link.disconnect()
-            self._client.connection_pool.release(self._link)
-        self._link, self._waiting = None, False
+            link.send_command(*words)
+            return link.read_response()
+        except BaseException:
+            link.disconnect()  # what it still has to say would be taken for the next answer
+            raise
+        finally:
+            self._client.connection_pool.release(link)
 
     def close(self) -> None:
         """Close the connection."""
-        self._hang_up()
         self._client.close()
 
     def _table(self, entries: Sequence[Any]) -> RecordTable:

@@ -1,6 +1,6 @@
 """Set functions F(A) = g(|A|), for which a sort is all that a norm takes: the cardinality itself, up to a bound, and any concave g."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import final
@@ -11,20 +11,9 @@ from numpy.typing import NDArray
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
-from hullabaloo.geometry.expected import expected_sorted_sum, near_quadrature
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
-from hullabaloo.geometry.width import Width, closed_form
-
-
-class HasCardinalityForm(ABC):
-    """F(A) = g(|A|) with g concave: Ω is a sum of sorted magnitudes, Σ_k (g(k) − g(k−1)) |w|_(k)."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def steps(self, p: int) -> Vector:
-        """g(k) − g(k−1) for k = 1..p, falling and at least 0; (p,)."""
+from hullabaloo.geometry.width import NEAR, Width, by_quadrature, closed_form, expected_sorted_sum
 
 
 def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
@@ -33,21 +22,35 @@ def sorted_prox(v: Vector, steps: Vector, weight: float) -> Vector:
     Signs and order of v are those of u, so that |u| in this order is the nearest falling vector, at least 0, to
     |v| − weight·steps (Bogdan et al. 2015, Proposition 2.2).
     """
-    from hullabaloo.geometry.submodular.isotonic_kernels import sorted_fit
+    from hullabaloo.geometry.submodular.isotonic_kernels import falling_fit
 
-    v = np.ascontiguousarray(vector(v))
-    below = np.abs(v)
-    np.negative(below, out=below)
-    order = np.argsort(below)
-    if below[order[0]] < -1e280:  # sums would overflow
+    size = np.abs(vector(v))
+    order = np.argsort(-size)
+    if size[order[0]] > 1e280:  # sums would overflow
         return sorted_prox(v * 2.0**-64, steps, weight * 2.0**-64) * 2.0**64
-    u: Vector = sorted_fit(v, order, steps, weight, below)
-    return u
+    u = np.empty(size.size)
+    u[order] = falling_fit(size[order], steps, weight)
+    return np.copysign(u, v) + 0.0
 
 
-def sorted_width(steps: Vector) -> Width:
-    """E Σ_k steps_k |g|_(k), the width of |P|."""
-    return near_quadrature(expected_sorted_sum(steps))
+class HasCardinalityForm(SetFunction, HasProximalForm):
+    """F(A) = g(|A|) with g concave: Ω is a sum of sorted magnitudes, Σ_k (g(k) − g(k−1)) |w|_(k)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def steps(self, p: int) -> Vector:
+        """g(k) − g(k−1) for k = 1..p, falling and at least 0; (p,)."""
+
+    @final
+    def value(self, members: NDArray[np.bool_]) -> float:
+        """The sum of the first |A| steps."""
+        return float(self.steps(np.size(members))[: np.count_nonzero(members)].sum())
+
+    @final
+    def gains(self, order: NDArray[np.int64]) -> Vector:
+        """The steps, in any order of the columns."""
+        return self.steps(order.size)
 
 
 # The number of columns: its norm is the l1 norm.
@@ -55,7 +58,7 @@ def sorted_width(steps: Vector) -> Width:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
+class Cardinality(Written, HasCardinalityForm, HasGreedyForm):
     """F(A) = |A|: Ω(w) = ‖w‖₁, Ω*(s) = max|s_j|, |P| the cube of side 2. Any number of columns.
 
     >>> Cardinality().value(np.array([True, False, True]))
@@ -65,14 +68,6 @@ class Cardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardi
     kind = "cardinality"
 
     dimension = None
-
-    def value(self, members: NDArray[np.bool_]) -> float:
-        """|A|."""
-        return float(np.count_nonzero(members))
-
-    def gains(self, order: NDArray[np.int64]) -> Vector:
-        """Ones."""
-        return np.ones(order.size)
 
     def greedy(self, sizes: Vector) -> Vector:
         """Ones."""
@@ -96,7 +91,7 @@ class Cardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardi
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedCardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, HasCardinalityForm):
+class BoundedCardinality(Written, HasCardinalityForm):
     """F(A) = min(|A|, bound): Ω(w) is the sum of the `bound` largest |w_j|, the largest alone for bound 1.
 
     `bound` a whole number of at least 1, else `InvalidParameter`. Any number of columns.
@@ -113,23 +108,6 @@ class BoundedCardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, H
         said = f"The bound of a BoundedCardinality must be a whole number of at least 1, but it is {self.bound!r}; "
         object.__setattr__(self, "bound", whole_number(self.bound, f"{said}give how many columns count."))
 
-    def value(self, members: NDArray[np.bool_]) -> float:
-        """min(|A|, bound)."""
-        return float(min(int(np.count_nonzero(members)), self.bound))
-
-    def gains(self, order: NDArray[np.int64]) -> Vector:
-        """`bound` ones, then zeros."""
-        return self.steps(order.size)
-
-    def greedy(self, sizes: Vector) -> Vector:
-        """1 at the `bound` largest, found by a partition."""
-        if self.bound >= sizes.size:
-            return np.ones(sizes.size)
-        least = np.partition(sizes, -self.bound)[-self.bound]
-        s: Vector = (sizes > least).astype(np.float64)
-        s[np.flatnonzero(sizes == least)[: self.bound - np.count_nonzero(s)]] = 1.0
-        return s
-
     def steps(self, p: int) -> Vector:
         """`bound` ones, then zeros."""
         steps = np.zeros(dimension_number(p))
@@ -138,11 +116,11 @@ class BoundedCardinality(Written, SetFunction, HasGreedyForm, HasProximalForm, H
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """By a sort and an isotonic regression."""
-        return sorted_prox(v, self.steps(np.size(v)), weight)
+        return sorted_prox(vector(v, dimension=self.dimension), self.steps(np.size(v)), weight)
 
     def gaussian_width(self, p: int) -> Width:
-        """The expected sum of the `bound` largest of p |g_j|, by quadrature."""
-        return sorted_width(self.steps(p))
+        """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
+        return by_quadrature(expected_sorted_sum(self.steps(p)), NEAR)
 
 
 # A concave function of the number of columns: its norm is the sorted l1 norm.
@@ -153,7 +131,7 @@ _WIDEST = 10**8
 
 @final
 @dataclass(frozen=True, slots=True)
-class ConcaveCardinality(Written, SetFunction, HasProximalForm, HasCardinalityForm):
+class ConcaveCardinality(Written, HasCardinalityForm):
     """F(A) = weights_1 + … + weights_|A|: Ω(w) = Σ_k weights_k |w|_(k), the sorted l1 norm (Bogdan et al. 2015).
 
     `weights` holds a number for each column: the first above 0, falling, none below 0, finite; else
@@ -207,14 +185,6 @@ class ConcaveCardinality(Written, SetFunction, HasProximalForm, HasCardinalityFo
         """The number of weights."""
         return self.array.size
 
-    def value(self, members: NDArray[np.bool_]) -> float:
-        """The sum of the first |A| weights."""
-        return float(self.array[: np.count_nonzero(members)].sum())
-
-    def gains(self, order: NDArray[np.int64]) -> Vector:
-        """The weights."""
-        return self.array
-
     def steps(self, p: int) -> Vector:
         """The weights."""
         dimension_number(p, self.dimension)
@@ -222,8 +192,8 @@ class ConcaveCardinality(Written, SetFunction, HasProximalForm, HasCardinalityFo
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """By a sort and an isotonic regression."""
-        return sorted_prox(vector(v, dimension=self.dimension), self.array, weight)
+        return sorted_prox(vector(v, dimension=self.dimension), self.steps(np.size(v)), weight)
 
     def gaussian_width(self, p: int) -> Width:
-        """Σ_k weights_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
-        return sorted_width(self.steps(p))
+        """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
+        return by_quadrature(expected_sorted_sum(self.steps(p)), NEAR)

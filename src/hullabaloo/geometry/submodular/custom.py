@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.extremes import polyhedron_width
+from hullabaloo.geometry.submodular.shapes import polyhedron_width
 from hullabaloo.geometry.width import Width
 
 EVERY_SET = 12

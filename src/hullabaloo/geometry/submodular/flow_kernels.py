@@ -3,7 +3,8 @@
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.geometry.submodular.cover_kernels import added, water_level
+from hullabaloo.geometry.kernels import added
+from hullabaloo.geometry.submodular.cover_kernels import water_level
 
 
 @njit(cache=True, nogil=True)
@@ -17,7 +18,7 @@ def cover_prox(a, charge, start, column):  # type: ignore[no-untyped-def]
     others below: two pieces, the groups that meet the first going with it (Groenevelt 1991; Mairal, Jenatton,
     Obozinski, Bach 2010). Flows are whole multiples of a unit, 2^-61 of the largest sum of a over a group, so a flow
     never leaks; they only decide the pieces. Levels are sums, rounding kept, of the piece's own numbers.
-    A flow that served a piece is the start for both of its parts. Every split makes the pieces smaller: at most p cuts.
+    Every split makes the pieces smaller: at most p cuts.
     """
     p, m, edges = a.size, charge.size, column.size
     owner = np.empty(edges, np.int64)
@@ -38,12 +39,7 @@ def cover_prox(a, charge, start, column):  # type: ignore[no-untyped-def]
         column_end[column[e]] += 1
     graph = (start, column, owner, of_group, of_column, begin, group_end, column_end)
     flow = np.zeros(edges, np.int64)
-    aim, need, slack, capacity = (
-        np.zeros(p, np.int64),
-        np.zeros(p, np.int64),
-        np.zeros(m, np.int64),
-        np.zeros(m, np.int64),
-    )
+    need, slack = np.zeros(p, np.int64), np.zeros(m, np.int64)
     columns, groups = np.arange(p), np.arange(m)
     far_column, far_group = np.empty(p, np.int64), np.empty(m, np.int64)
     scratch, queue, at = np.empty(p), np.empty(p, np.int64), np.empty(p, np.int64)
@@ -59,7 +55,7 @@ def cover_prox(a, charge, start, column):  # type: ignore[no-untyped-def]
         level = max(_level(a, charge, columns[c0:c1], groups[g0:g1], scratch), 0.0)
         split = False
         if c1 - c0 > 1 and g1 > g0:
-            _demands(a, charge, level, unit, columns[c0:c1], groups[g0:g1], graph, (flow, aim, need, slack, capacity))
+            _demands(a, charge, level, unit, columns[c0:c1], groups[g0:g1], graph, (flow, need, slack))
             split = _saturate(columns[c0:c1], groups[g0:g1], graph, (flow, need, slack), work)
         if split:
             c = _partitioned(columns, c0, c1, far_column)
@@ -92,49 +88,24 @@ def _level(a, charge, columns, groups, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _demands(a, charge, level, unit, columns, groups, graph, state):  # type: ignore[no-untyped-def]
-    """What each column is to get and each group can give, in units; flow above it is taken back, and gaps that one step closes are filled."""
+    """What each column is to get and each group can give, in units; what one step gives is given at once."""
     start, column, owner, of_group, of_column, begin, group_end, column_end = graph
-    flow, aim, need, slack, capacity = state
+    flow, need, slack = state
     for g in groups:
         reach = np.int64(0)
         for k in range(start[g], group_end[g]):
+            flow[of_group[k]] = 0
             reach += np.int64(np.round(a[column[of_group[k]]] * unit))
         limit = charge[g] * unit
-        reach = np.int64(np.round(limit)) if limit < reach else reach
-        slack[g] += reach - capacity[g]
-        capacity[g] = reach
+        slack[g] = np.int64(np.round(limit)) if limit < reach else reach
     for j in columns:
-        wanted = np.int64(np.round(max(a[j] - level, 0.0) * unit))
-        need[j] += wanted - aim[j]
-        aim[j] = wanted
-        k = begin[j]
-        while need[j] < 0:
-            e = of_column[k]
-            move = min(flow[e], -need[j])
-            flow[e] -= move
-            slack[owner[e]] += move
-            need[j] += move
-            k += 1
-    for (
-        g
-    ) in groups:  # a group that lost columns may be asked for less than it gave: never, as it then gave them nothing
-        k = start[g]
-        while slack[g] < 0:
-            e = of_group[k]
-            move = min(flow[e], -slack[g])
-            flow[e] -= move
-            need[column[e]] += move
-            slack[g] += move
-            k += 1
-    for j in columns:
-        k = begin[j]
-        while need[j] > 0 and k < column_end[j]:
+        need[j] = np.int64(np.round(max(a[j] - level, 0.0) * unit))
+        for k in range(begin[j], column_end[j]):
             e = of_column[k]
             move = min(need[j], slack[owner[e]])
             flow[e] += move
             slack[owner[e]] -= move
             need[j] -= move
-            k += 1
 
 
 @njit(cache=True, nogil=True)

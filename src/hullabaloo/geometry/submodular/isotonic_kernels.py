@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
+from hullabaloo.geometry.kernels import added
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
@@ -12,79 +13,21 @@ _LIMIT = 200
 
 
 @njit(cache=True, nogil=True)
-def untangle(order: Wholes, keys: Floats) -> None:
-    """Put the indices of every run of equal keys[order] in rising order, in place: a sort made stable."""
-    first = 0
-    for k in range(1, order.size + 1):
-        if k == order.size or keys[order[k]] != keys[order[first]]:
-            if k - first > 1:
-                order[first:k].sort()
-            first = k
-
-
-@njit(cache=True, nogil=True)
-def falling_fit(t: Floats, gains: Floats, weight: float, floor: float = 0.0) -> Floats:
-    """The falling u ≥ floor nearest to t − weight·gains: exact isotonic regression, cut off below; O(p)."""
+def falling_fit(t: Floats, gains: Floats, weight: float) -> Floats:
+    """The falling u ≥ 0 nearest to t − weight·gains: exact isotonic regression, cut off below; O(p)."""
     high, low, length, count = _pooled(t, gains, weight)
-    u = np.empty(t.size)
+    u = np.zeros(t.size)
     k = 0
     for block in range(count):
         mean = high[block] + low[block]
         if length[block] > 1:
             mean /= length[block]
-        if mean <= floor:
+        if mean <= 0.0:
             break
         for _ in range(length[block]):
             u[k] = mean
             k += 1
-    u[k:] = floor
     return u
-
-
-@njit(cache=True, nogil=True)
-def sorted_fit(v: Floats, order: Wholes, gains: Floats, weight: float, sums: Floats) -> Floats:
-    """`falling_fit` to |v| along an order in which it falls, with the signs of v and in its places; `sums` is scratch.
-
-    Little memory, as new pages cost more than the arithmetic: a block's sum is at its first place of `sums`, the second
-    double at its second, its length at its first and last of `length`.
-    """
-    length = np.empty(v.size, dtype=np.int32)
-    for k in range(v.size):
-        x, e = abs(v[order[k]]) - weight * gains[k], 0.0
-        m = 1
-        while m <= k:
-            n = length[k - m]
-            s = sums[k - m - n + 1]
-            if (s > x) if n == m else (s * m > x * n):
-                break
-            if n > 1:
-                e += sums[k - m - n + 2]
-            x, e = _plus(x, e, s)
-            m += n
-        sums[k - m + 1] = x
-        if m > 1:
-            sums[k - m + 2] = e
-        length[k - m + 1] = length[k] = m
-    u = np.zeros(v.size)
-    k = 0
-    while k < v.size:
-        n = length[k]
-        mean = sums[k] if n == 1 else (sums[k] + sums[k + 1]) / n
-        if mean <= 0.0:
-            break
-        for i in range(k, k + n):
-            u[order[i]] = -mean if v[order[i]] < 0.0 else mean
-        k += n
-    return u
-
-
-@njit(cache=True, nogil=True)
-def signed_in_places(v: Floats, order: Wholes, values: Floats) -> Floats:
-    """values[k] at order[k], with the sign of v there, + for 0."""
-    out = np.empty(v.size)
-    for k in range(v.size):
-        out[order[k]] = -values[k] if v[order[k]] < 0.0 else values[k]
-    return out
 
 
 @njit(cache=True, nogil=True)
@@ -130,7 +73,7 @@ def falling_projection(t: Floats, gains: Floats, radius: float) -> tuple[Floats,
             end = move
     level = np.empty(count)
     multiplier = _root(given, gains, length, count, target, level)
-    if not _falls(level):
+    if level.min() < 0.0 or (np.diff(level) > 0.0).any():
         multiplier = passed + _root(current, gains, length, count, target, level)
     u = np.zeros(t.size)
     k = 0
@@ -169,8 +112,8 @@ def _root(t: Floats, gains: Floats, length: Wholes, count: int, target: float, l
         total[block], price[block] = 0.0, 0.0
         total_lost, price_lost = 0.0, 0.0
         for _ in range(length[block]):
-            total[block], total_lost = _plus(total[block], total_lost, t[k])
-            price[block], price_lost = _plus(price[block], price_lost, gains[k])
+            total[block], total_lost = added(total[block], total_lost, t[k])
+            price[block], price_lost = added(price[block], price_lost, gains[k])
             k += 1
         total[block] += total_lost
         price[block] += price_lost
@@ -186,27 +129,18 @@ def _root(t: Floats, gains: Floats, length: Wholes, count: int, target: float, l
         rest = 0.0 if block == highest else total[block] - best * price[block]
         total[block] = min(0.0, rest) if price[block] > 0.0 else rest
         share = price[block] / length[block]
-        reached, reached_lost = _plus(reached, reached_lost, share * total[block])
-        slope, slope_lost = _plus(slope, slope_lost, share * price[block])
+        reached, reached_lost = added(reached, reached_lost, share * total[block])
+        slope, slope_lost = added(slope, slope_lost, share * price[block])
     rest = (reached + reached_lost - target) / (slope + slope_lost)
     if rest < -0.5 * best:  # far below the largest T/D, which would hide its digits
         best, reached, reached_lost = 0.0, 0.0, 0.0
         for block in range(count):
             total[block] = whole[block]
-            reached, reached_lost = _plus(reached, reached_lost, price[block] / length[block] * whole[block])
+            reached, reached_lost = added(reached, reached_lost, price[block] / length[block] * whole[block])
         rest = (reached + reached_lost - target) / (slope + slope_lost)
     for block in range(count):
         level[block] = (total[block] - rest * price[block]) / length[block]
     return best + rest
-
-
-@njit(cache=True, nogil=True)
-def _falls(level: Floats) -> bool:
-    """Whether the levels fall and are at least 0."""
-    falls = True
-    for block in range(level.size):
-        falls = falls and level[block] >= 0.0 and (block == 0 or level[block] <= level[block - 1])
-    return falls
 
 
 @njit(cache=True, nogil=True)
@@ -220,12 +154,12 @@ def _pooled(t: Floats, gains: Floats, weight: float) -> tuple[Floats, Floats, Wh
     length = np.empty(t.size, dtype=np.int64)
     top = -1
     for k in range(t.size):
-        s, e = _plus(t[k], 0.0, -weight * gains[k])
+        s, e = added(t[k], 0.0, -weight * gains[k])
         n = 1
         while top >= 0:
             if (high[top] > s) if n == length[top] else (high[top] * n > s * length[top]):
                 break
-            s, e = _plus(s, e + low[top], high[top])
+            s, e = added(s, e + low[top], high[top])
             n += length[top]
             top -= 1
         top += 1
@@ -233,11 +167,3 @@ def _pooled(t: Floats, gains: Floats, weight: float) -> tuple[Floats, Floats, Wh
         low[top] = e
         length[top] = n
     return high, low, length, top + 1
-
-
-@njit(cache=True, nogil=True)
-def _plus(s: float, e: float, x: float) -> tuple[float, float]:
-    """s + x, and e with what the sum lost (Knuth)."""
-    h = s + x
-    c = h - s
-    return h, e + ((s - (h - c)) + (x - c))

@@ -1,9 +1,10 @@
-"""Compiled prox of covers whose groups are nested or disjoint, over pairing heaps that blocks of equal values share."""
+"""Compiled prox of covers whose groups are nested or disjoint, over pairing heaps that blocks of equal values share; and of intervals."""
 
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.geometry.submodular.cover_kernels import added, water_level
+from hullabaloo.geometry.kernels import added
+from hullabaloo.geometry.submodular.cover_kernels import water_level
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -93,7 +94,7 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
                 j = column[k]
                 if a[j] > bound:
                     root = j
-                elif a[j] > 0.0:
+                elif a[j] > 0.0 and up[i] >= 0:  # nobody looks below the largest of a tree
                     below = _melded(below, j, block, link)
         else:
             for k in range(first, last):
@@ -128,55 +129,6 @@ def laminar_prox(a, up, charge, start, column):  # type: ignore[no-untyped-def] 
 
 
 @njit(cache=True, nogil=True)
-def disjoint_prox(a, charge, start, column):  # type: ignore[no-untyped-def]
-    """`laminar_prox` of nodes none of which is inside another: each lowers its largest values to one level."""
-    out = a.copy()
-    scratch = np.empty(a.size)
-    for i in range(charge.size):
-        first, last = start[i], start[i + 1]
-        for k in range(first, last):
-            scratch[k - first] = a[column[k]]
-        level = max(water_level(scratch, last - first, charge[i])[0], 0.0)
-        for k in range(first, last):
-            out[column[k]] = min(out[column[k]], level)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def children_first(parent):  # type: ignore[no-untyped-def]
-    """A forest's nodes so that each stands after all that are below it, next to them; shorter than p when there is a cycle."""
-    p = parent.size
-    child = np.full(p, -1, np.int64)
-    sibling = np.full(p, -1, np.int64)
-    top = -1
-    for j in range(p):
-        if parent[j] < 0:
-            sibling[j] = top
-            top = j
-        else:
-            sibling[j] = child[parent[j]]
-            child[parent[j]] = j
-    order = np.empty(p, np.int64)
-    stack = np.empty(p, np.int64)
-    done, depth = 0, 0
-    while top >= 0:  # parents first, each followed at once by what is below it; filled from the end
-        stack[0] = top
-        top = sibling[top]
-        depth = 1
-        while depth > 0:
-            depth -= 1
-            j = stack[depth]
-            done += 1
-            order[p - done] = j
-            below = child[j]
-            while below >= 0:
-                stack[depth] = below
-                depth += 1
-                below = sibling[below]
-    return order[p - done :]
-
-
-@njit(cache=True, nogil=True)
 def nesting(start, column, p):  # type: ignore[no-untyped-def]
     """Give (parent of each group, innermost group of each column), groups in the order of rising sizes; no entries when two groups cross."""
     m = start.size - 1
@@ -200,3 +152,101 @@ def nesting(start, column, p):  # type: ignore[no-untyped-def]
                 inner[j] = g
             outer[j] = g
     return parent, inner
+
+
+# Intervals.
+
+
+@njit(cache=True, nogil=True)
+def interval_gains(order):  # type: ignore[no-untyped-def]
+    """p for the first column, then by how much each lengthens the stretch from the first to the last."""
+    gains = np.zeros(order.size)
+    low = high = order[0]
+    gains[0] = order.size
+    for k in range(1, order.size):
+        j = order[k]
+        if j < low:
+            gains[k] = low - j
+            low = j
+        elif j > high:
+            gains[k] = j - high
+            high = j
+    return gains
+
+
+@njit(cache=True, nogil=True)
+def _best_stretch(a, level, charge, live, count):  # type: ignore[no-untyped-def]
+    """The first and last of the `count` live columns that bound the stretch of largest Σ (a − level)₊ − charge·length.
+
+    Sums keep their rounding.
+    """
+    best = -np.inf
+    left = right = begin = 0
+    total = lost = 0.0
+    for k in range(count):
+        x = charge * (live[k] - live[k - 1] - 1) if k > 0 else 0.0
+        if total + lost <= x:
+            total, lost, begin, x = 0.0, 0.0, k, 0.0
+        x = (a[live[k]] - level - charge) - x
+        total, lost = added(total, lost, x)
+        if total + lost > best:
+            best, left, right = total + lost, begin, k
+    return left, right
+
+
+@njit(cache=True, nogil=True)
+def _highest_block(a, charge):  # type: ignore[no-untyped-def]
+    """Give (level, l, r) of the largest value of the prox; level ≤ 0 when it is 0 everywhere.
+
+    The level is max over A ≠ ∅ of (Σ_A a − charge·F(A))/|A|. Of all A between l and r {j : a_j > level} is best, so
+    that Dinkelbach's step (1967) from a level is a stretch of largest sum. Levels rise to the largest in finitely many
+    steps. Columns that are not above a level, or outside of its stretch, are out of the later ones: minimisers of a
+    submodular function shrink when every column loses. So a step costs what the last one left.
+    """
+    level = 0.0
+    live = np.flatnonzero(a)
+    count = live.size
+    left, right = live[0], live[count - 1]
+    while True:
+        first, last = _best_stretch(a, level, charge, live, count)
+        hi, lo = added(-charge * (a.size - 1), 0.0, -charge * (live[last] - live[first] + 1))
+        for k in range(first, last + 1):
+            hi, lo = added(hi, lo, a[live[k]])
+        higher = (hi + lo) / (last - first + 1)
+        if higher <= level:
+            return level, left, right
+        level, left, right = higher, live[first], live[last]
+        count = 0
+        for k in range(first, last + 1):
+            if a[live[k]] > level:
+                live[count] = live[k]
+                count += 1
+        if count == 0:
+            return level, left, right
+
+
+@njit(cache=True, nogil=True)
+def _chain(a, charge):  # type: ignore[no-untyped-def]
+    """The prox for the groups {0..i}, i = 0, …, p − 1, each charged the same."""
+    p = a.size
+    up = np.arange(1, p + 1)
+    up[-1:] = -1
+    return laminar_prox(a, up, np.full(p, charge), np.arange(p + 1), np.arange(p))
+
+
+@njit(cache=True, nogil=True)
+def interval_prox(a, charge):  # type: ignore[no-untyped-def]
+    """argmin over u ≥ 0 of charge·Ω(u) + ½‖u − a‖² for F(A) = p − 1 + (last − first + 1), 0 ≤ a ≤ 1.
+
+    Above the highest level everything is free of charge but p − 1 and a stretch l..r. Below it columns in l..r cost
+    nothing more, and those on the left pay for how far they go beyond l, whatever happens on the right. In terms of
+    groups: prefixes that end left of l remain on the left, suffixes that begin right of r on the right, two chains.
+    """
+    level, left, right = _highest_block(a, charge)
+    if level <= 0.0:
+        return np.zeros(a.size)
+    out = np.empty(a.size)
+    out[left : right + 1] = a[left : right + 1]
+    out[:left] = _chain(a[:left].copy(), charge)
+    out[right + 1 :] = _chain(a[right + 1 :][::-1].copy(), charge)[::-1]
+    return np.minimum(out, level)

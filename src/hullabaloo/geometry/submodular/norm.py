@@ -10,12 +10,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.geometry.polytope import shrunk_to_corral
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.cardinality import HasCardinalityForm
-from hullabaloo.geometry.submodular.singletons import singletons
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
+from hullabaloo.geometry.submodular.tree_cover import TreeCover
 
 _GAP = 2.0**-42
-_NEGLIGIBLE = 1e-12
+
+
+def singletons(function: SetFunction, p: int) -> Vector:
+    """F({j}) for every column; (p,). In one pass for the families of this library, else p evaluations."""
+    p = dimension_number(p, function.dimension)
+    if isinstance(function, HasCardinalityForm):
+        return np.full(p, function.steps(p)[0])
+    if isinstance(function, Intervals):
+        return np.full(p, float(p))
+    if isinstance(function, GroupCover):
+        lengths = np.diff(function.lists.start)
+        return np.bincount(function.lists.entry, np.repeat(function.charges, lengths), p).astype(np.float64)
+    if isinstance(function, TreeCover):
+        alone = function.charges.copy()
+        for j in function.rank[::-1].tolist():  # parents first
+            if function.parents[j] >= 0:
+                alone[j] += alone[function.parents[j]]
+        return alone
+    return np.array([function.value(np.arange(p) == j) for j in range(p)])
+
+
+def closure(function: SetFunction, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The set A with every column j that costs nothing more, F(A ∪ {j}) = F(A).
+
+    Along A and then the columns still in question, a column that costs something does so after A alone too, and is out;
+    when none costs anything they all belong to the closure.
+    """
+    inside, asked = np.flatnonzero(members), np.flatnonzero(~members)
+    out = asked[:0]
+    while asked.size:
+        gains = function.gains(np.concatenate([inside, asked, out]))[inside.size : inside.size + asked.size]
+        if not gains.any():
+            break
+        out = np.concatenate([out, asked[gains > 0.0]])
+        asked = asked[gains == 0.0]
+    closed = members.copy()
+    closed[asked] = True
+    return closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +93,13 @@ def minimum_norm_prox(
     weight = min(weight / scale, 2.0 * enough)
     if start is None:
         start = Corral(_gains_along(np.argsort(-aim, kind="stable"), function)[None], np.ones(1))
-    corral = _Points(weight * start.vertices - aim, start.weights)
-    raw = list(start.vertices)
-    x = corral.shrink(raw)
+    vertices, shares = start.vertices, start.weights
+    origin = np.zeros(aim.size)
     best = np.inf
     for _ in range(20 * aim.size + 200):
+        points = weight * vertices - aim
+        kept, shares = shrunk_to_corral(points, origin, list(range(len(points))), shares)
+        vertices, x = vertices[kept], shares @ points[kept]
         order = np.argsort(x, kind="stable")
         vertex = _gains_along(order, function)
         u = np.empty(aim.size)
@@ -68,55 +109,8 @@ def minimum_norm_prox(
         if float((above - u) @ (above + u)) <= 2.0 * _GAP * float(aim @ aim) or norm >= best:
             break
         best = norm
-        corral.add(weight * vertex - aim)
-        raw.append(vertex)
-        x = corral.shrink(raw)
-    return u * scale, Corral(np.array(raw), corral.weights)
-
-
-class _Points:
-    """The corral while it changes: points (m, p), weights, and the inner products of the points."""
-
-    def __init__(self, points: Vector, weights: Vector) -> None:
-        self.points, self.weights = points, weights
-        self.products = points @ points.T
-
-    def add(self, q: Vector) -> None:
-        """A new point of weight 0."""
-        across = self.points @ q
-        self.products = np.block([[self.products, across[:, None]], [across, np.array([[q @ q]])]])
-        self.points = np.vstack([self.points, q])
-        self.weights = np.append(self.weights, 0.0)
-
-    def shrink(self, raw: list[Vector]) -> Vector:
-        """The point of least norm in the hull, the points not needed for it dropped (here and in `raw`)."""
-        while True:
-            affine = self._affine()
-            if (affine > _NEGLIGIBLE).all() or affine.size == 1:
-                self.weights = affine
-                return affine @ self.points
-            falling = affine <= _NEGLIGIBLE
-            step = float(np.min(self.weights[falling] / np.maximum(self.weights - affine, 1e-300)[falling]))
-            self.weights = self.weights + min(1.0, step) * (affine - self.weights)
-            kept = self.weights > _NEGLIGIBLE
-            if kept.all():  # the one that falls first, whatever rounding says
-                kept[np.flatnonzero(falling)[np.argmin(self.weights[falling])]] = False
-            if not kept.any():
-                kept[np.argmax(self.weights)] = True
-            self.points, self.products = self.points[kept], self.products[np.ix_(kept, kept)]
-            self.weights = self.weights[kept] / self.weights[kept].sum()
-            raw[:] = [vertex for vertex, keep in zip(raw, kept, strict=True) if keep]
-
-    def _affine(self) -> Vector:
-        """The weights, of sum 1 and any sign, of the least norm in the affine hull: (11ᵀ + PPᵀ) y = 1, scaled."""
-        size = float(np.diag(self.products).mean()) or 1.0
-        ones = np.ones(self.weights.size)
-        try:
-            y = np.linalg.solve(self.products + size, ones)
-        except np.linalg.LinAlgError:
-            y = np.linalg.lstsq(self.products + size, ones)[0]
-        found: Vector = y / y.sum()
-        return found
+        vertices, shares = np.vstack([vertices, vertex]), np.append(shares, 0.0)
+    return u * scale, Corral(vertices, shares)
 
 
 def _gains_along(order: NDArray[np.int64], function: SetFunction) -> Vector:
@@ -138,11 +132,7 @@ class DualNorm:
 
 def falling_order(size: Vector) -> NDArray[np.int64]:
     """The coordinates from the largest to the smallest, those of equal size in their own order."""
-    from hullabaloo.geometry.submodular.isotonic_kernels import untangle
-
-    order = np.argsort(-size)
-    untangle(order, size)
-    return order
+    return np.argsort(-size, kind="stable")
 
 
 def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
@@ -150,26 +140,17 @@ def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
 
     Edmonds (1970). By the function's own form where it has one (`HasGreedyForm`), else one sort and p gains.
     """
-    from hullabaloo.geometry.submodular.isotonic_kernels import signed_in_places, untangle
-
-    w = np.ascontiguousarray(_columns(function, w))
+    w = _columns(function, w)
+    size = np.abs(w)
     if isinstance(function, HasGreedyForm):
-        s = function.greedy(np.abs(w))
-        return np.copysign(s, w + 0.0, out=s)
-    below = -np.abs(w)  # in place: new pages cost more than the arithmetic
-    order = np.argsort(below)
-    untangle(order, below)
-    vertex: Vector = signed_in_places(w, order, function.gains(order))
-    return vertex
+        return np.copysign(function.greedy(size), w + 0.0)
+    return np.copysign(_gains_along(falling_order(size), function), w + 0.0)
 
 
 def omega(function: SetFunction, w: Vector) -> float:
     """Ω(w) = Σ_k |w|_(k) (F(S_k) − F(S_{k−1})), S_k the k largest |w_j|; infinity where it leaves the floats."""
     size = np.abs(_columns(function, w))
-    if isinstance(function, HasCardinalityForm):
-        falling = np.sort(size)[::-1]
-        gains = function.steps(size.size)
-    elif isinstance(function, HasGreedyForm):
+    if isinstance(function, HasGreedyForm):
         falling, gains = size, function.greedy(size)
     else:
         order = falling_order(size)
@@ -190,7 +171,10 @@ def dual_omega(function: SetFunction, s: Vector) -> DualNorm:
         return DualNorm(0.0, np.arange(size.size) == 0)
     size = size / scale
     order = falling_order(size)
-    members, ratio = _best_prefix(size, order, function.gains(order))
+    ratios = np.cumsum(size[order]) / np.cumsum(function.gains(order))
+    best = int(ratios.argmax())
+    members, ratio = np.zeros(size.size, dtype=bool), float(ratios[best])
+    members[order[: best + 1]] = True
     if not isinstance(function, HasCardinalityForm):
         near = None
         for _ in range(_DINKELBACH):
@@ -246,14 +230,6 @@ def _columns(function: SetFunction, v: Vector) -> Vector:
     v = vector(v)
     dimension_number(v.size, function.dimension)
     return v
-
-
-def _best_prefix(size: Vector, order: NDArray[np.int64], gains: Vector) -> tuple[NDArray[np.bool_], float]:
-    ratios = np.cumsum(size[order]) / np.cumsum(gains)
-    best = int(ratios.argmax())
-    members = np.zeros(size.size, dtype=bool)
-    members[order[: best + 1]] = True
-    return members, float(ratios[best])
 
 
 # Projection onto {Ω ≤ radius}: the prox of τΩ at the τ where its norm is the radius.

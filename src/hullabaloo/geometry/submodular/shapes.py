@@ -1,16 +1,20 @@
 """What a set function makes: the ball {Ω(θ) ≤ radius}, the polyhedron |P|, whose support function is Ω, and the penalty strength·Ω(θ)."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.base import ConvexSet, HasGauge, HasMirrorMap, Projectable
+from hullabaloo.geometry.base import HasMirrorMap, NormBall
 from hullabaloo.geometry.checks import (
     Vector,
     dimension_number,
+    keep_number,
     nonnegative_number,
     norm_exponent,
     positive_number,
@@ -18,21 +22,47 @@ from hullabaloo.geometry.checks import (
 )
 from hullabaloo.geometry.mirror import EuclideanMap
 from hullabaloo.geometry.penalty import Penalty
+from hullabaloo.geometry.submodular import norm as norms
 from hullabaloo.geometry.submodular.base import SetFunction
-from hullabaloo.geometry.submodular.extremes import ball_width, longest_of_ball, longest_of_polyhedron
-from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega, project_ball, project_polyhedron, prox
-from hullabaloo.geometry.submodular.singletons import closure, singletons
-from hullabaloo.geometry.width import Width
+from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, HasCardinalityForm
+from hullabaloo.geometry.submodular.group_cover import Intervals
+from hullabaloo.geometry.width import (
+    NEAR,
+    Width,
+    by_quadrature,
+    closed_form,
+    expected_largest_magnitude,
+    expected_norm,
+    expected_sorted_sum,
+)
+
+EVERY_SET = 10
 
 
-def set_function(value: object, who: str) -> SetFunction:
-    """Give `value` when it is a set function."""
-    if not isinstance(value, SetFunction):
+class _OfSetFunction(NormBall):
+    """A ball in a norm that a set function makes."""
+
+    __slots__ = ()
+    function: SetFunction
+
+    def __post_init__(self) -> None:
+        _checked(self, "radius", positive_number)
+
+    @property
+    @final
+    def dimension(self) -> int | None:
+        """That of the function."""
+        return self.function.dimension
+
+
+def _checked(shape: "_OfSetFunction | SubmodularPenalty", size: str, check: Callable[[object, str], float]) -> None:
+    """Refuse a shape that is not made of a set function, and keep its size as a float."""
+    if not isinstance(shape.function, SetFunction):
         raise InvalidParameter(
-            f"{who} is made of a set function, but it was given {value!r}; give for example Intervals(), a GroupCover, "
-            "or a CustomSetFunction around a callable."
+            f"A {type(shape).__name__} is made of a set function, but it was given {shape.function!r}; give for example "
+            "Intervals(), a GroupCover, or a CustomSetFunction around a callable."
         )
-    return value
+    keep_number(shape, size, check)
 
 
 # The ball {Ω(θ) ≤ radius} of the norm of a set function: structured sparsity as a constraint.
@@ -40,7 +70,7 @@ def set_function(value: object, who: str) -> SetFunction:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
+class SubmodularBall(_OfSetFunction, HasMirrorMap):
     """C = {θ ∈ R^p : Ω(θ) ≤ radius}, Ω the norm of a set function F, in the unit domain.
 
     radius > 0 and finite, `function` a `SetFunction`, else `InvalidParameter`. The extreme points are
@@ -56,37 +86,24 @@ class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
     radius: float
     kind = "submodular-ball"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "function", set_function(self.function, "A SubmodularBall"))
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a SubmodularBall"))
-
-    @property
-    def dimension(self) -> int | None:
-        """That of the function."""
-        return self.function.dimension
-
     def support(self, g: Vector) -> float:
         """radius·Ω*(g)."""
-        return self.radius * dual_omega(self.function, g).value
+        return self.radius * norms.dual_omega(self.function, g).value
 
     def vertex(self, g: Vector) -> Vector:
         """−radius·sign(g_j)/F(A) on the closure of a set A where ‖g_A‖₁/F(A) is largest, 0 outside; sign + for 0."""
         g = vector(g, dimension=self.dimension)
-        members = closure(self.function, dual_omega(self.function, g).members)
+        members = norms.closure(self.function, norms.dual_omega(self.function, g).members)
         height = self.radius / self.function.value(members)
         return np.where(members, np.where(g < 0.0, height, -height), 0.0)
 
     def project(self, theta: Vector) -> Vector:
         """The prox of τΩ at θ, τ such that its norm is the radius; a copy inside the ball."""
-        return project_ball(self.function, theta, self.radius)
+        return norms.project_ball(self.function, theta, self.radius)
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """Ω(θ) ≤ radius (1 + tolerance)."""
-        return omega(self.function, theta) <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """Ω(θ)/radius."""
-        return omega(self.function, theta) / self.radius
+    def norm(self, theta: Vector) -> float:
+        """Ω(θ)."""
+        return norms.omega(self.function, theta)
 
     def max_norm(self, q: float, p: int) -> float:
         """radius·Ω*(1) for q = 1, radius/min F({j}) for infinity, both attained.
@@ -97,16 +114,12 @@ class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
         if norm_exponent(q) == 2.0:
             return self.radius * longest_of_ball(self.function, p)
         if q == 1.0:
-            return self.radius * dual_omega(self.function, np.ones(p)).value
-        return self.radius / float(singletons(self.function, p).min())
+            return self.radius * norms.dual_omega(self.function, np.ones(p)).value
+        return self.radius / float(norms.singletons(self.function, p).min())
 
     def gaussian_width(self, p: int) -> Width:
         """radius·E Ω*(g): exact for the cardinality and for min(|A|, 1), else between proved bounds."""
         return ball_width(self.function, dimension_number(p, self.dimension)).scaled(self.radius)
-
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p, self.dimension))
 
     def mirror_map(self, p: int) -> EuclideanMap:
         """½‖θ‖²."""
@@ -118,7 +131,7 @@ class SubmodularBall(Written, ConvexSet, Projectable, HasGauge, HasMirrorMap):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
+class SubmodularPolyhedron(_OfSetFunction):
     """C = radius·|P|(F) = {s ∈ R^p : ‖s_A‖₁ ≤ radius·F(A) for all A}, the ball of the dual norm Ω*.
 
     radius > 0 and finite, `function` a `SetFunction`, else `InvalidParameter`. Support radius·Ω(g); vertices by the
@@ -133,34 +146,21 @@ class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
     radius: float
     kind = "submodular-polyhedron"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "function", set_function(self.function, "A SubmodularPolyhedron"))
-        object.__setattr__(self, "radius", positive_number(self.radius, "The radius of a SubmodularPolyhedron"))
-
-    @property
-    def dimension(self) -> int | None:
-        """That of the function."""
-        return self.function.dimension
-
     def support(self, g: Vector) -> float:
         """radius·Ω(g)."""
-        return self.radius * omega(self.function, g)
+        return self.radius * norms.omega(self.function, g)
 
     def vertex(self, g: Vector) -> Vector:
         """−radius times the greedy vertex of g."""
-        return -self.radius * greedy_vertex(self.function, g) + 0.0
+        return -self.radius * norms.greedy_vertex(self.function, g) + 0.0
 
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:
-        """Ω*(θ) ≤ radius (1 + tolerance)."""
-        return dual_omega(self.function, theta).value <= self.radius * (1.0 + tolerance)
-
-    def gauge(self, theta: Vector) -> float:
-        """Ω*(θ)/radius."""
-        return dual_omega(self.function, theta).value / self.radius
+    def norm(self, theta: Vector) -> float:
+        """Ω*(θ)."""
+        return norms.dual_omega(self.function, theta).value
 
     def project(self, theta: Vector) -> Vector:
         """θ less the prox of radius·Ω at θ."""
-        return project_polyhedron(self.function, theta, self.radius)
+        return norms.project_polyhedron(self.function, theta, self.radius)
 
     def max_norm(self, q: float, p: int) -> float:
         """radius·F(V) for q = 1 and radius·max F({j}) for infinity, both attained.
@@ -172,15 +172,11 @@ class SubmodularPolyhedron(Written, ConvexSet, Projectable, HasGauge):
             return self.radius * longest_of_polyhedron(self.function, p)
         if q == 1.0:
             return self.radius * self.function.value(np.ones(p, dtype=bool))
-        return self.radius * float(singletons(self.function, p).max())
+        return self.radius * float(norms.singletons(self.function, p).max())
 
     def gaussian_width(self, p: int) -> Width:
         """radius·E Ω(g)."""
         return self.function.gaussian_width(dimension_number(p, self.dimension)).scaled(self.radius)
-
-    def start(self, p: int) -> Vector:
-        """Zero."""
-        return np.zeros(dimension_number(p, self.dimension))
 
 
 # The penalty strength·Ω(θ): structured sparsity.
@@ -204,15 +200,119 @@ class SubmodularPenalty(Written, Penalty):
     strong_convexity = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "function", set_function(self.function, "A SubmodularPenalty"))
-        object.__setattr__(self, "strength", nonnegative_number(self.strength, "The strength of a SubmodularPenalty"))
+        _checked(self, "strength", nonnegative_number)
 
     def value(self, theta: Vector) -> float:
         """strength·Ω(θ)."""
-        return self.strength * omega(self.function, theta)
+        return self.strength * norms.omega(self.function, theta)
 
     def prox(self, v: Vector, step: float) -> Vector:
         """The prox of step·strength·Ω."""
         if self.strength == 0.0:
             return vector(v, dimension=self.function.dimension).copy()
-        return prox(self.function, v, step * self.strength)
+        return norms.prox(self.function, v, step * self.strength)
+
+
+# The longest points, in l2, of the ball {Ω ≤ 1} and of |P|, and Gaussian widths: exact where that is cheap, else bounds.
+
+
+def longest_of_ball(function: SetFunction, p: int) -> float:
+    """max ‖w‖₂ over Ω(w) ≤ 1, which is max_A √|A|/F(A): exact for g(|A|), intervals and p ≤ 10, else a bound.
+
+    The bound is √(max ‖w‖₁·max ‖w‖_∞), Hölder.
+    """
+    count = np.arange(1.0, p + 1.0)
+    if isinstance(function, HasCardinalityForm):
+        return float((np.sqrt(count) / np.cumsum(function.steps(p))).max())
+    if isinstance(function, Intervals):
+        return float((np.sqrt(count) / (p - 1.0 + count)).max())
+    if p <= EVERY_SET:
+        return _largest_ratio(function, p)
+    return math.sqrt(norms.dual_omega(function, np.ones(p)).value / float(norms.singletons(function, p).min()))
+
+
+def longest_of_polyhedron(function: SetFunction, p: int) -> float:
+    """max ‖s‖₂ over |P|(F), at a greedy vertex: exact for g(|A|) and p ≤ 10, else a bound.
+
+    The bound is the smaller of √Σ F({j})², as |s_j| ≤ F({j}), and √(F(V)·max F({j})), Hölder.
+    """
+    if isinstance(function, HasCardinalityForm):
+        return float(np.linalg.norm(function.steps(p)))
+    if p <= EVERY_SET:
+        return _longest_chain(function, p)
+    alone = norms.singletons(function, p)
+    whole = function.value(np.ones(p, dtype=bool))
+    return min(float(np.linalg.norm(alone)), math.sqrt(whole * float(alone.max())))
+
+
+def every_value(function: SetFunction, p: int) -> Vector:
+    """F of all 2^p sets, set m holding column j where bit j of m is 1."""
+    members = (np.arange(1 << p)[:, None] >> np.arange(p) & 1).astype(bool)
+    return np.array([0.0, *(function.value(row) for row in members[1:])])
+
+
+@lru_cache(maxsize=64)
+def _largest_ratio(function: SetFunction, p: int) -> float:
+    sizes = np.array([m.bit_count() for m in range(1, 1 << p)])
+    return float((np.sqrt(sizes) / every_value(function, p)[1:]).max())
+
+
+@lru_cache(maxsize=64)
+def _longest_chain(function: SetFunction, p: int) -> float:
+    """The largest Σ (F(S_k) − F(S_{k−1}))² over orders: a set's best is that of one column less and this step."""
+    values = every_value(function, p).tolist()
+    best = [0.0] * len(values)
+    for m in range(1, len(values)):
+        best[m] = max(best[m ^ 1 << j] + (values[m] - values[m ^ 1 << j]) ** 2 for j in range(p) if m >> j & 1)
+    return math.sqrt(best[-1])
+
+
+# The Gaussian width of {Ω ≤ 1}, E Ω*(g).
+
+
+def ball_width(function: SetFunction, p: int) -> Width:
+    """E Ω*(g) for g standard normal in R^p: exact where Ω is the l1 or the l∞ norm, else between bounds; value = high.
+
+    Below: Ω*(g) ≥ ‖g‖_∞/max F({j}) and ≥ ‖g‖₁/F(V). Above: the ball lies in those of the norms l1, l2 and l∞ that
+    hold it, Ω*(g) ≤ ‖g‖_∞·Ω*(1) and ≤ ‖g‖₁/min F({j}), and ≤ ‖g‖₂·max ‖w‖₂.
+    """
+    flat, full = expected_largest_magnitude(p), p * math.sqrt(2.0 / math.pi)
+    if isinstance(function, Cardinality):
+        return by_quadrature(flat)
+    if isinstance(function, BoundedCardinality) and function.bound == 1:
+        return closed_form(full)
+    alone = norms.singletons(function, p)
+    l1 = norms.dual_omega(function, np.ones(p)).value
+    linf = 1.0 / float(alone.min())
+    low = max(flat / float(alone.max()), full / function.value(np.ones(p, dtype=bool)))
+    high = min(flat * l1, full * linf, expected_norm(p) * longest_of_ball(function, p))
+    return Width(max(low, high), low, max(low, high), "bounds by norms")
+
+
+# The Gaussian width of |P|(F) for any set function, E Ω(g).
+
+
+def polyhedron_width(function: SetFunction, p: int) -> Width:
+    """E Ω(g) for g standard normal in R^p: exact for p ≤ 10, else between bounds; value = high.
+
+    The order of |g| is independent of its sorted magnitudes, and every order equally likely, so that E Ω(g) is that of
+    ḡ(|A|), ḡ(k) the mean of F over the sets of k columns. Below: E Ω(g) ≥ Ω(E|g|) = F(V)√(2/π) (Jensen). Above: F(A)
+    ≤ min(F(V), the sum of the |A| largest F({j})), a function of the cardinality; Ω(w) ≤ Σ F({j})|w_j|; and |P| lies
+    in the l2 ball of √Σ F({j})².
+    """
+    p = dimension_number(p, function.dimension)
+    if p <= EVERY_SET:
+        sizes = np.array([m.bit_count() for m in range(1 << p)])
+        means = np.bincount(sizes, every_value(function, p)) / np.bincount(sizes)
+        return by_quadrature(expected_sorted_sum(np.diff(means)), NEAR)
+    alone = norms.singletons(function, p)
+    whole = function.value(np.ones(p, dtype=bool))
+    typical = math.sqrt(2.0 / math.pi)
+    envelope = np.minimum(whole, np.cumsum(np.sort(alone)[::-1]))
+    low = whole * typical * (1.0 - 1e-14)
+    high = min(
+        float(alone.sum()) * typical,
+        expected_sorted_sum(np.diff(envelope, prepend=0.0)) * (1.0 + 1e-10),
+        float(np.linalg.norm(alone)) * expected_norm(p),
+    )
+    return Width(max(low, high), low, max(low, high), "bounds by symmetric functions")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, listed, nonnegative_number, positive_number, vector
-from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.width import Width, by_quadrature
 
 Indices = NDArray[np.int64]
@@ -47,14 +47,13 @@ class Forest:
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """argmin over u of weight·Σ weight_G max|u_G| + ½‖u − v‖²."""
-        from hullabaloo.geometry.submodular.laminar_kernels import disjoint_prox, laminar_prox
+        from hullabaloo.geometry.submodular.laminar_kernels import laminar_prox
 
-        start, entry = self.own.start, self.own.entry
-        if (self.up < 0).all():
-            return signed_prox(v, weight, self.weight, lambda size, charge: disjoint_prox(size, charge, start, entry))
-        return signed_prox(
-            v, weight, self.weight, lambda size, charge: laminar_prox(size, self.up, charge, start, entry)
-        )
+        def solve(size: Vector, charge: Vector) -> Vector:
+            u: Vector = laminar_prox(size, self.up, charge, self.own.start, self.own.entry)
+            return u
+
+        return signed_prox(v, weight, self.weight, solve)
 
 
 def group_weights(weights: object, count: int) -> tuple[float, ...]:
@@ -118,7 +117,7 @@ _SHORT = Repr()
 
 @final
 @dataclass(frozen=True, slots=True)
-class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
+class TreeCover(Written, SetFunction, HasProximalForm):
     """F(A) = Σ d_j over all columns j at or above a column of A: Ω(w) = Σ_j d_j max |w| over j and its descendants.
 
     The `GroupCover` whose group j is column j and all that descends from it, in memory p whatever the depth. Supports
@@ -143,13 +142,11 @@ class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
     kind = "tree-cover"
 
     def __post_init__(self) -> None:
-        from hullabaloo.geometry.submodular.laminar_kernels import children_first
-
         parents = _parents(self.parents)
         p = len(parents)
         weights = group_weights(self.weights, p)
         above, charges = np.array(parents, dtype=np.int64), np.array(weights)
-        rank = children_first(above)
+        rank = _children_first(parents)
         if rank.size < p:
             column = int(np.setdiff1d(np.arange(p), rank)[0])
             raise InvalidParameter(
@@ -186,13 +183,6 @@ class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
         gains: Vector = forest_gains(order, self.above, self.charges)
         return gains
 
-    def greedy(self, sizes: Vector) -> Vector:
-        """Each weight at the largest column there or below, O(p) whatever the depth."""
-        from hullabaloo.geometry.submodular.cover_kernels import forest_greedy
-
-        s: Vector = forest_greedy(sizes, self.rank, self.forest.up, self.forest.weight)
-        return s
-
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω, subtree by subtree from the leaves."""
         return self.forest.prox(vector(v, dimension=self.dimension), weight)
@@ -203,6 +193,18 @@ class TreeCover(Written, SetFunction, HasGreedyForm, HasProximalForm):
 
         dimension_number(p, self.dimension)
         return largest_magnitudes(counts_below(self.rank, self.above), self.charges)
+
+
+def _children_first(parents: tuple[int, ...]) -> Indices:
+    """Every column after all that stand below it; those that go round in a circle are left out."""
+    waiting = np.bincount([parent for parent in parents if parent >= 0], minlength=len(parents)).tolist()
+    order = [j for j, below in enumerate(waiting) if not below]
+    for j in order:  # grows while it is read
+        if parents[j] >= 0:
+            waiting[parents[j]] -= 1
+            if not waiting[parents[j]]:
+                order.append(parents[j])
+    return np.array(order, dtype=np.int64)
 
 
 def _parents(parents: object) -> tuple[int, ...]:

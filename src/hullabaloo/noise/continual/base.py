@@ -7,46 +7,104 @@ alone), so the guarantee holds for streams that are chosen after looking at earl
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.noise.continual import kernels
+from hullabaloo.privacy.schedule import FOREVER
+
 Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+LISTED = 1 << 24
+"""Steps whose errors are listed at once."""
+UNIT_ROUNDOFF = 2.0**-53
+UP = 1.0 + 2.0**-36
+"""Factor by which column norms and reaches are enlarged: far more than the rounding of the few hundred operations behind them."""
 
 
-class Encoder(ABC):
+def labelled(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """A part's arrays by names within the whole's state."""
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def of_part(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays that `labelled` named so."""
+    return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
+
+
+class Half:
+    """One half of a factorisation under way: arrays that change from step to step, and parts that have such.
+
+    Attributes:
+        step: how many steps it has taken.
+        kept: its arrays, by their names in a state.
+        parts: halves within it, by the prefix of their names.
+    """
+
+    clock: ClassVar[str] = "step"
+    """The name of `step` in a state; empty where the arrays tell it."""
+
+    def __init__(self, parts: Mapping[str, "Half"] | None = None, **kept: Array) -> None:
+        self.step, self.kept, self.parts = 0, kept, dict(parts or {})
+
+    def state(self) -> dict[str, Array]:
+        """Everything that a later `restore` needs, as arrays (copies); of a size that does not grow with the steps where the strategy allows it."""
+        found = {name: array.copy() for name, array in self.kept.items()}
+        if self.clock:
+            found[self.clock] = np.array([float(self.step)])
+        for prefix, part in self.parts.items():
+            found |= labelled(prefix, part.state())
+        return found
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Go on from what `state` gave, bit for bit."""
+        self.kept = {name: np.array(state[name]) for name in self.kept}
+        if self.clock:
+            self.step = int(state[self.clock][0])
+        for prefix, part in self.parts.items():
+            part.restore(of_part(prefix, state))
+
+
+class Encoder(Half, ABC):
     """The private half: exact vectors in, encoded vectors out. PRIVATE: its state is a function of exact sums."""
 
     @abstractmethod
     def encode(self, x: Array) -> Array:
         """The encoded vectors (m, d) that the next n steps complete, x of shape (n, d); deterministic, never raises on values."""
 
-    @abstractmethod
-    def state(self) -> dict[str, Array]:
-        """Everything that a later `restore` needs, as arrays (copies); of a size that does not grow with the steps where the strategy allows it."""
 
-    @abstractmethod
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from what `state` gave, bit for bit."""
-
-
-class Decoder(ABC):
+class Decoder(Half, ABC):
     """The public half: noisy encoded vectors in, noisy sums out. Everything here is post-processing."""
 
     @abstractmethod
     def decode(self, noisy: Array, steps: int) -> Array:
         """The noisy sums (steps, d) after each of the next steps, from the encoded vectors (m, d) that they completed."""
 
-    @abstractmethod
-    def state(self) -> dict[str, Array]:
-        """Everything that a later `restore` needs, as arrays (copies)."""
 
-    @abstractmethod
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from what `state` gave, bit for bit."""
+@final
+class Sums(Half):
+    """`S_t = decay · S_{t−1} + y_t`, and `S_t − decay^w S_{t−w}` under a window of w steps. Post-processing."""
+
+    def __init__(self, length: int, decay: float, window: int | None = None) -> None:
+        super().__init__(total=np.zeros(length), ring=np.zeros((window or 0, length)))
+        self.decay = decay
+
+    def add(self, y: Array) -> Array:
+        """The sums after each of the next steps; y (steps, d) is overwritten."""
+        kernels.running_sums(y, self.decay, self.kept["total"])
+        ring = self.kept["ring"]
+        if ring.size:
+            kernels.forget(y, self.decay ** ring.shape[0], ring, self.step)
+        self.step += y.shape[0]
+        return y
 
 
+@dataclass(frozen=True)
 class Strategy(ABC):
     """A public factorisation for a known number of steps. Concrete ones are frozen, hashable records, equal when they do the same.
 
@@ -58,11 +116,24 @@ class Strategy(ABC):
         window: the number of latest steps that a sum holds; None for all.
     """
 
-    __slots__ = ()
-    name: ClassVar[str]
     steps: int
-    decay: float
-    window: int | None
+    decay: float = 1.0
+    window: int | None = None
+
+    name: ClassVar[str]
+    forgets: ClassVar[bool] = True
+    """Whether it has factorisations for decay and windows; else it knows prefix sums alone."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a workload, or none of this strategy's; a window of all steps is none."""
+        check(self.steps, self.decay, self.window)
+        if not self.forgets and (self.decay != 1.0 or self.window is not None):
+            raise InvalidParameter(
+                f"The mechanism {self.name!r} was asked for decay={self.decay!r} and window={self.window!r}, and it knows sums of everything so "
+                "far alone. Choose 'auto', 'buffered' or 'square_root', which have factorisations of their own for drift."
+            )
+        if self.window is not None and self.window >= self.steps:
+            object.__setattr__(self, "window", None)
 
     @property
     @abstractmethod
@@ -84,9 +155,22 @@ class Strategy(ABC):
     def slack(self) -> float:
         """Bound of `‖fl(Cx) − fl(Cx′) − C(x − x′)‖₂ / √d` for |x|, |x′| ≤ 1 that differ in one step: what floating point adds; proved where it is computed."""
 
+    def errors(self, at: Integers | None = None) -> Array:
+        """`‖e_tᵀ B‖₂` for the steps `at` (1-based; None: all): the standard deviation of the sum after step t when encoded vectors have noise 1.
+
+        Raises:
+            InvalidParameter: all steps of a longer stream than a list of their errors should hold are asked for.
+        """
+        if at is None and self.steps > LISTED:
+            raise InvalidParameter(
+                f"The errors of all {self.steps} steps were asked for, and a list of so many would fill the memory. Ask for some steps: "
+                "errors(at)."
+            )
+        return self.errors_at(np.arange(1, self.steps + 1) if at is None else np.asarray(at, dtype=np.int64))
+
     @abstractmethod
-    def errors(self, at: npt.NDArray[np.int64] | None = None) -> Array:
-        """`‖e_tᵀ B‖₂` for the steps `at` (1-based; None: all): the standard deviation of the sum after step t when encoded vectors have noise 1."""
+    def errors_at(self, at: Integers) -> Array:
+        """The errors of these steps."""
 
     @abstractmethod
     def encoder(self, length: int) -> Encoder:
@@ -105,3 +189,22 @@ class Strategy(ABC):
             "window": self.window,
             "column_norm": self.column_norm,
         }
+
+
+def check(steps: int, decay: float, window: int | None) -> None:
+    """Refuse a workload that is none."""
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= FOREVER:
+        raise InvalidParameter(
+            f"A continual sum was asked for steps={steps!r}. Noise is calibrated for a number of steps fixed beforehand: pass a whole "
+            f"number from 1 to {FOREVER} (the latter for a stream whose length is unknown)."
+        )
+    if not isinstance(decay, int | float) or not 0.0 < decay <= 1.0:
+        raise InvalidParameter(
+            f"A continual sum was asked for decay={decay!r}. It is the factor by which the past weighs less after every step: pass a "
+            "number in (0, 1], 1 for a sum that forgets nothing."
+        )
+    if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
+        raise InvalidParameter(
+            f"A continual sum was asked for window={window!r}. It is the number of latest steps that a sum holds: pass a positive whole "
+            "number, or None for all steps."
+        )

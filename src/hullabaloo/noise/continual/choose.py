@@ -5,13 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise.continual.base import Strategy
+from hullabaloo.noise.continual.base import Strategy, check
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
-from hullabaloo.noise.continual.dense import BestFactorisation
+from hullabaloo.noise.continual.history import BestFactorisation, SquareRootToeplitz
 from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
-from hullabaloo.noise.continual.toeplitz import SquareRootToeplitz
 from hullabaloo.noise.continual.tree import BinaryTree
-from hullabaloo.noise.continual.workload import check
 from hullabaloo.privacy.schedule import FOREVER
 
 NAMED: dict[str, Callable[[int, float, int | None], Strategy]] = {

@@ -1,18 +1,17 @@
 """Streams of unknown length: epochs, each with its noisy sum and a fresh mechanism inside."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise.continual.base import Array, Decoder, Encoder, Strategy
+from hullabaloo.noise.continual import kernels
+from hullabaloo.noise.continual.base import UNIT_ROUNDOFF, UP, Array, Decoder, Encoder, Half, Integers, Strategy
 from hullabaloo.noise.continual.buffered import BufferedToeplitz
-from hullabaloo.noise.continual.workload import UNIT_ROUNDOFF, UP, all_steps, check, only_prefix_sums
 
 LONGEST = 1 << 28
 """Steps of the longest epoch: longer sums would leave the noise lattice, and floating point would show."""
@@ -21,7 +20,7 @@ DOUBLING, RARE = 0.5, 1.0 / 32.0
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hybrid(Strategy):
     """Epochs of `first`, then `first, 2 first, 4 first, …` steps, none longer than 2^28; the sum after a step is that of the epochs
     before plus that of the mechanism inside its own.
@@ -41,18 +40,15 @@ class Hybrid(Strategy):
         first: steps of the first epoch, a power of two.
     """
 
-    steps: int
-    decay: float = 1.0
-    window: int | None = None
     first: int = 1
 
     name: ClassVar[str] = "hybrid"
+    forgets: ClassVar[bool] = False
     column_norm = UP
 
     def __post_init__(self) -> None:
         """Refuse what is not a workload of prefix sums, and a first epoch that is not a power of two."""
-        check(self.steps, self.decay, self.window)
-        only_prefix_sums(self.name, self.decay, self.window)
+        super().__post_init__()
         if self.first not in {1 << e for e in range(29)}:
             raise InvalidParameter(
                 f"A hybrid mechanism was asked for a first epoch of {self.first!r} steps. Epochs double from it to 2^28: pass a power of "
@@ -63,6 +59,11 @@ class Hybrid(Strategy):
     def share(self) -> float:
         """α²."""
         return RARE if self.first == LONGEST else DOUBLING
+
+    @property
+    def doublings(self) -> int:
+        """How often an epoch is twice as long as the one before."""
+        return LONGEST.bit_length() - self.first.bit_length()
 
     @property
     def encoded(self) -> int:
@@ -90,9 +91,8 @@ class Hybrid(Strategy):
         inner = self.inner(length)
         return inner.slack + 2.0 * math.sqrt(length) * UNIT_ROUNDOFF * inner.reach
 
-    def errors(self, at: npt.NDArray[np.int64] | None = None) -> Array:
+    def errors_at(self, at: Integers) -> Array:
         """Errors of the epochs before and of the inner mechanism together, in squares."""
-        at = all_steps(self.steps, at)
         epoch = np.array([self.epoch(int(t)) for t in at])
         out = np.empty(at.size)
         for e in np.unique(epoch):
@@ -109,14 +109,12 @@ class Hybrid(Strategy):
 
     def start(self, epoch: int) -> int:
         """Steps before it."""
-        doublings = LONGEST.bit_length() - self.first.bit_length()
-        doubled = self.first << (min(epoch, doublings + 1) - 1) if epoch else 0
-        return doubled + max(0, epoch - doublings - 1) * LONGEST
+        doubled = self.first << (min(epoch, self.doublings + 1) - 1) if epoch else 0
+        return doubled + max(0, epoch - self.doublings - 1) * LONGEST
 
     def epoch(self, step: int) -> int:
         """How many epochs are complete after `step`."""
-        doublings = LONGEST.bit_length() - self.first.bit_length()
-        return (step // self.first).bit_length() if step < LONGEST else doublings + step // LONGEST
+        return (step // self.first).bit_length() if step < LONGEST else self.doublings + step // LONGEST
 
     def inner(self, length: int) -> BufferedToeplitz:
         """The mechanism inside an epoch of this length."""
@@ -132,20 +130,19 @@ class Hybrid(Strategy):
 
     def before(self, epoch: int) -> float:
         """Variance of the sum of all epochs before this one."""
-        doublings = LONGEST.bit_length() - self.first.bit_length()
-        total = sum(self._estimate(self.length(e)) for e in range(min(epoch, doublings + 1)))
-        return total + max(0, epoch - doublings - 1) * self._estimate(LONGEST)
+        total = sum(self._estimate(self.length(e)) for e in range(min(epoch, self.doublings + 1)))
+        return total + max(0, epoch - self.doublings - 1) * self._estimate(LONGEST)
 
     def _estimate(self, length: int) -> float:
         return 1.0 / (self.share + (self.factor(length) / _last_error(self.inner(length))) ** 2)
 
     def encoder(self, length: int) -> Encoder:
         """The epoch's sum in two words, and the inner encoder."""
-        return _Epochs(self, length)
+        return _Epochs(self, lambda inner: inner.encoder(length), sum=np.zeros((2, length)))
 
     def decoder(self, length: int) -> Decoder:
         """The estimate of all epochs before, and the inner decoder."""
-        return _Estimates(self, length)
+        return _Estimates(self, lambda inner: inner.decoder(length), before=np.zeros(length))
 
     def to_dict(self) -> dict[str, Any]:
         """Public description."""
@@ -163,99 +160,65 @@ def _last_error(inner: BufferedToeplitz) -> float:
     return float(inner.errors(np.array([inner.steps]))[0])
 
 
-class _ByEpochs:
+class _ByEpochs(Half):
     """The clock that both halves keep, and the inner half of the epoch under way."""
 
-    __slots__ = ("_epoch", "_inner", "_length", "_step", "_strategy")
+    clock = "epochs"
 
-    def __init__(self, strategy: Hybrid, length: int) -> None:
-        self._strategy, self._length, self._step, self._epoch = strategy, length, 0, 0
+    def __init__(self, strategy: Hybrid, half: Callable[[BufferedToeplitz], Half], **kept: Array) -> None:
+        self.strategy, self.half = strategy, half
+        super().__init__(None, **kept)
+        self.begin()
 
-    def pieces(self, count: int) -> Iterator[tuple[int, int, bool]]:
-        """Batches within an epoch: its length, the batch's steps, and whether it ends the epoch; the clock moves on after each."""
-        while count:
-            length = self._strategy.length(self._epoch)
-            end = self._strategy.start(self._epoch) + length
-            steps = min(count, end - self._step)
-            ends = self._step + steps == end
-            yield length, steps, ends
-            self._step, self._epoch, count = self._step + steps, self._epoch + ends, count - steps
+    def begin(self) -> None:
+        """A fresh inner half, for the epoch of the next step."""
+        self.inner: Any = self.half(self.strategy.inner(self.strategy.length(self.strategy.epoch(self.step))))
+        self.parts = {"inner.": self.inner}
 
-    def clock(self) -> Array:
-        return np.array([float(self._step)])
+    def pieces(self, count: int) -> Iterator[tuple[int, slice, bool]]:
+        """Batches within an epoch: its length, the batch's place, and whether it ends the epoch; the clock moves on after each."""
+        done = 0
+        while done < count:
+            epoch = self.strategy.epoch(self.step)
+            length = self.strategy.length(epoch)
+            left = self.strategy.start(epoch) + length - self.step
+            steps = min(count - done, left)
+            yield length, slice(done, done + steps), steps == left
+            self.step, done = self.step + steps, done + steps
+            if steps == left:
+                self.begin()
 
-    def set_clock(self, clock: Array) -> None:
-        self._step = int(clock[0])
-        self._epoch = self._strategy.epoch(self._step)
-
-    def current(self) -> BufferedToeplitz:
-        return self._strategy.inner(self._strategy.length(self._epoch))
+    def restore(self, state: Mapping[str, Array]) -> None:
+        self.step = int(state[self.clock][0])
+        self.begin()
+        super().restore(state)
 
 
 @final
 class _Epochs(_ByEpochs, Encoder):
-    __slots__ = ("_sum",)
-    _inner: Encoder
-
-    def __init__(self, strategy: Hybrid, length: int) -> None:
-        super().__init__(strategy, length)
-        self._sum, self._inner = np.zeros((2, length)), self.current().encoder(length)
-
     def encode(self, x: Array) -> Array:
-        from hullabaloo.noise.continual import kernels
-
-        done, parts = 0, []
-        for length, steps, ends in self.pieces(x.shape[0]):
-            piece = x[done : done + steps]
-            done += steps
-            kernels.add_exactly(piece, self._sum)
-            parts.append(self._inner.encode(piece) * self._strategy.factor(length))
+        parts = [np.empty((0, x.shape[1]))]
+        for length, place, ends in self.pieces(x.shape[0]):
+            kernels.add_exactly(x[place], self.kept["sum"])
+            parts.append(self.inner.encode(x[place]) * self.strategy.factor(length))
             if ends:
-                parts.append(self._sum[:1] * math.sqrt(self._strategy.share))
-                following = self._strategy.inner(self._strategy.length(self._epoch + 1))
-                self._sum, self._inner = np.zeros((2, self._length)), following.encoder(self._length)
-        return np.concatenate(parts) if parts else np.empty((0, self._length))
-
-    def state(self) -> dict[str, Array]:
-        inner = {f"inner.{name}": array for name, array in self._inner.state().items()}
-        return {"epochs": self.clock(), "sum": self._sum.copy(), **inner}
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        self.set_clock(state["epochs"])
-        self._sum, self._inner = np.array(state["sum"]), self.current().encoder(self._length)
-        self._inner.restore({name[6:]: array for name, array in state.items() if name.startswith("inner.")})
+                parts.append(self.kept["sum"][:1] * math.sqrt(self.strategy.share))
+                self.kept["sum"] = np.zeros_like(self.kept["sum"])
+        return np.concatenate(parts)
 
 
 @final
 class _Estimates(_ByEpochs, Decoder):
-    __slots__ = ("_before",)
-    _inner: Decoder
-
-    def __init__(self, strategy: Hybrid, length: int) -> None:
-        super().__init__(strategy, length)
-        self._before, self._inner = np.zeros(length), self.current().decoder(length)
-
     def decode(self, noisy: Array, steps: int) -> Array:
-        read, written = 0, 0
-        out = np.empty((steps, self._length))
-        for length, count, ends in self.pieces(steps):
-            inside = self._inner.decode(noisy[read : read + count] / self._strategy.factor(length), count)
-            out[written : written + count] = self._before + inside
-            read, written = read + count, written + count
+        epochs, out = 0, np.empty((steps, noisy.shape[1]))
+        for length, place, ends in self.pieces(steps):
+            own = noisy[place.start + epochs : place.stop + epochs]
+            inside = self.inner.decode(own / self.strategy.factor(length), len(own))
+            out[place] = self.kept["before"] + inside
             if ends:
-                weight = self._strategy.weight(length)
-                total = noisy[read] / math.sqrt(self._strategy.share)
-                self._before = self._before + (weight * total + (1.0 - weight) * inside[-1])
-                out[written - 1] = self._before
-                following = self._strategy.inner(self._strategy.length(self._epoch + 1))
-                read, self._inner = read + 1, following.decoder(self._length)
+                weight = self.strategy.weight(length)
+                total = noisy[place.stop + epochs] / math.sqrt(self.strategy.share)
+                self.kept["before"] = self.kept["before"] + (weight * total + (1.0 - weight) * inside[-1])
+                out[place.stop - 1] = self.kept["before"]
+                epochs += 1
         return out
-
-    def state(self) -> dict[str, Array]:
-        inner = {f"inner.{name}": array for name, array in self._inner.state().items()}
-        return {"epochs": self.clock(), "before": self._before.copy(), **inner}
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        self.set_clock(state["epochs"])
-        self._before, self._inner = np.array(state["before"]), self.current().decoder(self._length)
-        self._inner.restore({name[6:]: array for name, array in state.items() if name.startswith("inner.")})

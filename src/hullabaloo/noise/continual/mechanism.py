@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise.continual.base import Array, Strategy
-from hullabaloo.noise.gaussian import gaussian
+from hullabaloo.noise.continual.base import Array, Strategy, labelled, of_part
 from hullabaloo.noise.keys import TestKey
+from hullabaloo.noise.release import gaussian
 
 BLOCK = 1 << 18
 """Numbers worked on at a time: they stay in the cache, and memory does not grow with a batch."""
@@ -41,19 +41,6 @@ class ContinualSum:
     key : TestKey, optional
         Fixes the noise, in tests only: encoded vector i is noised with `key.derive(i)`, so that batching changes no bit.
     """
-
-    __slots__ = (
-        "__bound",
-        "__decoder",
-        "__drawn",
-        "__encoder",
-        "__key",
-        "__last",
-        "__length",
-        "__sigma",
-        "__step",
-        "__strategy",
-    )
 
     def __init__(
         self, strategy: Strategy, sigma: float | None, *, length: int, bound: float, key: TestKey | None = None
@@ -117,16 +104,14 @@ class ContinualSum:
 
     def state(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
         """Everything needed to go on, bit for bit. PRIVATE: the encoder's exact sums are in it."""
-        encoder = {f"encoder/{name}": array for name, array in self.__encoder.state().items()}
-        decoder = {f"decoder/{name}": array for name, array in self.__decoder.state().items()}
+        halves = labelled("encoder/", self.__encoder.state()) | labelled("decoder/", self.__decoder.state())
         last = np.empty((0, self.__length)) if self.__last is None else self.__last[None, :].copy()
-        return {"clock": np.array([self.__step, self.__drawn], dtype=np.int64), "last": last, **encoder, **decoder}
+        return {"clock": np.array([self.__step, self.__drawn], dtype=np.int64), "last": last, **halves}
 
     def restore(self, state: Mapping[str, NDArray[np.float64] | NDArray[np.int64]]) -> None:
         """Go on from what `state` of a sum with the same strategy and length gave."""
         self.__step, self.__drawn = (int(number) for number in state["clock"])
         last = np.array(state["last"], dtype=np.float64)
         self.__last = last[0] if last.shape[0] else None
-        for half, prefix in ((self.__encoder, "encoder/"), (self.__decoder, "decoder/")):
-            names = [name for name in state if name.startswith(prefix)]
-            half.restore({name.removeprefix(prefix): np.asarray(state[name], dtype=np.float64) for name in names})
+        self.__encoder.restore(of_part("encoder/", state))
+        self.__decoder.restore(of_part("decoder/", state))

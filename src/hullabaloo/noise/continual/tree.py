@@ -1,19 +1,17 @@
 """The binary tree mechanism: one partial sum a step, sums of few of them."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.noise.continual.base import Array, Decoder, Encoder, Strategy
-from hullabaloo.noise.continual.workload import UNIT_ROUNDOFF, UP, all_steps, check, only_prefix_sums
+from hullabaloo.noise.continual import kernels
+from hullabaloo.noise.continual.base import UNIT_ROUNDOFF, UP, Array, Decoder, Encoder, Integers, Strategy
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BinaryTree(Strategy):
     """Step t encodes the sum of the last `2^l` vectors, l the lowest set bit of t; the sum after t is that of one node per set bit of t.
 
@@ -27,16 +25,8 @@ class BinaryTree(Strategy):
         steps, decay, window: the workload; prefix sums alone.
     """
 
-    steps: int
-    decay: float = 1.0
-    window: int | None = None
-
     name: ClassVar[str] = "tree"
-
-    def __post_init__(self) -> None:
-        """Refuse what is not a workload of prefix sums."""
-        check(self.steps, self.decay, self.window)
-        only_prefix_sums(self.name, self.decay, self.window)
+    forgets: ClassVar[bool] = False
 
     @property
     def levels(self) -> int:
@@ -59,17 +49,17 @@ class BinaryTree(Strategy):
         top = self.levels - 1
         return 4.0 * UNIT_ROUNDOFF * top * 2.0**top * UP
 
-    def errors(self, at: npt.NDArray[np.int64] | None = None) -> Array:
+    def errors_at(self, at: Integers) -> Array:
         """`sqrt` of the number of set bits."""
-        return np.sqrt(np.bitwise_count(all_steps(self.steps, at)).astype(np.float64))
+        return np.sqrt(np.bitwise_count(at).astype(np.float64))
 
     def encoder(self, length: int) -> Encoder:
         """One sum per level."""
-        return _Nodes(self.levels, length)
+        return _Nodes(nodes=np.zeros((self.levels, length)))
 
     def decoder(self, length: int) -> Decoder:
         """One noisy node per level."""
-        return _Prefix(self.levels, length)
+        return _Prefix(nodes=np.zeros((self.levels, length)))
 
     def to_dict(self) -> dict[str, Any]:
         """Public description."""
@@ -80,43 +70,17 @@ class BinaryTree(Strategy):
 class _Nodes(Encoder):
     """`nodes[l]` is the sum of the latest complete node of level l that is a left child."""
 
-    __slots__ = ("_nodes", "_step")
-
-    def __init__(self, levels: int, length: int) -> None:
-        self._nodes, self._step = np.zeros((levels, length)), 0
-
     def encode(self, x: Array) -> Array:
-        from hullabaloo.noise.continual import tree_kernels
-
         out = np.empty(x.shape)
-        tree_kernels.encode_nodes(x, self._step, self._nodes, out)
-        self._step += x.shape[0]
+        kernels.encode_nodes(x, self.step, self.kept["nodes"], out)
+        self.step += x.shape[0]
         return out
-
-    def state(self) -> dict[str, Array]:
-        return {"nodes": self._nodes.copy(), "step": np.array([float(self._step)])}
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        self._nodes, self._step = np.array(state["nodes"]), int(state["step"][0])
 
 
 @final
 class _Prefix(Decoder):
-    __slots__ = ("_nodes", "_step")
-
-    def __init__(self, levels: int, length: int) -> None:
-        self._nodes, self._step = np.zeros((levels, length)), 0
-
     def decode(self, noisy: Array, steps: int) -> Array:
-        from hullabaloo.noise.continual import tree_kernels
-
         out = np.empty((steps, noisy.shape[1]))
-        tree_kernels.decode_nodes(noisy, self._step, self._nodes, out)
-        self._step += steps
+        kernels.decode_nodes(noisy, self.step, self.kept["nodes"], out)
+        self.step += steps
         return out
-
-    def state(self) -> dict[str, Array]:
-        return {"nodes": self._nodes.copy(), "step": np.array([float(self._step)])}
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        self._nodes, self._step = np.array(state["nodes"]), int(state["step"][0])

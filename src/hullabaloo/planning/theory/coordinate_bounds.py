@@ -23,9 +23,8 @@ and 2S at `σ_j² = 12 T K L_j² ln(1/δ)/(nε)²`; Gaussian-DP accounting has `
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array
 
 
 def weighted_noise(sigma: Array, constants: Array) -> float:

@@ -9,11 +9,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers import Problem
-
-Array = npt.NDArray[np.float64]
 
 _HALVINGS = 200
 _DOWN = 1.0 - 1e-9

@@ -7,30 +7,22 @@ curvature along coordinate j, and is declared or released. The rule of T, K, s a
 """
 
 import math
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import asdict, dataclass
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import separable_form
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
-from hullabaloo.solvers.by_hand import descend
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.coordinate import coordinate_rule as rule
-from hullabaloo.solvers.coordinate.coordinate_measures import measured, warmed
-from hullabaloo.solvers.coordinate.coordinate_rule import Schedule
-from hullabaloo.solvers.options import positive, whole, yes_or_no
-from hullabaloo.solvers.ordinary import check_clip, check_curvature
+from hullabaloo.solvers.coordinate.coordinate_rule import Schedule, measured, warmed
+from hullabaloo.solvers.coordinate.updates import check_clip, check_curvature, descend
+from hullabaloo.solvers.options import POSITIVE, WHOLE, YES_OR_NO, check_options, one_prediction, paper_pair, words
 from hullabaloo.solvers.reference import Reference
 
-Array = npt.NDArray[np.float64]
-
-ORDERS = ("cyclic", "uniform", "importance")
-CONSTANTS = ("gaussian", "laplace", "declared")
 CLOSE = 1e-14
 """Without noise a round that moves no prediction by more ends the descent."""
 
@@ -66,15 +58,9 @@ class CoordinateDescentSolver(Solver):
     name: ClassVar[str] = "coordinate_descent"
 
     def __post_init__(self) -> None:
-        for name, value, known in (("order", self.order, ORDERS), ("constants", self.constants, CONSTANTS)):
-            if not isinstance(value, str) or value not in known:
-                raise InvalidParameter(
-                    f"Coordinate descent was asked with {name}={value!r}, but there are {', '.join(map(repr, known))}; pass one."
-                )
-        whole(self, "rounds")
-        whole(self, "updates")
-        positive(self, "clip")
-        yes_or_no(self, "centre")
+        check_options(self, order=words("cyclic", "uniform", "importance"))
+        check_options(self, constants=words("gaussian", "laplace", "declared"))
+        check_options(self, rounds=WHOLE, updates=WHOLE, clip=POSITIVE, centre=YES_OR_NO)
 
     def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
         """Means, constants, and the partial derivatives at what is left; without noise as many as the optimum takes.
@@ -88,7 +74,8 @@ class CoordinateDescentSolver(Solver):
         if not allowance.is_private:
             return self._exact(problem, loss, menu)
         if allowance.calibration is Calibration.PAPER:
-            return self._noisy(problem, loss, menu, allowance.mu, _pair(allowance))
+            pair = paper_pair(allowance, "8 TK L_j² ln(1/δ)/(nε)²")
+            return self._noisy(problem, loss, menu, allowance.mu, pair)
         return self._noisy(problem, loss, menu, allowance.mu)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -145,12 +132,7 @@ class CoordinateDescentSolver(Solver):
 
     def _check(self, problem: Problem) -> Loss:
         """Refuse what coordinate descent cannot do, before anything is charged."""
-        loss = problem.loss
-        if problem.targets != 1 or not isinstance(loss, Loss):
-            raise CapabilityError(
-                f"Coordinate descent fits one target by a loss of one prediction, but the loss {loss.name!r} was given for "
-                f"{problem.targets} targets. Fit one target at a time, or use solver='moments' or 'gradient'."
-            )
+        loss = one_prediction(problem, "Coordinate descent", "solver='moments' or 'gradient'")
         if not math.isfinite(rule.smoothness_of(loss)):
             raise CapabilityError(
                 f"Coordinate descent steps by 1/M_j, M_j a bound of the curvature, and the loss {loss.name!r} has a kink, where "
@@ -193,30 +175,12 @@ class CoordinateDescentSolver(Solver):
         """No noise: passes to the optimum. A set's bound of the intercept is not that of the level: no centre then."""
         centre = self.centre if problem.constraint is None else False
         centred = rule.centred(problem, centre)
-        updates = rule.EXACT_PASSES * problem.dimension
-        schedule = Schedule(
-            rounds=rule.EXACT_ROUNDS,
-            updates=updates,
-            warm=0,
-            order="cyclic",
-            constants="gaussian",
-            centred=centred,
-            step=1.0,
-            clip=0.0,
-            reach=2.0**100,
-            middle=2.0**100,
-            smoothness=rule.smoothness_of(loss, exact=True),
-            sigma=0.0,
-            mean_noise=0.0,
-            moment_noise=0.0,
-            exact=True,
-        )
+        updates, smoothness = rule.EXACT_PASSES * problem.dimension, rule.smoothness_of(loss, exact=True)
+        schedule = Schedule(rule.EXACT_ROUNDS, updates, centred, smoothness, exact=True)
         quotes: list[PricedQuery] = [menu.price("means", mu=math.inf)] if centred else []
         quotes.append(menu.price("second_moments", mu=math.inf))
         quotes.append(menu.price("partial", loss=loss, mu=math.inf, count=schedule.count))
-        return Plan(
-            self.name, tuple(quotes), MappingProxyType(schedule.to_dict()), "no noise: exact coordinate descent"
-        )
+        return Plan(self.name, tuple(quotes), asdict(schedule), "no noise: exact coordinate descent")
 
     def _noisy(
         self, problem: Problem, loss: Loss, menu: Menu, mu: float, printed: tuple[float, float] | None = None
@@ -253,18 +217,7 @@ class CoordinateDescentSolver(Solver):
         )
         how = "as printed by Mangold et al. 2022, σ_j² = 8 TK C_j² ln(1/δ)/(nε)²" if printed else "each C_j ∝ √M_j"
         reason = f"{rounds} rounds of {updates} coordinate updates, M_j {self.constants}, {how}"
-        return Plan(self.name, (*quotes, quote), MappingProxyType(schedule.to_dict()), reason)
-
-
-def _pair(allowance: Allowance) -> tuple[float, float]:
-    """ε and δ, which the poster's noise needs."""
-    pair = allowance.budget.pair
-    if pair is None or not pair[1] > 0.0:
-        raise InvalidParameter(
-            f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the poster's noise is "
-            "8 TK L_j² ln(1/δ)/(nε)²: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
-        )
-    return pair
+        return Plan(self.name, (*quotes, quote), asdict(schedule), reason)
 
 
 def _printed(problem: Problem, menu: Menu, loss: Loss, count: int, epsilon: float, delta: float) -> float:

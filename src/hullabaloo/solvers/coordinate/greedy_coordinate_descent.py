@@ -6,23 +6,27 @@ used is a Gaussian release of one number, clipped at its own size.
 """
 
 import math
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import asdict, dataclass
 from typing import ClassVar, Literal, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
-from hullabaloo.solvers.coordinate.greedy_rule import Search, Shares, bought, check, expected_loss, picks, prices_of
-from hullabaloo.solvers.coordinate.greedy_search import CUT, GreedySearch
-from hullabaloo.solvers.options import whole
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.coordinate.greedy_search import (
+    CUT,
+    GreedySearch,
+    Search,
+    Shares,
+    bought,
+    check,
+    expected_loss,
+    picks,
+    prices_of,
+)
+from hullabaloo.solvers.options import WHOLE, check_options, words
 from hullabaloo.solvers.reference import Reference
-
-Array = npt.NDArray[np.float64]
 
 SHARES = Shares(choices=0.65, partials=0.3, squares=0.04, lengths=0.01, refit=0.0)
 FREE = 1000
@@ -40,7 +44,7 @@ class GreedyCoordinateDescentSolver(Solver):
     and takes any separable penalty.
 
     Attributes:
-        steps: T; None for the public rule of `greedy_rule.py`.
+        steps: T; None for the public rule of `greedy_search.py`.
         curvatures: "chosen" releases M_j of each chosen column and compares scores as they are, which is the rule for columns declared on the same range;
             "all" releases all of them at once, at noise that grows with √p, and divides scores by √M_j as the paper does.
 
@@ -53,12 +57,7 @@ class GreedyCoordinateDescentSolver(Solver):
     name: ClassVar[str] = "greedy_coordinate_descent"
 
     def __post_init__(self) -> None:
-        whole(self, "steps")
-        if not isinstance(self.curvatures, str) or self.curvatures not in ("chosen", "all"):
-            raise InvalidParameter(
-                f"curvatures={self.curvatures!r} was asked for; write 'chosen' (second moments of chosen columns) or 'all' (of every column, "
-                "and scores divided by their roots)."
-            )
+        check_options(self, steps=WHOLE, curvatures=words("chosen", "all"))
 
     def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
         """T selections and updates.
@@ -74,7 +73,7 @@ class GreedyCoordinateDescentSolver(Solver):
         together = self.curvatures == "all"
         search, quotes = bought(problem, menu, prices, count, window=0, again=True, together=together)
         reason = f"{count} steps, each along a coordinate chosen privately"
-        return Plan(self.name, tuple(quotes), MappingProxyType(search.to_dict()), reason)
+        return Plan(self.name, tuple(quotes), asdict(search), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Choose and move, T times."""
@@ -85,11 +84,13 @@ class GreedyCoordinateDescentSolver(Solver):
         return Solution(search.theta[:, None], trace=({"selected": list(search.picked), "cut of scores": search.clip},))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
-        """What is not selected (`expected_loss`), what single steps leave, and their noise: `½ Σ_j M_j L (noise_j)²` at M_j = b²/9."""
+        """What is not selected (`expected_loss`), what single steps leave, and their noise: `½ Σ_j M_j L (noise_j)²` at M_j = b²/9, residuals a quarter of theirs."""
         search, signal = Search(**plan.settings), Reference.of(problem).signal
         missed = expected_loss(problem, search, signal)
         missed += UNFINISHED * (0.5 * signal - missed)
-        noise = _noise(problem, search)
+        square = problem.norm_linf**2 / 9.0  # of a column that fills a third of its range
+        clip = 0.25 * search.slope * CUT * math.sqrt(problem.norm_linf * math.sqrt(square))
+        noise = search.partial_noise * clip / (search.smoothness * square)
         return missed + 0.5 * search.picks * search.smoothness * problem.norm_linf**2 / 9.0 * noise**2
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
@@ -104,10 +105,3 @@ class GreedyCoordinateDescentSolver(Solver):
         if problem.intercept:
             share[-1] = 1.0
         return np.asarray(noise * share, dtype=np.float64)
-
-
-def _noise(problem: Problem, search: Search) -> float:
-    """Of a moved coefficient, for a column that fills a third of its range and residuals a quarter of theirs."""
-    square = problem.norm_linf**2 / 9.0
-    clip = 0.25 * search.slope * CUT * math.sqrt(problem.norm_linf * math.sqrt(square))
-    return search.partial_noise * clip / (search.smoothness * square)

@@ -8,39 +8,46 @@ has to reckon with residuals as large as declared.)
 """
 
 import math
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import Box
+from hullabaloo.geometry import (
+    Box,
+    ConvexSet,
+    ElasticNetPenalty,
+    L1Ball,
+    L1Penalty,
+    L2Ball,
+    NoPenalty,
+    Simplex,
+    SquaredL2Penalty,
+)
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
-from hullabaloo.solvers.coordinate.greedy_rule import (
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.coordinate.greedy_search import (
+    UNCUT,
     WINDOW,
+    GreedySearch,
     Search,
     Shares,
     bought,
     check,
-    check_penalty,
-    cut_down,
     expected_loss,
-    of_columns,
     picks,
     prices_of,
 )
-from hullabaloo.solvers.coordinate.greedy_search import GreedySearch
 from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver
-from hullabaloo.solvers.options import whole
+from hullabaloo.solvers.options import WHOLE, check_options
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.reference import Reference
 
-Array = npt.NDArray[np.float64]
-
 SHARES = Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
+OPTIMUM = OutputPerturbationSolver()
 REFIT = AdaptiveGradientSolver(uneven=True)
 """Of the chosen columns, most of which may be 0 in most records."""
 
@@ -51,7 +58,7 @@ class GreedySelectionSolver(Solver):
     """One model of few coefficients, for tables of many columns: all others are exactly 0.
 
     Attributes:
-        selected: k, how many coordinates are chosen; None for the public rule of `greedy_rule.py`.
+        selected: k, how many coordinates are chosen; None for the public rule of `greedy_search.py`.
 
     **Guarantee.** The plan buys k selections of range ε₀ (ε₀²/8-zCDP each) and Gaussian answers; the allowance takes their composition, in which
     each question may depend on every answer before it. The point at which scores are taken, the columns of the refit and its steps are
@@ -62,7 +69,7 @@ class GreedySelectionSolver(Solver):
     name: ClassVar[str] = "greedy_selection"
 
     def __post_init__(self) -> None:
-        whole(self, "selected")
+        check_options(self, selected=WHOLE)
 
     def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
         """k selections, partial derivatives, second moments and the queries of the refit.
@@ -72,7 +79,7 @@ class GreedySelectionSolver(Solver):
             CalibrationError: a budget of δ = 0.
         """
         check(problem, "Greedy selection")
-        check_penalty(problem, "Greedy selection")
+        _check_penalty(problem)
         slopes = problem.dimension - problem.intercept
         count = min(self.selected or picks(problem, allowance, SHARES.choices), slopes)
         prices = prices_of(allowance, SHARES, count)
@@ -80,9 +87,9 @@ class GreedySelectionSolver(Solver):
             return self._exact(problem, menu, allowance, count)
         search, quotes = bought(problem, menu, prices, count, window=WINDOW, again=False)
         refit = REFIT.plan(of_columns(problem, count), menu.of_columns(count), Allowance.gdp(prices.refit))
-        settings = {**search.to_dict(), "refit": dict(refit.settings)}
+        settings = {**asdict(search), "refit": dict(refit.settings)}
         reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
-        return Plan(self.name, (*quotes, *refit.quotes), MappingProxyType(settings), reason)
+        return Plan(self.name, (*quotes, *refit.quotes), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Search, then refit."""
@@ -94,11 +101,8 @@ class GreedySelectionSolver(Solver):
         search.begin()
         for _ in range(settings["picks"]):
             search.advance()
-        model, small = REFIT, _on(problem, search.picked)
-        inner = Plan(model.name, (), MappingProxyType(refit))
-        found = model.run(small, inner, curator.of_columns(search.picked))
-        trace = ({"selected": list(search.picked), "cut of scores": search.clip}, *found.trace)
-        return Solution(_spread(problem, search.picked, found.theta), trace=trace)
+        found = _on_chosen(REFIT, refit, problem, search.picked, curator)
+        return replace(found, trace=({"selected": search.picked, "cut of scores": search.clip}, *found.trace))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """What is not selected (`expected_loss`), and the refit's risk on the reference table of k columns, of a signal of sparse coefficients."""
@@ -107,20 +111,16 @@ class GreedySelectionSolver(Solver):
         if "optimum" in settings:
             return 0.0
         search, signal = Search(**settings), Reference.of(problem).signal
-        model, small = REFIT, of_columns(problem, settings["picks"])
-        on_them = model.predicted_risk(small, Plan(model.name, (), MappingProxyType(refit)))
+        on_them = REFIT.predicted_risk(of_columns(problem, settings["picks"]), Plan(REFIT.name, (), refit))
         return min(expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """That of the refit, if the first k columns were chosen; it tells nothing of choices that fell otherwise."""
-        settings = dict(plan.settings)
-        if "optimum" in settings:
+        if "optimum" in plan.settings:
             return np.zeros(problem.dimension)
-        count = settings["picks"]
-        kept = [*range(count), *([problem.dimension - 1] if problem.intercept else [])]
-        model, small = REFIT, of_columns(problem, count)
-        inner = Plan(model.name, (), MappingProxyType(settings["refit"]))
-        known = model.predicted_noise(small, inner, gram[np.ix_(kept, kept)])
+        count, inner = plan.settings["picks"], Plan(REFIT.name, (), plan.settings["refit"])
+        kept = [*range(count), *([problem.dimension - 1] * problem.intercept)]
+        known = REFIT.predicted_noise(of_columns(problem, count), inner, gram[np.ix_(kept, kept)])
         noise = np.full(problem.dimension, float(known[:count].mean()))
         if problem.intercept:
             noise[-1] = known[-1]
@@ -128,54 +128,93 @@ class GreedySelectionSolver(Solver):
 
     def _exact(self, problem: Problem, menu: Menu, allowance: Allowance, count: int) -> Plan:
         """Without noise: the exact optimum on the columns chosen so far, after each choice."""
-        quotes: list[PricedQuery] = [
-            menu.price("select", loss=problem.loss, clip=2.0**100, epsilon=math.inf, count=count)
-        ]
-        optimum: dict[str, Any] = {}
         if isinstance(problem.constraint, Box) and problem.constraint.dimension is not None:
             raise CapabilityError(
                 "Without noise greedy selection asks for the exact optimum on columns that are not known beforehand, and the bounds of "
                 "each are then not either. Use a box of one pair of bounds, or solver='output_perturbation'."
             )
-        for size in range(1 - problem.intercept, count + 1):
-            part = OutputPerturbationSolver().plan(of_columns(problem, size), menu.of_columns(size), allowance)
-            optimum = dict(part.settings)
-            quotes += part.quotes
-        settings = {"picks": count, "optimum": optimum, "refit": {}}
-        return Plan(
-            self.name,
-            tuple(quotes),
-            MappingProxyType(settings),
-            f"no noise: orthogonal matching pursuit, {count} steps",
+        choices = menu.price("select", loss=problem.loss, clip=UNCUT, epsilon=math.inf, count=count)
+        parts = [
+            OPTIMUM.plan(of_columns(problem, size), menu.of_columns(size), allowance)
+            for size in range(1 - problem.intercept, count + 1)
+        ]
+        quotes = (choices, *(quote for part in parts for quote in part.quotes))
+        settings = {"picks": count, "optimum": dict(parts[-1].settings), "refit": {}}
+        return Plan(self.name, quotes, settings, f"no noise: orthogonal matching pursuit, {count} steps")
+
+
+def of_columns(problem: Problem, columns: int | list[int]) -> Problem:
+    """The problem on these slopes (or any so many) and the intercept: bounds as `RowFacts.of_columns` has them, set and penalty cut down."""
+    places = None if isinstance(columns, int) else np.array(columns, dtype=np.int64)
+    count = columns if isinstance(columns, int) else len(columns)
+    largest, constant = problem.norm_linf, float(problem.intercept)
+    return replace(
+        problem,
+        dimension=count + problem.intercept,
+        norm_l1=min(problem.norm_l1, count * largest + constant),
+        norm_l2=min(problem.norm_l2, math.sqrt(count * largest**2 + constant)),
+        constraint=cut_down(problem.constraint, places),
+    )
+
+
+def cut_down(body: ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> ConvexSet | None:
+    """The points of a set that are 0 outside some columns, by those columns; of a box with columns None, a box around each such one.
+
+    Raises:
+        CapabilityError: a set whose cut is no set of the same kind, or a box without 0.
+    """
+    if body is None or isinstance(body, L1Ball | L2Ball | Simplex):
+        return body
+    if isinstance(body, Box):
+        lower, upper = np.atleast_1d(body.lower), np.atleast_1d(body.upper)
+        if np.any(lower > 0.0) or np.any(upper < 0.0):
+            raise CapabilityError(
+                f"Few coordinates were to be selected in {body!r}, in which some coefficients may not be 0. Use a box that holds 0, "
+                "or another solver."
+            )
+        if body.dimension is None:
+            return body
+        if columns is None:
+            return Box(float(lower.min()), float(upper.max()))
+        return Box(tuple(lower[columns].tolist()), tuple(upper[columns].tolist()))
+    raise CapabilityError(
+        f"Few coordinates were to be selected in {body!r}, whose points on these alone are no set that a refit knows. Use L1Ball, "
+        "L2Ball, Box, Simplex or a penalty, or another solver."
+    )
+
+
+def _check_penalty(problem: Problem) -> None:
+    """Refuse penalties that are not cut down to a part of the coordinates by themselves, and one beside a set."""
+    if not isinstance(problem.penalty, NoPenalty | L1Penalty | SquaredL2Penalty | ElasticNetPenalty):
+        raise CapabilityError(
+            f"Greedy selection was given the penalty {problem.penalty!r}, whose part on a selection of coordinates it does not know. Use L1Penalty, "
+            "SquaredL2Penalty or ElasticNetPenalty, or another solver."
         )
+    if problem.constraint is not None and not isinstance(problem.penalty, NoPenalty):
+        raise CapabilityError("Greedy selection takes a set or a penalty, not both; keep one of them.")
 
 
-def _on(problem: Problem, picked: list[int]) -> Problem:
-    """The problem on the chosen columns, with their own part of a box."""
-    small = of_columns(problem, len(picked))
-    return replace(small, constraint=cut_down(problem.constraint, np.array(picked, dtype=np.int64)))
-
-
-def _spread(problem: Problem, picked: list[int], small: Array) -> Array:
-    """Coefficients of all columns, (p, 1): 0 where none was chosen."""
+def _on_chosen(
+    model: Solver, settings: Mapping[str, Any], problem: Problem, picked: list[int], curator: Answers
+) -> Solution:
+    """What a solver finds on the chosen columns, with their own part of a box; coefficients of all others are 0."""
+    found = model.run(of_columns(problem, picked), Plan(model.name, (), settings), curator.of_columns(picked))
     theta = np.zeros((problem.dimension, 1))
-    theta[picked] = small[: len(picked)]
+    theta[picked] = found.theta[: len(picked)]
     if problem.intercept:
-        theta[-1] = small[-1]
-    return theta
+        theta[-1] = found.theta[-1]
+    return Solution(theta, trace=found.trace)
 
 
-def _pursued(problem: Problem, optimum: dict[str, Any], count: int, curator: Answers) -> Solution:
+def _pursued(problem: Problem, optimum: Mapping[str, Any], count: int, curator: Answers) -> Solution:
     """Orthogonal matching pursuit."""
-    model = OutputPerturbationSolver()
-    inner, picked = Plan(model.name, (), MappingProxyType(optimum)), list[int]()
+    picked: list[int] = []
     theta = np.zeros((problem.dimension, 1))
-    excluded = np.zeros(problem.dimension, dtype=np.bool_)
+    excluded = np.arange(problem.dimension) >= problem.dimension - problem.intercept
     if problem.intercept:
-        excluded[-1] = True
-        theta = _spread(problem, picked, model.run(_on(problem, picked), inner, curator.of_columns(picked)).theta)
+        theta = _on_chosen(OPTIMUM, optimum, problem, picked, curator).theta
     for _ in range(count):
         picked.append(curator.answer("select", theta[:, 0], excluded))
         excluded[picked[-1]] = True
-        theta = _spread(problem, picked, model.run(_on(problem, picked), inner, curator.of_columns(picked)).theta)
+        theta = _on_chosen(OPTIMUM, optimum, problem, picked, curator).theta
     return Solution(theta, trace=({"selected": picked},))

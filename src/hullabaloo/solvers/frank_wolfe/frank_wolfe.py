@@ -8,19 +8,16 @@ is the point of C nearest to zero, so that models on the l1 ball have at most T 
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasVertices, require
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, Calibration, PermuteAndFlipEvent
-from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
-from hullabaloo.solvers.frank_wolfe.frank_wolfe_printed import printed_gradients, printed_selections
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
     MOST_STEPS,
     NARROW,
@@ -29,14 +26,14 @@ from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
     Walk,
     check,
     noise_error,
+    printed_gradients,
+    printed_selections,
     public_clip,
     selection_error,
     terms,
 )
 from hullabaloo.solvers.loop import Averaging, iterate
-from hullabaloo.solvers.mirror.mirror_blocks import prediction_bound, slope_bound
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
 
 
 def descend(start: Array, towards: Callable[[Array], Array], *, steps: int) -> Array:
@@ -98,7 +95,7 @@ class FrankWolfeSolver(Solver):
         polytope = self._is_polytope(problem)
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
             walk, quote, reason = (printed_selections if polytope else printed_gradients)(problem, menu, allowance)
-            return Plan(self.name, (quote,), MappingProxyType(asdict(walk)), reason)
+            return Plan(self.name, (quote,), asdict(walk), reason)
         buy = self._selections if polytope else self._gradients
         walk, quote = buy(problem, menu, allowance, terms(problem, self._clip(problem, allowance)))
         if self._may_be_narrow(problem, allowance) and walk.risk > NARROW_ABOVE:
@@ -107,7 +104,7 @@ class FrankWolfeSolver(Solver):
         reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}"
         if not allowance.is_private:
             reason = f"no noise: {walk.steps} classical steps, within {walk.risk:.3g} of the optimum"
-        return Plan(self.name, (quote,), MappingProxyType(asdict(walk)), reason)
+        return Plan(self.name, (quote,), asdict(walk), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Walk; the number and kind of questions is the plan's."""
@@ -124,7 +121,7 @@ class FrankWolfeSolver(Solver):
         Nothing is below the bound itself, `Walk.risk`, on the worst table.
         """
         walk = Walk(**plan.settings)
-        return walk.terms.usual(walk.steps, walk.slope_error)
+        return walk.usual(walk.steps, walk.slope_error)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """Spread of each coefficient if noise alone chose the vertices: `‖C‖₂ √(Σ w_t²/p)`, w_t the final weight of step t."""
@@ -165,18 +162,10 @@ class FrankWolfeSolver(Solver):
 
     def _selections(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, PricedQuery]:
         assert problem.feasible is not None
+        asked = {"constraint": problem.feasible, "loss": problem.loss, "clip": about.clip}
 
         def quote(epsilon: float, count: int, once: bool = False) -> Any:
-            assert problem.feasible is not None
-            return menu.price(
-                "vertex",
-                constraint=problem.feasible,
-                loss=problem.loss,
-                clip=about.clip,
-                epsilon=epsilon,
-                count=count,
-                once=once,
-            )
+            return menu.price("vertex", epsilon=epsilon, count=count, once=once, **asked)
 
         if not allowance.is_private:
             count = self.steps or MOST_STEPS
@@ -184,7 +173,7 @@ class FrankWolfeSolver(Solver):
         pure = allowance.budget.pair is not None and allowance.budget.pair[1] == 0.0
         many = 1024  # beyond the exact composition: ε₀ √T is then constant
         lone = allowance.selection_epsilon(1) if pure else math.sqrt(many) * allowance.selection_epsilon(many)
-        count = self.steps or about.steps(selection_error(problem, quote(lone, 1), about), pure=pure)
+        count = self.steps or about.count(selection_error(problem, quote(lone, 1), about), pure=pure)
         epsilon = allowance.selection_epsilon(count)
         chosen = quote(epsilon, count)
         if count == 1 and allowance.budget.pair is not None:
@@ -200,7 +189,7 @@ class FrankWolfeSolver(Solver):
             return Walk.of("general", count, about, 0.0), free
         mu = allowance.mu
         one = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
-        count = self.steps or about.steps(noise_error(problem, one, about), pure=False)
+        count = self.steps or about.count(noise_error(problem, one, about), pure=False)
         quote = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
         return Walk.of("general", count, about, noise_error(problem, quote.sigma / problem.records, about)), quote
 

@@ -7,6 +7,8 @@ With steps `μ_t = 2/(t+2)`, t = 1 … T, vertices whose slope is at most e abov
 
 A selection at temperature λ has e ≤ λ ln V over V vertices, because `E q + λ H = λ ln Σ exp(q/λ) ≥ max q` and the entropy H is
 at most ln V. Gaussian noise of standard deviation σ has e ≤ 2σ w(C).
+
+With `calibration="paper"` step number and noise are those that the papers print, at the cost that this really has.
 """
 
 import math
@@ -15,9 +17,11 @@ from typing import Any
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasVertices, NoPenalty
-from hullabaloo.losses import Loss, VectorLoss
-from hullabaloo.solvers.base import Problem
-from hullabaloo.solvers.mirror.mirror_blocks import prediction_bound, slope_bound
+from hullabaloo.losses import VectorLoss
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers.base import Menu, PricedQuery, Problem
+from hullabaloo.solvers.mirror.mirror_rule import gradients_at, prediction_bound, runnable, slope_bound, slope_reach
+from hullabaloo.solvers.options import paper_pair
 
 MOST_STEPS = 2000
 """Steps of one fit at most: each is a pass over the table. Without noise, all of them."""
@@ -56,17 +60,17 @@ class Terms:
     half: float
     reach: float
 
-    def risk(self, steps: int, slope_error: float) -> float:
+    def bound(self, steps: int, slope_error: float) -> float:
         """The bound of the expected excess loss after so many steps, at most what any point of the set risks."""
-        bound = 2.0 * self.curvature / (steps + 2.0) + slope_error
-        return min(bound + 2.0 * self.start / ((steps + 1.0) * (steps + 2.0)), self.start)
+        after = 2.0 * self.curvature / (steps + 2.0) + slope_error
+        return min(after + 2.0 * self.start / ((steps + 1.0) * (steps + 2.0)), self.start)
 
     def usual(self, steps: int, slope_error: float) -> float:
         """The excess loss to expect on a usual table: the two terms of the bound at their usual share of it."""
         expected = 2.0 * USUAL_CURVATURE * self.curvature / (steps + 2.0) + USUAL_ERROR * slope_error
-        return min(expected, self.risk(steps, slope_error))
+        return min(expected, self.bound(steps, slope_error))
 
-    def steps(self, error_of_one: float, *, pure: bool) -> int:
+    def count(self, error_of_one: float, *, pure: bool) -> int:
         """T: `SHORTER` times where `2Γ/T + e(T)` is least, and enough to do no harm; `e(T) = e₁ √T`, or `e₁ T` for pure privacy."""
         if error_of_one <= 0.0:
             return MOST_STEPS
@@ -78,41 +82,30 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """What a plan fixes, in numbers.
+class Walk(Terms):
+    """What a plan fixes, in numbers: the public constants, and
 
     Attributes:
         form: "polytope" (private choices of vertices) or "general" (Gaussian gradients).
         steps: T.
-        terms: the public constants.
         slope_error: e, bound of how far a chosen vertex's slope is expected above the best.
         window: how far the intercept's end may lie from where it is; infinite in the paper's form.
     """
 
     form: str
     steps: int
-    clip: float
-    curvature: float
-    start: float
-    half: float
-    reach: float
     slope_error: float
     window: float | None
 
     @classmethod
     def of(cls, form: str, steps: int, about: Terms, slope_error: float, window: float | None = WINDOW) -> "Walk":
         """The walk with its constants side by side, as plain numbers."""
-        return cls(form, steps, **asdict(about), slope_error=slope_error, window=window)
-
-    @property
-    def terms(self) -> Terms:
-        """The public constants."""
-        return Terms(self.clip, self.curvature, self.start, self.half, self.reach)
+        return cls(**asdict(about), form=form, steps=steps, slope_error=slope_error, window=window)
 
     @property
     def risk(self) -> float:
         """Bound of the expected excess mean (clipped) loss."""
-        return self.terms.risk(self.steps, self.slope_error)
+        return self.bound(self.steps, self.slope_error)
 
 
 def terms(problem: Problem, clip: float, *, window: float = WINDOW) -> Terms:
@@ -124,19 +117,6 @@ def terms(problem: Problem, clip: float, *, window: float = WINDOW) -> Terms:
     reach = slope_reach(problem)
     far = 2.0 * (reach + math.sqrt(k) * half)
     return Terms(clip, load * bounds.smoothness * far**2, load * min(clip, bounds.lipschitz) * far, half, reach)
-
-
-def slope_reach(problem: Problem) -> float:
-    """`max |⟨x, θ⟩|` over the set, without the intercept: Hölder's inequality with the best of three pairs of norms."""
-    body, k = problem.constraint, problem.targets
-    assert body is not None  # the plan saw to it
-    size = (problem.dimension - problem.intercept) * k
-    if not size:
-        return 0.0
-    l1, l2 = problem.norm_l1 - problem.intercept, math.sqrt(max(0.0, problem.norm_l2**2 - problem.intercept))
-    copies = 1.0 if isinstance(problem.loss, Loss) else math.sqrt(k)  # ‖x ⊗ u‖₁ ≤ ‖x‖₁ √k for ‖u‖₂ = 1
-    linf = min(problem.norm_linf, l2)
-    return min(body.max_norm(q, size) * norm for q, norm in ((1.0, linf), (2.0, l2), (math.inf, copies * l1)))
 
 
 def public_clip(problem: Problem) -> float:
@@ -184,3 +164,47 @@ def noise_error(problem: Problem, sigma: float, about: Terms) -> float:
     assert problem.constraint is not None
     error = 2.0 * sigma * problem.constraint.gaussian_width(size).high if size else 0.0
     return error + 2.0 * about.half * WRONG_SIGN * sigma * problem.targets
+
+
+def _printed(problem: Problem) -> Terms:
+    """The paper's constants: nothing is clipped, ends are the interval's own."""
+    return terms(problem, slope_bound(problem, prediction_bound(problem)), window=math.inf)
+
+
+def printed_selections(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, PricedQuery, str]:
+    """`T = (Γnε/(L₁‖C‖₁))^{2/3}` points; the temperature is the Laplace scale `b = L₁‖C‖₁ √(8T ln(1/δ))/(nε)`."""
+    epsilon, delta = paper_pair(allowance, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
+    about, n, body = _printed(problem), problem.records, problem.feasible
+    assert body is not None
+    size = problem.max_weight * about.clip * problem.norm_linf * body.max_norm(1.0, problem.dimension)
+    wanted = (about.curvature * n * epsilon / size) ** (2.0 / 3.0)
+    points, short = runnable(wanted, 2, MOST_STEPS + 1)
+    scale = size * math.sqrt(8.0 * points * math.log(1.0 / delta)) / (n * epsilon)
+    asked: dict[str, Any] = {"constraint": body, "loss": problem.loss, "clip": about.clip, "count": points - 1}
+    unit = menu.price("vertex", epsilon=1.0, **asked)
+    quote = menu.price("vertex", epsilon=2.0 * unit.sensitivity / (n * scale), **asked)
+    error = selection_error(problem, quote, about)
+    reason = (
+        f"scale and T as printed by Talwar, Thakurta, Zhang 2015, Algorithm 2: b = L₁‖C‖₁√(8T ln(1/δ))/(nε) = {scale:.3g} with "
+        f"L₁‖C‖₁ = {size:.3g}, T = {points}{short}. Scores get Gumbel noise of that scale (the exponential mechanism), not Laplace "
+        "noise: the same ε a selection, cheaper composed; the paper's own noise is about (2ε, δ) under replace-one"
+    )
+    return Walk.of("polytope", points - 1, about, error, None), quote, reason
+
+
+def printed_gradients(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, PricedQuery, str]:
+    """`T = (Γnε/(L₂ w(C)))^{2/3}` points, `σ² = 32 L₂² T ln²(T/δ)/(nε)²`."""
+    epsilon, delta = paper_pair(allowance, "32 L₂² T ln²(T/δ)/(nε)²")
+    about, n, size = _printed(problem), problem.records, (problem.dimension - problem.intercept) * problem.targets
+    lipschitz = problem.max_weight * about.clip * problem.norm_l2
+    assert problem.constraint is not None
+    width = (problem.constraint.gaussian_width(size).value if size else 0.0) + about.half
+    wanted = (about.curvature * n * epsilon / (lipschitz * width)) ** (2.0 / 3.0)
+    points, short = runnable(wanted, 2, MOST_STEPS + 1)
+    sigma = math.sqrt(32.0 * points) * lipschitz * math.log(points / delta) / (n * epsilon)
+    quote = gradients_at(problem, menu, about.clip, sigma, points - 1)
+    reason = (
+        "as printed by Talwar, Thakurta, Zhang 2014, Algorithm 5, but for the step 2/(t+2): σ² = 32 L₂² T ln²(T/δ)/(nε)² with "
+        f"L₂ = {lipschitz:.3g}, T = {points}{short}"
+    )
+    return Walk.of("general", points - 1, about, noise_error(problem, sigma, about), None), quote, reason

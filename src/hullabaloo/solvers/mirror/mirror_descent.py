@@ -8,28 +8,33 @@ of Ψ: from elsewhere the range of Ψ does not bound the distance to go.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
-from hullabaloo.solvers.mirror.mirror_blocks import (
+from hullabaloo.solvers.mirror.mirror_rule import (
+    MOST_STEPS,
+    Block,
+    Bound,
+    Rule,
+    Step,
+    best,
     blocks_of,
+    fixed,
+    gradients_at,
     largest_coordinate,
     penalty_strength,
     prediction_bound,
+    runnable,
     slope_bound,
 )
-from hullabaloo.solvers.mirror.mirror_rule import MOST_STEPS, Block, Bound, Rule, Step, best, fixed
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.options import one_prediction, paper_pair
 
 
 def descend(
@@ -112,19 +117,20 @@ class MirrorDescentSolver(Solver):
         self._check(problem)
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
             return self._paper(problem, menu, allowance)
-        clip, strength = self._clip(problem), penalty_strength(problem)
+        clip = slope_bound(problem, problem.offset_bound) if self.clip is None else self.clip
+        strength = penalty_strength(problem)
         mu = allowance.mu
         one = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
-        choices = [
-            (euclidean, blocks, *best(blocks, one, strength))
-            for euclidean, blocks in ((kind, blocks_of(problem, clip, kind)) for kind in _potentials(problem))
-        ]
+        choices = []
+        for euclidean in _potentials(problem):
+            blocks = blocks_of(problem, clip, euclidean)
+            choices.append((euclidean, blocks, *best(blocks, one, strength)))
         euclidean, blocks, count, bound = min(choices, key=lambda choice: choice[3].risk)
         quote = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
         descent = _descent(bound, blocks, count, clip, euclidean, quote.sigma / problem.records, strength)
         potential = "½‖θ‖²" if euclidean else "the set's own potential"
         reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}"
-        return Plan(self.name, (quote,), MappingProxyType(asdict(descent)), reason)
+        return Plan(self.name, (quote,), asdict(descent), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Algorithm 1 with the curator's gradients; the squared penalty's own gradient is public and exact."""
@@ -171,13 +177,7 @@ class MirrorDescentSolver(Solver):
 
         Both as in the proof of its Theorem 3.2 (the statement has another L in T and no R in η; neither fits the units).
         """
-        pair = allowance.budget.pair
-        if pair is None or not pair[1] > 0.0:
-            raise InvalidParameter(
-                f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the paper's noise is "
-                "32 L² T ln²(T/δ)/(nε)²: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
-            )
-        epsilon, delta = pair
+        epsilon, delta = paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
         n = problem.records
         slope = slope_bound(problem, prediction_bound(problem))
         lipschitz = problem.max_weight * slope * problem.norm_l2
@@ -186,24 +186,17 @@ class MirrorDescentSolver(Solver):
         radius = max(block.mirror.unit_radius for block in blocks)
         width = math.hypot(*(block.noise for block in blocks))
         wanted = (radius * epsilon * n / (math.log(n / delta) * width)) ** 2
-        count = min(max(1, round(wanted)), MOST_STEPS)
+        count, short = runnable(wanted, 1, MOST_STEPS)
         sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
         sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
-        unit = menu.price("gradient", loss=problem.loss, clip=slope, mu=1.0, count=count)
-        quote = menu.price("gradient", loss=problem.loss, clip=slope, mu=unit.sigma / (n * sigma), count=count)
+        quote = gradients_at(problem, menu, slope, sigma, count)
         bound = fixed(blocks, count, sigma, sizes, Rule.PAPER)
         descent = _descent(bound, blocks, count, slope, euclidean, sigma, penalty_strength(problem))
-        short = "" if count == round(wanted) else f" (the paper's T is {wanted:.3g}: cut to what can be run)"
         reason = (
             f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, "
             f"T = {count}{short}, η = R/(L‖Q‖√T)"
         )
-        return Plan(self.name, (quote,), MappingProxyType(asdict(descent)), reason)
-
-    def _clip(self, problem: Problem) -> float:
-        if self.clip is not None:
-            return self.clip
-        return slope_bound(problem, problem.offset_bound)
+        return Plan(self.name, (quote,), asdict(descent), reason)
 
     def _check(self, problem: Problem) -> None:
         if problem.constraint is None:
@@ -221,11 +214,8 @@ class MirrorDescentSolver(Solver):
                 f"Mirror descent was given the penalty {problem.penalty!r}; its bound covers a squared l2 penalty at most. Put "
                 "the penalty into the set, such as constraint=L1Ball(radius), or use solver='gradient'."
             )
-        if isinstance(problem.loss, Loss) and problem.targets != 1:
-            raise CapabilityError(
-                f"The loss {problem.loss.name!r} is of one prediction, but {problem.targets} targets are declared. Use "
-                "solver='moments', whose one release serves them all, or fit one target at a time."
-            )
+        if isinstance(problem.loss, Loss):
+            one_prediction(problem, "Mirror descent", "solver='moments', whose one release serves them all")
 
 
 def _potentials(problem: Problem) -> list[bool]:
@@ -239,15 +229,6 @@ def _descent(
 ) -> Descent:
     """The numbers of a plan; `least` bounds the risk of the start: `G‖θ₁ − θ*‖ ≤ √2 G R`."""
     least = math.sqrt(2.0) * sum(block.gradient * block.reach for block in blocks)
-    return Descent(
-        rule=str(bound.rule),
-        steps=count,
-        clip=clip,
-        euclidean=euclidean,
-        sigma=sigma,
-        sizes=tuple(step.constant for step in bound.steps),
-        strength=strength,
-        optimisation=bound.optimisation,
-        noise=bound.noise,
-        least=least,
-    )
+    sizes = tuple(step.constant for step in bound.steps)
+    terms = (strength, bound.optimisation, bound.noise, least)
+    return Descent(str(bound.rule), count, clip, euclidean, sigma, sizes, *terms)

@@ -2,20 +2,19 @@
 
 import math
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasMirrorMap, Projectable
-from hullabaloo.solvers.mirror.mirror_blocks import potential
+from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.mirror.mirror_descent import descend
-from hullabaloo.solvers.mirror.mirror_rule import Block
+from hullabaloo.solvers.mirror.mirror_rule import Block, potential
 from hullabaloo.solvers.mirror.mirror_rule import lipschitz as lipschitz_rule
+from hullabaloo.solvers.options import number
 
-Array = npt.NDArray[np.float64]
 MOST, LARGEST = 10**7, 1e100
 """Coordinates that a point may have, and what they are counted up to."""
 
@@ -65,7 +64,7 @@ def mirror_descent(
             f"Mirror descent over {constraint!r} needs the number of coordinates, because the set serves every number of them. "
             "Pass dimension=3, say."
         )
-    if not is_whole(size) or not 1 <= size <= MOST or (constraint.dimension or size) != size:
+    if not 1 <= number(size, Integral) <= MOST or (constraint.dimension or size) != size:
         raise InvalidParameter(
             f"Mirror descent over {constraint!r} was asked in {size!r} dimensions, and their number is a whole one of at most {MOST:,}, that of "
             "the set where it is made for one. Pass dimension=3, say."
@@ -76,9 +75,9 @@ def mirror_descent(
     def asked(theta: Array) -> Array:
         told = oracle(theta.copy())
         try:
-            gradient = np.asarray(told, dtype=None if np.iscomplexobj(told) else np.float64)
-            if np.iscomplexobj(gradient):
+            if np.iscomplexobj(told):
                 raise TypeError("complex numbers")
+            gradient = np.asarray(told, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidParameter(
                 f"The oracle was asked for a gradient of shape ({size},), and what it gave is no array of numbers ({error}). Return one "
@@ -94,18 +93,6 @@ def mirror_descent(
     return descend([block], asked, lipschitz_rule([block], steps, noise).steps, count=steps, with_start=True)
 
 
-def is_whole(value: object) -> bool:
-    """Whether it is a whole number."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _number(value: Any) -> bool:
-    size: Any = (
-        value.item() if isinstance(value, np.generic) else value
-    )  # a float32 cannot be compared with what it cannot hold
-    return isinstance(size, Real) and not isinstance(size, bool) and bool(-LARGEST <= size <= LARGEST)  # type: ignore[operator]
-
-
 def _check(oracle: object, constraint: object, steps: Any, lipschitz: Any, noise: Any) -> None:
     if not callable(oracle):
         raise InvalidParameter(
@@ -116,15 +103,8 @@ def _check(oracle: object, constraint: object, steps: Any, lipschitz: Any, noise
             f"Mirror descent was given {constraint!r}, which has neither a mirror map nor a projection, and a step needs one "
             "of them. Use an L2Ball or an L1Ball."
         )
-    fine = (
-        is_whole(steps)
-        and 1 <= steps < 2**53
-        and _number(lipschitz)
-        and lipschitz > 1.0 / LARGEST
-        and _number(noise)
-        and noise >= 0.0
-    )
-    if not fine:
+    sizes = 1.0 / LARGEST < number(lipschitz) <= LARGEST and 0.0 <= number(noise) <= LARGEST
+    if not 1 <= number(steps, Integral) < 2**53 or not sizes:
         raise InvalidParameter(
             f"Mirror descent was asked with steps={steps!r}, lipschitz={lipschitz!r} and noise={noise!r}, which its step size is "
             "made of. Pass at least one step, a positive finite lipschitz and a finite noise of at least 0."

@@ -7,24 +7,20 @@ serves every target, sub-model, set and penalty, and carries the errors of its c
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import HasElasticForm, PenaltyWithFreeIntercept, Projectable, require
+from hullabaloo.geometry import HasElasticForm, Penalty, Projectable, require
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, choose_ridge, normalised
-from hullabaloo.solvers.moments.uncertainty import least_squares_errors
+from hullabaloo.solvers.moments.uncertainty import Errors, least_squares_errors
 from hullabaloo.solvers.reference import Reference
-
-Array = npt.NDArray[np.float64]
 
 TARGET_SCALE = 1.0
 """κ: features and target weigh alike; within 10 % of the best over [0.7, 1.4] on 14 tables, both relations."""
@@ -58,7 +54,7 @@ class MomentsSolver(Solver):
             "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
         )
         settings = {"target_scale": TARGET_SCALE, "sigma": quote.sigma}
-        return Plan(self.name, (quote,), MappingProxyType(settings), reason)
+        return Plan(self.name, (quote,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
@@ -84,50 +80,39 @@ class MomentsSolver(Solver):
         """Standard deviation of the noise in θ before shrinking, `G⁻¹` lifted as the solver lifts it."""
         scale, noise = problem.norm_l2, self._noise(problem, plan)
         values, vectors = np.linalg.eigh(gram / scale**2)
-        edge = EDGE * self._gram_noise(problem, plan) * math.sqrt(problem.dimension)
+        edge = EDGE * (float(plan.settings["sigma"]) / problem.records) * math.sqrt(problem.dimension)
         inverse = 1.0 / np.maximum(values + max(0.0, edge - float(values[0])), 1e-12)
         return np.asarray(np.sqrt(vectors**2 @ inverse**2) * noise / scale, dtype=np.float64)
 
-    def _size(self, problem: Problem) -> float:
-        reference = Reference.of(problem)
-        return reference.eigenvalues.size * reference.coefficient**2
-
-    def _gram_noise(self, problem: Problem, plan: Plan) -> float:
-        return float(plan.settings["sigma"]) / problem.records
-
     def _noise(self, problem: Problem, plan: Plan) -> float:
         """Of one coordinate of `e − Eθ` for rows of norm ≤ 1, at the reference's coefficients."""
-        s = self._gram_noise(problem, plan)
+        reference, s = Reference.of(problem), float(plan.settings["sigma"]) / problem.records
         t = s * math.sqrt(problem.targets) / (TARGET_SCALE * math.sqrt(2.0))
-        return math.sqrt(t**2 + 0.5 * s**2 * self._size(problem))
+        return math.sqrt(t**2 + 0.5 * s**2 * (reference.eigenvalues.size * reference.coefficient**2))
 
 
 def solve_moments(moments: NoisyMoments, problem: Problem) -> Solution:
     """All targets of `problem` from released moments: post-processing, free of charge."""
-    columns = [_solve_target(moments, problem, target) for target in range(moments.cross.shape[1])]
-    errors = [column.errors for column in columns if column.errors is not None]
+    columns, told, traces = zip(
+        *(_solve_target(moments, problem, target) for target in range(moments.cross.shape[1])), strict=True
+    )
+    errors = [one for one in told if one is not None]
     complete = len(errors) == len(columns)
     return Solution(
-        theta=np.stack([column.theta for column in columns], axis=1),
+        theta=np.stack(columns, axis=1),
         privacy_covariance=np.stack([error.privacy for error in errors]) if complete else None,
         sampling_covariance=np.stack([error.sampling for error in errors]) if complete else None,
         moments=moments,
-        trace=tuple(column.trace for column in columns),
+        trace=traces,
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Column:
-    theta: Array
-    errors: Any
-    trace: dict[str, Any]
-
-
-def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> _Column:
+def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> tuple[Array, Errors | None, dict[str, Any]]:
+    """θ, its errors where they can be told, and what the trace says."""
     facts = normalised(moments, target, problem.intercept)
     ridge = choose_ridge(facts)
     scale, cross = moments.scale_x, moments.cross[:, target]
-    squares = _squares(problem)
+    squares = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
     own = np.zeros(problem.dimension) if squares is None else squares
     lift = np.maximum(ridge.strength * scale**2 - own, 0.0)
     if ridge.free_intercept and problem.intercept:
@@ -145,17 +130,15 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> _Colu
     trace = {"target": target, "ridge": ridge.strength * scale**2}
     if not facts.noiseless:
         trace |= {"risk": ridge.risk, "risk_bound": ridge.bound}
-    return _Column(theta, errors, trace)
+    return theta, errors, trace
 
 
-def _squares(problem: Problem) -> Array | None:
-    """Weights of the penalty's quadratic part; None when it has an l1 part, under which errors are not normal."""
-    penalty, slopes = problem.penalty, problem.dimension - problem.intercept
-    assert not isinstance(penalty, PenaltyWithFreeIntercept)  # a problem's penalty is declared without the intercept
+def quadratic_weights(penalty: Penalty, slopes: int, intercept: bool) -> Array | None:
+    """Weights of a penalty's quadratic part, the intercept's 0 last; None when it has corners, under which errors are not normal."""
     if not isinstance(penalty, HasElasticForm):
         return None
     kinks, squares = penalty.elastic_weights(slopes)
-    return None if kinks.any() else np.append(squares, np.zeros(int(problem.intercept)))
+    return None if kinks.any() else np.append(squares, np.zeros(int(intercept)))
 
 
 def _inactive(gram: Array, cross: Array, theta: Array) -> bool:

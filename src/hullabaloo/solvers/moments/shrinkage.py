@@ -19,11 +19,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.privacy.answers import NoisyMoments
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array
 
 CAUTION = 1.0
 """How many of its own standard deviations the estimated risk is raised by."""

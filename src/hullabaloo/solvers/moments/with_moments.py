@@ -11,24 +11,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from types import MappingProxyType
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.losses import Loss, Squared, SquaredTargets
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, PricedQuery, Problem, Solution, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.separate_targets import largest_share
 
 FOR_GRADIENT = 0.7
 """Share of what `share` buys that goes to the gradient: the curvature is known well enough from less."""
-_FINE = 1.02
 
 
 @final
@@ -83,32 +79,27 @@ class WithMoments(Solver):
         inner = self._resolved()
         if not allowance.is_private:
             return self._composed(problem, menu, inner.plan(problem, menu, allowance), math.inf)
-        found = self._fitting(problem, menu, allowance, inner, 1.0)
-        low, high = (1.0, 1.0) if found is not None else (0.0, 1.0)
-        factor = 1.0
-        while found is None:
-            high, factor = factor, 0.85 * factor
-            if factor < 1e-3:
-                raise BudgetError(
-                    f"The budget is too small to be shared between moments and the solver {inner.name!r}. Raise epsilon or delta, or "
-                    "leave WithMoments out."
-                )
-            found, low = self._fitting(problem, menu, allowance, inner, factor), factor
-        while high > low * _FINE:
-            middle = math.sqrt(low * high)
-            better = self._fitting(problem, menu, allowance, inner, middle)
-            low, high, found = (middle, high, better) if better is not None else (low, middle, found)
+
+        def fits(factor: float) -> Plan | None:
+            """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
+            own = inner.plan(problem, menu, allowance.scaled(math.sqrt(1.0 - self.share) * factor))
+            made = self._composed(problem, menu, own, allowance.mu)
+            return made if allowance.takes(made.event) else None
+
+        found = largest_share(fits, 1.0, 1.0, shorter=0.85, least=1e-3, fine=1.02)
+        if found is None:
+            raise BudgetError(
+                f"The budget is too small to be shared between moments and the solver {inner.name!r}. Raise epsilon or delta, or "
+                "leave WithMoments out."
+            )
         return found
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Moments, coefficients, gradients."""
-        settings = dict(plan.settings)
-        inner, own, scored = self._resolved(), settings.pop("solver settings"), settings["gradient noise"] is not None
-        quotes = plan.quotes[1 : len(plan.quotes) - scored]
         moments = curator.answer("moments")
-        solution = inner.run(problem, Plan(inner.name, quotes, MappingProxyType(dict(own))), curator)
+        solution = self._resolved().run(problem, self._own(plan), curator)
         trace = tuple(solution.trace)
-        if scored:
+        if plan.settings["gradient noise"] is not None:
             trace = (*trace, {"scores": _gradients(problem, solution.theta, curator).tolist()})
         return replace(solution, moments=moments, trace=trace)
 
@@ -129,18 +120,10 @@ class WithMoments(Solver):
         )
 
     def _own(self, plan: Plan) -> Plan:
+        """The plan of the solver of the coefficients."""
         scored = plan.settings["gradient noise"] is not None
-        return Plan(
-            self._resolved().name,
-            plan.quotes[1 : len(plan.quotes) - scored],
-            MappingProxyType(dict(plan.settings["solver settings"])),
-        )
-
-    def _fitting(self, problem: Problem, menu: Menu, allowance: Allowance, inner: Solver, factor: float) -> Plan | None:
-        """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
-        share = math.sqrt(1.0 - self.share) * factor
-        made = self._composed(problem, menu, inner.plan(problem, menu, allowance.scaled(share)), allowance.mu)
-        return made if allowance.takes(made.event) else None
+        quotes = plan.quotes[1 : len(plan.quotes) - scored]
+        return Plan(self._resolved().name, quotes, plan.settings["solver settings"])
 
     def _composed(self, problem: Problem, menu: Menu, own: Plan, mu: float) -> Plan:
         scored = not isinstance(problem.loss, Squared | SquaredTargets)
@@ -155,7 +138,7 @@ class WithMoments(Solver):
             quotes.append(gradient)
             settings["gradient noise"] = gradient.sigma / problem.records
         reason = f"{self.share:.0%} of the budget for moments{' and a gradient' * scored}, that intervals come from; {own.reason}"
-        return Plan(self.name, tuple(quotes), MappingProxyType(settings), reason)
+        return Plan(self.name, tuple(quotes), settings, reason)
 
 
 def _gradients(problem: Problem, theta: Array, curator: Answers) -> Array:

@@ -17,11 +17,9 @@ hindsight, 30 / 92 / 98 and 50 / 92 / 98.
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.geometry import HasElasticForm, Projectable
@@ -35,11 +33,10 @@ from hullabaloo.privacy import (
     output_noise_multiplier,
     paper_objective_perturbation,
 )
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.restoring import ZERO, restored, structure_of
 from hullabaloo.solvers.reference import Reference
-
-Array = npt.NDArray[np.float64]
 
 RATIOS = (0.02, 0.05, 0.1, 0.1667, 0.25, 0.3333, 0.4, 0.5, 0.6)
 DEARER = (1.066, 1.067, 1.076, 1.10, 1.16, 1.23, 1.30, 1.41, 1.55)
@@ -70,11 +67,7 @@ class ObjectivePerturbationSolver(Solver):
             CapabilityError: several targets, a loss without a Lipschitz derivative, a set without a projection, no noise.
             CalibrationError: a budget or filter in which objective perturbation has no price.
         """
-        if problem.targets != 1 or not isinstance(problem.loss, Loss):
-            raise CapabilityError(
-                f"Objective perturbation fits one target by a loss of one prediction, but the loss {problem.loss.name!r} was "
-                f"given for {problem.targets} targets. Fit one target at a time, or use solver='moments' or 'gradient'."
-            )
+        one_prediction(problem, "Objective perturbation", "solver='moments' or 'gradient'")
         if not allowance.is_private:
             raise CapabilityError(
                 "Objective perturbation is a way of adding noise, and none was asked for. Use solver='output_perturbation', "
@@ -110,7 +103,7 @@ class ObjectivePerturbationSolver(Solver):
             output_multiplier=output,
         )
         settings = {"clip": clip, "ridge": ridge, "sigma": quote.sigma, "output_sigma": quote.output_sigma}
-        return Plan(self.name, (quote,), MappingProxyType(settings), reason)
+        return Plan(self.name, (quote,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Ask for the minimiser; undo what the faint noise on it did to the set's and the penalty's shape."""

@@ -9,20 +9,17 @@ The ridge is the one of the least predicted risk on the reference table. What th
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.errors import CalibrationError, CapabilityError
+from hullabaloo.errors import CalibrationError
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
 from hullabaloo.losses import Loss, VectorLoss
-from hullabaloo.privacy import Allowance, Calibration, Neighbours
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
-
-Array = npt.NDArray[np.float64]
 
 
 @final
@@ -42,26 +39,21 @@ class OutputPerturbationSolver(Solver):
             CapabilityError: a set without a projection, a set beside an l1 penalty; with noise, several targets under a loss of
                 one prediction, a loss without a Lipschitz derivative or without a bound of its gradient.
         """
-        if problem.targets != 1 and isinstance(problem.loss, Loss):
-            raise CapabilityError(
-                f"Output perturbation with the loss {problem.loss.name!r} of one prediction fits one target, but there are "
-                f"{problem.targets}. Fit one at a time, or use solver='moments' or 'gradient'."
-            )
+        if isinstance(problem.loss, Loss):
+            one_prediction(problem, "Output perturbation", "solver='moments' or 'gradient'")
         feasible, penalty = _with_intercepts(problem)
-        common = {"feasible": feasible, "penalty": penalty}
+        common: dict[str, Any] = {"loss": problem.loss, "feasible": feasible, "penalty": penalty}
         if not allowance.is_private:
-            quote = menu.price("minimizer", loss=problem.loss, clip=math.inf, ridge=0.0, mu=math.inf, **common)  # type: ignore[arg-type]
-            settings = {"clip": None, "ridge": 0.0, "sigma": 0.0}
-            return Plan(self.name, (quote,), MappingProxyType(settings), "no noise: the exact optimum")
+            quote = menu.price("minimizer", clip=math.inf, ridge=0.0, mu=math.inf, **common)
+            return Plan(self.name, (quote,), {"clip": None, "ridge": 0.0, "sigma": 0.0}, "no noise: the exact optimum")
         clip = clip_of(problem)
         mu = _paper_mu(allowance) if allowance.calibration is Calibration.PAPER else allowance.mu
         ridge = _best_ridge(problem, clip, mu)
-        quote = menu.price("minimizer", loss=problem.loss, clip=clip, ridge=ridge, mu=mu, **common)  # type: ignore[arg-type]
+        quote = menu.price("minimizer", clip=clip, ridge=ridge, mu=mu, **common)
         reason = f"one noisy minimiser, derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the mean loss"
         if allowance.calibration is Calibration.PAPER:
             reason += "; noise √(2 ln(1.25/δ))·Δ/ε, the classical Gaussian mechanism (Dwork & Roth 2014, Theorem A.1)"
-        settings = {"clip": clip, "ridge": ridge, "sigma": quote.sigma}
-        return Plan(self.name, (quote,), MappingProxyType(settings), reason)
+        return Plan(self.name, (quote,), {"clip": clip, "ridge": ridge, "sigma": quote.sigma}, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Ask for the minimiser; bring it back to the set."""
@@ -93,13 +85,12 @@ def clip_of(problem: Problem) -> float:
 
 def _with_intercepts(problem: Problem) -> tuple[ConvexSet | None, Penalty]:
     """Set and penalty on θ flattened by rows, whose last row holds the intercepts."""
-    feasible, penalty = problem.constraint, problem.penalty
-    if problem.intercept:
-        feasible = (
-            None if feasible is None else with_intercept(feasible, *problem.loss.intercept_bounds, problem.targets)
-        )
-        penalty = with_free_intercept(penalty, problem.targets)
-    return feasible, penalty
+    feasible, penalty, k = problem.constraint, problem.penalty, problem.targets
+    if not problem.intercept:
+        return feasible, penalty
+    if feasible is not None:
+        feasible = with_intercept(feasible, *problem.loss.intercept_bounds, k)
+    return feasible, with_free_intercept(penalty, k)
 
 
 def _paper_mu(allowance: Allowance) -> float:
@@ -115,8 +106,7 @@ def _paper_mu(allowance: Allowance) -> float:
 
 def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
     """The λ of the least predicted risk."""
-    copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
-    moved = copies * problem.records_per_unit * problem.max_weight * clip * problem.norm_l2 / problem.records
+    moved = problem.change * clip * problem.norm_l2 / problem.records
     best, least = math.inf, math.inf
     for ridge in np.geomspace(1e-6, 1e3, 91) * problem.norm_l2**2:
         noise, bias = _risk(problem, float(ridge), moved / (float(ridge) * mu))

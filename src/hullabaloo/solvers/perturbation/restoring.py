@@ -9,13 +9,10 @@ moving nothing by more than noise of that size did. It keeps zeros: no magnitude
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.geometry import SetFunction, SubmodularBall, SubmodularPenalty, SubmodularPolyhedron, dual_omega
 from hullabaloo.geometry.submodular.norm import prox
-from hullabaloo.solvers.base import Problem
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array, Problem
 
 ZERO = 6.0
 """Coefficients within so many standard deviations of the faint noise are the zeros they were."""

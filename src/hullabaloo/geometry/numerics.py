@@ -1,8 +1,42 @@
-"""The root of an increasing function of one number, for thresholds and multipliers that have no closed form."""
+"""Norms that neither overflow nor underflow on the way, and roots to the last bits."""
 
+import math
 from collections.abc import Callable
 
+import numpy as np
+
+from hullabaloo.geometry.checks import Vector
+
 _LIMIT = 200
+
+
+def euclidean_norm(v: Vector) -> float:
+    """‖v‖₂ without overflow or underflow of the squares."""
+    with np.errstate(over="ignore", under="ignore"):
+        plain = math.sqrt(float(v @ v))
+    if 1e-140 < plain < 1e150:
+        return plain
+    largest = float(np.abs(v).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    scaled = v / largest
+    return largest * math.sqrt(float(scaled @ scaled))
+
+
+def absolute_sum(v: Vector) -> float:
+    """‖v‖₁; infinity when the sum leaves the range of floats."""
+    with np.errstate(over="ignore"):
+        return float(np.abs(v).sum())
+
+
+def power_norm(v: Vector, q: float) -> float:
+    """‖v‖_q for finite q ≥ 1, without overflow or underflow of the powers."""
+    size = np.abs(v)
+    largest = float(size.max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    with np.errstate(under="ignore"):
+        return largest * math.pow(float(((size / largest) ** q).sum()), 1.0 / q)
 
 
 def increasing_root(function: Callable[[float], float], low: float, high: float) -> float:

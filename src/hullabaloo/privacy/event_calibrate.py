@@ -1,17 +1,20 @@
-"""Calibration of objective perturbation: the smallest noise that an allowance takes, and the noise that papers print."""
+"""Calibration of what is not plain Gaussian: objective perturbation, as an allowance takes it and as papers print it, and runs of a tuned mechanism."""
 
 import math
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError
+from hullabaloo.privacy._rounding import bisect
 from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
-from hullabaloo.privacy.calibrate import _smallest, _uses
+from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, refuse_pure
 from hullabaloo.privacy.composition import compose
 from hullabaloo.privacy.events import Event
+from hullabaloo.privacy.filters import filter_named
 from hullabaloo.privacy.gaussian_dp import gdp_mu
 from hullabaloo.privacy.neighbours import Neighbours
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
+from hullabaloo.privacy.tuned_events import TunedEvent
 
 OUTPUT_SHARE = 1e-3
 """The part of ε and of δ that goes to the noise on an approximate minimiser."""
@@ -58,8 +61,6 @@ def output_noise_multiplier(allowance: Allowance) -> float:
     epsilon, delta = allowance.budget.epsilon, allowance.budget.delta
     mu = gdp_mu(OUTPUT_SHARE * epsilon, OUTPUT_SHARE * delta)
     if allowance.filter == "renyi":
-        from hullabaloo.privacy.filters import filter_named
-
         limit, _, order = filter_named("renyi").capacity(allowance.budget)
         mu = min(mu, math.sqrt(2.0 * OUTPUT_SHARE * limit / order))
     return 1.0 / mu
@@ -100,3 +101,46 @@ def _refuse(allowance: Allowance) -> None:
             f"Objective perturbation was to be calibrated at {budget!r}, and its Gaussian noise leaves a small probability outside every "
             "epsilon. State a delta well below one over the number of records, for example 1/n²."
         )
+
+
+_LEAST_MU = 2.0**-40
+
+
+@lru_cache(maxsize=1024)
+def base_mu(budget: Budget, expected: float, shape: float | str, filter: str | None = None) -> float:
+    """Give the largest μ of one run for which `TunedEvent(μ, expected, shape)` fits into a budget, to a relative 1e-4.
+
+    With a filter's name, it must also fit as the one charge of a fresh dataset of this budget. Gives ∞ for a budget that is not private.
+
+    Raises:
+        CalibrationError: no μ does: a budget with δ = 0, one in Gaussian DP, or the gdp filter, for which a choice has no price.
+
+    **Guarantee.** Claim: an `Allowance` of the budget and filter takes the event at ``result (1 + 2^-36)``, with `DRAWS` lattice draws a run.
+    Proof: it was evaluated.
+    """
+    if not budget.is_private:
+        return math.inf
+    refuse_pure(budget, TunedEvent(1.0, expected, shape, DRAWS))
+    if budget.mu is not None or filter == "gdp":
+        raise CalibrationError(
+            f"Tuning was to be paid from {budget!r} under the filter {filter or 'none'!r}, and the best of several runs has no Gaussian-DP "
+            "parameter that is known. State the budget as Budget(epsilon, delta), and charge a dataset that was created with "
+            "filter='basic' or filter='renyi'. Nothing was charged or read."
+        )
+    allowance = Allowance(budget, filter)
+
+    def fits(mu: float) -> bool:
+        return allowance.takes(TunedEvent(mu, expected, shape, DRAWS))
+
+    good = 0.25
+    while not fits(good):
+        good /= 2.0
+        if good < _LEAST_MU:
+            raise CalibrationError(
+                f"{budget.describe()} pays for no tuning of {expected:g} expected runs, however much noise is drawn. State a larger budget, "
+                "or expect fewer runs."
+            )
+    bad = 2.0 * good
+    while bad < 2.0**10 and fits(bad):
+        good, bad = bad, 2.0 * bad
+    return bisect(bad, good, fits, tolerance=1e-4) / (1.0 + ROUNDING_ROOM)

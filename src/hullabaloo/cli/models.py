@@ -1,0 +1,187 @@
+"""`hullabaloo card`, `predict` and `evaluate`: what is done with a saved model."""
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hullabaloo.cli import build
+from hullabaloo.cli.options import BudgetOptions, LedgerOptions, Relation, command
+from hullabaloo.cli.output import ORDER, Output, guarantee, left, save, table
+from hullabaloo.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from hullabaloo.linear_model.base import PrivateLinearModel
+
+UNNAMED = "target"
+NOTE = (
+    "The model is private with respect to the records it was fitted on. Predictions say something about the records in "
+    "this table: they are as confidential as the table."
+)
+
+
+@command
+def card(
+    model: Path,
+    *,
+    out: list[Path] | None = None,
+    entry: list[Path] | None = None,
+    overwrite: bool = False,
+    json_: bool = False,
+) -> None:
+    """Write the privacy card: what the release guarantees, to whom, under which assumptions. Spends nothing.
+
+    Args:
+        out FILE: Write .html (a page to show) or .json; may be repeated.
+        entry FILE: Also show what else was released from these records (bounds or an evaluation, JSON); may be repeated.
+    """
+    from hullabaloo import report
+
+    places = list(out or [])
+    for place in places:
+        build.output(place, overwrite)
+        build.suffix(place, "A card is", ".html", ".json")
+    entries = [report.entry_from_json(build.existing(path, "entry")) for path in entry or []]
+    made = report.card(build.model(model), entries=entries)
+    for place in places:
+        (made.to_html if place.suffix.lower() == ".html" else made.to_json)(place)
+    files = list(map(str, places))
+    shown = f"Wrote {', '.join(files)}." if files else str(made)
+    Output("card", json_).result({"card": made.to_dict(), "out": files}, shown)
+
+
+@command
+def predict(
+    model: Path,
+    source: Path,
+    *,
+    out: Path | None = None,
+    probabilities: bool = False,
+    overwrite: bool = False,
+    json_: bool = False,
+) -> None:
+    """Predict the target of every row of a table, in the table's order: a number or a class; spends nothing.
+
+    Args:
+        out FILE: Write .csv or .parquet there instead of printing a CSV.
+        probabilities: Of classes: a column of probabilities for each, beside the label.
+    """
+    build.output(out, overwrite)
+    build.suffix(out, "Predictions are", ".csv", ".parquet")
+    fitted = build.model(model)
+    output = Output("predict", json_)
+    with output.working("Predicting"):
+        columns = _columns(fitted, build.existing(source, "table"), probabilities)
+    if out is None:
+        output.result({"predictions": columns, "note": NOTE}, None if json_ else _csv(columns).rstrip())
+        return
+    _write(out, columns)
+    output.result({"out": out, "columns": list(columns), "note": NOTE}, f"Wrote {out}. {NOTE}")
+
+
+@command
+def evaluate(
+    model: Path,
+    source: Path,
+    *,
+    target: str | None = None,
+    metric: list[str] | None = None,
+    records: int | None = None,
+    budget: BudgetOptions,
+    neighbours: Relation | None = None,
+    ledger: LedgerOptions,
+    confidence: float = 0.95,
+    largest_error: float | None = None,
+    probability_floor: float = 0.01,
+    bins: int = 10,
+    out: Path | None = None,
+    overwrite: bool = False,
+    json_: bool = False,
+) -> None:
+    """Measure a released model on held-out sensitive records, privately, with intervals.
+
+    All metrics come from one noisy answer, charged once. Take records that the model was not fitted on.
+
+    A refusal comes before the charge and spends nothing; what was charged stays charged.
+
+    Args:
+        metric NAME: Once for each: squared_error, absolute_error, r2 (numbers); pinball_loss (quantiles); poisson_deviance (counts);
+            log_loss, accuracy, brier_score (classes); calibration (a table). Else the one that the model was fitted to be good at. J of
+            them take √J times the noise.
+        records N: About how many records there are, where their number is hidden: a public guess.
+        confidence LEVEL: Level of the intervals.
+        largest_error NUMBER: Errors beyond it count as it: known without looking, it takes much noise off squared errors.
+        probability_floor CHANCE: log_loss: chances are held within this and one less it.
+        bins M: calibration: rows of the table.
+        out FILE: Save the evaluation there (JSON).
+
+    Privacy options:
+        neighbours: What is hidden, as for fit; else as the model was fitted.
+    """
+    build.output(out, overwrite, lost="a release that was paid for")
+    fitted = build.model(model)
+    asked = build.target(fitted.encoding_.domain, target)
+    terms = build.terms(budget, ledger) | {"records": records, "neighbours": neighbours, "confidence": confidence}
+    limits: dict[str, Any] = {"largest_error": largest_error, "probability_floor": probability_floor, "bins": bins}
+    metrics = [name.replace("-", "_") for name in metric] if metric else None
+    path = build.existing(source, "table")
+    from hullabaloo.model_selection import evaluate as measure
+
+    output = Output("evaluate", json_)
+    with output.working(ORDER):
+        found = measure(fitted, path, asked, metrics=metrics, **terms, **limits)
+    save(out, found.save, "The evaluation was made", "evaluating")
+    remaining, sentence = left(terms)
+    told = {"evaluation": found.to_dict(), "guarantee": found.statement.lines(), "out": out, "remaining": remaining}
+    output.result(
+        told,
+        *(table(head, body, left=1) for head, body in found.tables()),
+        *(f"{note}." for note in found.notes),
+        guarantee(found.statement),
+        sentence,
+        out and f"Saved {out}.",
+    )
+
+
+def _columns(fitted: "PrivateLinearModel", source: str, probabilities: bool) -> dict[str, Any]:
+    """The predicted columns: a number for each target, or the label of a class and, when asked for, probabilities."""
+    from hullabaloo.linear_model.classification import PrivateClassifier
+
+    if probabilities and not hasattr(fitted, "predict_proba"):
+        raise InvalidParameter(
+            f"--probabilities was given, and a {type(fitted).__name__} has none: only a logistic regression models them. Leave "
+            "the option out."
+        )
+    values = fitted.predict(source)
+    if not isinstance(fitted, PrivateClassifier):
+        names = list(fitted.encoding_.facts.targets)
+        return {f"predicted_{name}": values if values.ndim == 1 else values[:, i] for i, name in enumerate(names)}
+    name = fitted.encoding_.targets[0].column or UNNAMED
+    columns = {f"predicted_{name}": values}
+    if probabilities:
+        chances = fitted.predict_proba(source)
+        columns |= {f"probability_{name}={label}": chances[:, j] for j, label in enumerate(fitted.classes_.tolist())}
+    return columns
+
+
+def _csv(columns: dict[str, Any]) -> str:
+    written = io.StringIO()
+    rows = zip(*[column.tolist() for column in columns.values()], strict=True)
+    lines = csv.writer(written, lineterminator="\n")
+    lines.writerow(columns)
+    lines.writerows(rows)
+    return written.getvalue()
+
+
+def _write(out: Path, columns: dict[str, Any]) -> None:
+    from hullabaloo.data.saving import write_whole
+
+    if out.suffix.lower() == ".csv":
+        write_whole(out, _csv(columns))
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    written = io.BytesIO()
+    pq.write_table(pa.table(columns), written)
+    write_whole(out, written.getvalue())

@@ -1,0 +1,355 @@
+"""Losses of one prediction: of the residual r = z − y (squared, Huber, pinball), of the margin m = yz (logistic, smoothed hinge), of counts."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.losses.base import (
+    SHARPEST,
+    Array,
+    KernelCode,
+    Loss,
+    LossConstants,
+    bounds,
+    exponential,
+    positive,
+    share,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Squared(Loss):
+    """φ(z, y) = ½(z − y)²: |φ'| ≤ Z + Y, φ'' = 1, Γ = 4Z².
+
+    >>> float(Squared().value(3.0, 1.0))
+    2.0
+    """
+
+    kind = "squared"
+    kernel_code = KernelCode.SQUARED
+    kernel_parameter = 0.0
+    intercept_bounds = -1.0, 1.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        """½(z − y)²."""
+        residual = np.subtract(z, y)
+        return 0.5 * residual * residual
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """Prediction minus target, z − y."""
+        return np.subtract(z, y)
+
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """1."""
+        return np.ones(np.broadcast_shapes(np.shape(z), np.shape(y)))
+
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
+        size, targets, clip = bounds(prediction_bound, target_bound, clip)
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(clip)
+
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """[y − c, y + c]."""
+        return np.subtract(y, clip), np.add(y, clip)
+
+
+# Huber's loss: squared near the target, linear beyond h.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Huber(Loss):
+    """φ(z, y) = ½r² for |r| ≤ h, else h|r| − ½h², with r = z − y: |φ'| ≤ h, φ'' ≤ 1, Γ = 4Z².
+
+    Attributes:
+        h: the residual beyond which the loss is linear, in units of half the target's declared range.
+
+    >>> float(Huber(0.5).value(3.0, 1.0))
+    0.875
+    """
+
+    h: float
+    kind = "huber"
+    kernel_code = KernelCode.HUBER
+    # The target's range, [−1, 1]: beyond it every residual has one sign
+    intercept_bounds = -1.0, 1.0
+
+    def __post_init__(self) -> None:
+        positive(self.h, "Huber's h", SHARPEST)
+
+    @property
+    def kernel_parameter(self) -> float:
+        """Threshold h."""
+        return float(self.h)
+
+    def value(self, z: Array, y: Array) -> Array:
+        """½s² + h(|r| − s) with s = min(|r|, h), so that a huge residual is never squared."""
+        distance = np.abs(np.subtract(z, y))
+        near = np.minimum(distance, self.h)
+        return 0.5 * near * near + self.h * (distance - near)
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """The residual clipped to [−h, h]."""
+        return np.clip(np.subtract(z, y), -self.h, self.h)
+
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """1 within h of the target, 0 beyond."""
+        return np.where(np.abs(np.subtract(z, y)) <= self.h, 1.0, 0.0)
+
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Lipschitz min(h, Z + Y), smooth with constant 1; strongly convex with 1 where Z + Y ≤ h."""
+        size, targets, clip = bounds(prediction_bound, target_bound, clip)
+        whole = LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
+        return whole.clipped(min(float(self.h), clip))
+
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """[y − c, y + c], every z when c ≥ h."""
+        reach = clip if clip < self.h else np.inf
+        return np.subtract(y, reach), np.add(y, reach)
+
+
+# The pinball loss, whose minimiser is a quantile.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pinball(Loss):
+    """φ(z, y) = τ(y − z)₊ + (1 − τ)(z − y)₊: |φ'| ≤ max(τ, 1 − τ), not smooth. Its best constant is the τ-quantile.
+
+    Attributes:
+        tau: the quantile's level, strictly between 0 and 1; ½ is the median (half the absolute error).
+
+    >>> float(Pinball(0.9).value(0.0, 1.0))
+    0.9
+    """
+
+    tau: float = 0.5
+    kind = "pinball"
+    kernel_code = KernelCode.PINBALL
+    # The target's range, [−1, 1], in which its quantiles lie
+    intercept_bounds = -1.0, 1.0
+
+    def __post_init__(self) -> None:
+        share(self.tau, "The level tau of a quantile")
+
+    @property
+    def kernel_parameter(self) -> float:
+        """Level τ."""
+        return float(self.tau)
+
+    def value(self, z: Array, y: Array) -> Array:
+        """τ(y − z)₊ + (1 − τ)(z − y)₊."""
+        above = np.subtract(z, y)
+        return np.where(above > 0.0, (1.0 - self.tau) * above, -self.tau * above)
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """1 − τ above the target, −τ below; 0, a subgradient, on it."""
+        above = np.subtract(z, y)
+        return np.where(above > 0.0, 1.0 - self.tau, np.where(above < 0.0, -self.tau, 0.0))
+
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """0."""
+        return np.zeros(np.broadcast_shapes(np.shape(z), np.shape(y)))
+
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Lipschitz max(τ, 1 − τ); no smoothness."""
+        clip = bounds(prediction_bound, target_bound, clip)[2]
+        return LossConstants(max(self.tau, 1.0 - self.tau), math.inf, 0.0).clipped(clip)
+
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """From y (or −∞ when c ≥ τ) to y (or ∞ when c ≥ 1 − τ)."""
+        below = np.inf if clip >= self.tau else 0.0
+        above = np.inf if clip >= 1.0 - self.tau else 0.0
+        return np.subtract(y, below), np.add(y, above)
+
+
+# Losses of the margin m = yz, which fall in m.
+
+
+def margin(z: Array, y: Array) -> Array:
+    """`yz`, infinite rather than a warning where a double cannot hold it."""
+    with np.errstate(over="ignore"):
+        return np.multiply(y, z)
+
+
+def range_above(least: Array, clipped: NDArray[np.bool_], y: Array) -> tuple[Array, Array]:
+    """The z with `yz ≥ least` where `clipped`, and all z elsewhere."""
+    ones = np.where(clipped, y, 1.0)
+    end = least / ones
+    lower: Array = np.where(clipped & (ones > 0.0), end, -np.inf)
+    upper: Array = np.where(clipped & (ones < 0.0), end, np.inf)
+    return lower, upper
+
+
+# The logistic loss log(1 + e^{−yz}).
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Logistic(Loss):
+    """φ(z, y) = log(1 + e^{−yz}) with y = ±1: |φ'| ≤ 1, φ'' ≤ ¼, Γ = Z². The probability of y = 1 is 1/(1 + e^{−z}).
+
+    >>> round(float(Logistic().value(0.0, 1.0)), 6)
+    0.693147
+    >>> float(Logistic().derivative(0.0, -1.0))
+    0.5
+    """
+
+    kind = "logistic"
+    kernel_code = KernelCode.LOGISTIC
+    kernel_parameter = 0.0
+    # [−8, 8]: the best constant is the log-odds of the shares, and e^{−8} is one record in 2 982
+    intercept_bounds = -8.0, 8.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        """log(1 + e^{−yz}), with no overflow."""
+        return np.logaddexp(0.0, -margin(z, y))
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """−y/(1 + e^{yz})."""
+        m = margin(z, y)
+        small = np.exp(-np.abs(m))
+        return -np.asarray(y) * (np.where(m >= 0.0, small, 1.0) / (1.0 + small))
+
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """y² e^{yz}/(1 + e^{yz})²."""
+        small = np.exp(-np.abs(margin(z, y)))
+        return np.square(y) * small / (1.0 + small) ** 2
+
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Lipschitz Y/(1 + e^{−YZ}) ≤ 1, smooth with constant Y²/4; not strongly convex (y = 0 is in the range).
+
+        With a clip c < Y/2 smooth with c(Y − c): `φ'' = |φ'|(|y| − |φ'|)`, which grows with |φ'| up to |y|/2.
+        """
+        size, targets, clip = bounds(prediction_bound, target_bound, clip)
+        lipschitz = 0.0 if targets == 0.0 else targets / (1.0 + exponential(-targets * size))
+        smoothness = clip * (targets - clip) if 2.0 * clip < targets else targets**2 / 4.0
+        return LossConstants(lipschitz, smoothness, strong_convexity=0.0).clipped(clip)
+
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """`yz ≥ log(|y|/c − 1)`; every z where |y| ≤ c."""
+        steep = np.abs(y) > clip
+        least = np.log(np.where(steep, np.abs(y) / clip - 1.0, 1.0))
+        return range_above(least, steep, np.asarray(y))
+
+
+# The hinge loss of support vector machines with its corner rounded.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SmoothedHinge(Loss):
+    """A hinge of the margin m = yz, y = ±1: 0 for m ≥ 1 + h, 1 − m for m ≤ 1 − h, `(1 + h − m)²/(4h)` between.
+
+    |φ'| ≤ 1, φ'' ≤ 1/(2h), Γ = 2Z²/h. Source: Chaudhuri, Monteleoni and Sarwate (2011), section 3.4.2.
+
+    Attributes:
+        h: half the width of the rounded corner.
+
+    >>> float(SmoothedHinge(0.5).value(1.0, 1.0))
+    0.125
+    """
+
+    h: float = 0.5
+    kind = "smoothed_hinge"
+    kernel_code = KernelCode.SMOOTHED_HINGE
+
+    def __post_init__(self) -> None:
+        positive(self.h, "The hinge's h", SHARPEST)
+
+    @property
+    def kernel_parameter(self) -> float:
+        """Half-width h."""
+        return float(self.h)
+
+    @property
+    def intercept_bounds(self) -> tuple[float, float]:
+        """±(1 + h): a constant beyond it loses nothing on its own class and more on the other, so it is never best."""
+        return -1.0 - self.h, 1.0 + self.h
+
+    def value(self, z: Array, y: Array) -> Array:
+        """`s²h + (1 − h − m)₊` with s = clip((1 + h − m)/(2h), 0, 1), so that a huge margin is never squared."""
+        m = margin(z, y)
+        rounded = self._steepness(m)
+        return self.h * rounded * rounded + np.maximum(1.0 - self.h - m, 0.0)
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """`−y clip((1 + h − m)/(2h), 0, 1)`."""
+        return -np.asarray(y) * self._steepness(margin(z, y))
+
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """y²/(2h) where |1 − m| ≤ h, else 0."""
+        return np.where(np.abs(1.0 - margin(z, y)) <= self.h, np.square(y) / (2.0 * self.h), 0.0)
+
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Lipschitz Y (less where −YZ does not leave the corner), smooth with constant Y²/(2h)."""
+        size, targets, clip = bounds(prediction_bound, target_bound, clip)
+        steepest = 0.0 if targets == 0.0 else min((1.0 + self.h + targets * size) / (2.0 * self.h), 1.0)
+        smoothness = targets**2 / (2.0 * self.h)
+        return LossConstants(targets * steepest, smoothness, strong_convexity=0.0).clipped(clip)
+
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """`yz ≥ 1 + h − 2hc/|y|`; every z where |y| ≤ c."""
+        steep = np.abs(y) > clip
+        least = 1.0 + self.h - 2.0 * self.h * clip / np.where(steep, np.abs(y), 1.0)
+        return range_above(least, steep, np.asarray(y))
+
+    def _steepness(self, m: Array) -> Array:
+        return np.clip((1.0 + self.h - m) / (2.0 * self.h), 0.0, 1.0)
+
+
+# The Poisson loss e^z − yz of counts.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Poisson(Loss):
+    """φ(z, y) = e^z − yz for y ≥ 0, the negative log-likelihood of a count with mean e^z, but for a term without z.
+
+    On the unit domain y is a count divided by its declared upper bound, in [0, 1], and e^z its mean in that unit. On |z| ≤ Z:
+    |φ'| ≤ max(e^Z, Y), φ'' ≤ e^Z. With the derivative clipped to [−c, c], φ'' = e^z only where e^z ≤ c + y: the
+    clipped loss is smooth with constant c + Y for every z.
+
+    >>> float(Poisson().value(0.0, 1.0))
+    1.0
+    """
+
+    kind = "poisson"
+    kernel_code = KernelCode.POISSON
+    kernel_parameter = 0.0
+    # [−16, 8]: the best constant is `log(mean y / mean e^offset)`
+    intercept_bounds = -16.0, 8.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        """`e^z − yz`; infinite where a double cannot hold it."""
+        with np.errstate(over="ignore"):
+            return np.exp(z) - np.multiply(y, z)
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """`e^z − y`."""
+        with np.errstate(over="ignore"):
+            return np.exp(z) - y
+
+    def second_derivative(self, z: Array, y: Array) -> Array:
+        """`e^z`."""
+        with np.errstate(over="ignore"):
+            bend: Array = np.exp(z)
+        return np.broadcast_to(bend, np.broadcast_shapes(np.shape(z), np.shape(y))).copy()
+
+    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+        """Lipschitz max(e^Z, Y − e^{−Z}), smooth with e^Z (at most c + Y with a clip c), strongly convex with e^{−Z}."""
+        size, targets, clip = bounds(prediction_bound, target_bound, clip)
+        highest, lowest = exponential(size), exponential(-size)
+        whole = LossConstants(max(highest, targets - lowest), min(highest, clip + targets), lowest)
+        return whole.clipped(clip)
+
+    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
+        """`log(y − c) ≤ z ≤ log(y + c)`; no lower end where y ≤ c."""
+        low = np.subtract(y, clip)
+        lower: Array = np.where(low > 0.0, np.log(np.where(low > 0.0, low, 1.0)), -np.inf)
+        upper: Array = np.log(np.add(y, clip))
+        return lower, upper
