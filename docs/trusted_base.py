@@ -11,6 +11,7 @@ import io
 import sys
 import tokenize
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,6 +128,7 @@ LIMITS = {"tier 1 without decoders": 5_650, "tier 1": 6_500}
 """What one person can read in two or three days."""
 
 
+@cache
 def code_lines(path: Path) -> int:
     """Lines that bear a token which is neither a comment nor part of a docstring."""
     text, docs = path.read_text(encoding="utf-8"), set[int]()

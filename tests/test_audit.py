@@ -153,7 +153,7 @@ def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKe
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(CASES[name], monkeypatch, 1000)
     assert not found.caught, found
@@ -200,7 +200,7 @@ def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("moments, replaced", less_noise, 2400, marks=pytest.mark.slow),
         pytest.param("gradient, removed", less_noise, 2400, marks=pytest.mark.slow),
         ("moments, replaced", half_the_sensitivity, 1000),
-        ("gradient, replaced", half_the_sensitivity, 600),
+        pytest.param("gradient, replaced", half_the_sensitivity, 600, marks=pytest.mark.slow),
         ("gradient, replaced", no_clip, 600),
         ("gradient, replaced", noise_reused, 300),
         pytest.param("moments, person removed", whole_units, 1000, marks=pytest.mark.slow),

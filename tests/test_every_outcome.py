@@ -25,6 +25,7 @@ BUDGETS = [hb.Budget(1.0, 1e-6), hb.Budget(1e-4, 1e-9), hb.Budget.gdp(20.0), hb.
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
 @pytest.mark.parametrize("declared", [1, 1000, 100_000])
+@pytest.mark.few(16)
 def test_two_records_whatever_was_declared(shape: str, solver: str, declared: int) -> None:
     """Far fewer records than declared leave sums of squares that noise makes negative."""
     domain = hb.Domain(features={"a": (-1, 1)}, target=(-1, 1), records=declared)

@@ -34,7 +34,7 @@ def idle(value: Any) -> Iterator[list[Any]]:
 
 
 @pytest.mark.parametrize("name", ACCURACY)
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 def test_a_fingerprint_can_be_taken(name: str, record_property: Callable[[str, object], None]) -> None:
     """It holds answers, not zeros alone; whether they are the recorded ones is for the last line of the run to say."""
     now = record.fingerprint(name)
@@ -60,7 +60,7 @@ def test_every_result_has_its_benchmark() -> None:
     assert not left_over, f"benchmarks/results holds {left_over}, and no benchmark of that name exists; delete them"
 
 
-FEW = ("continual", "high_dimension", "second_order", "stream_risk")
+FEW = ("high_dimension", "second_order", "stream_risk")
 QUIETER = named("noise times 0.9")
 QUIETER_STREAM = named("stream noise times 0.9")
 SHORTER = Bug(

@@ -159,6 +159,7 @@ def check_statements(name: str, terms: str, solvers: Iterable[str]) -> None:
 
 
 @pytest.mark.parametrize("terms", ["replace-one", "add-or-remove"])
+@pytest.mark.few(1)
 def test_the_statement_of_a_fit_says_it(terms: str, tmp_path: Path) -> None:
     """Chosen by the planner, too."""
     domain = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, classes=[0, 1], records=50)

@@ -80,7 +80,7 @@ class Evaluation(Printed):
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
-        head, body = self.tables()[0]
+        head, body = next(iter(self.tables()), self._bins())
         lines = [*self.notes]
         if self.values and self.calibration:
             lines += [

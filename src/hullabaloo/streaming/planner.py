@@ -143,8 +143,8 @@ def plan(
 
     Example:
         >>> import hullabaloo as hb
-        >>> few = hb.streaming.plan(horizon=20_000, every=5_000, p=8, budget=hb.Budget(1.0, 1e-9))
-        >>> many = hb.streaming.plan(horizon=20_000, every=5, p=8, budget=hb.Budget(1.0, 1e-9))
+        >>> few = hb.streaming.plan(horizon=8_000, every=2_000, p=3, budget=hb.Budget(1.0, 1e-8))
+        >>> many = hb.streaming.plan(horizon=8_000, every=80, p=3, budget=hb.Budget(1.0, 1e-8))
         >>> few.chosen, many.chosen
         ('PeriodicERM', 'IncrementalRegression')
     """
