@@ -132,16 +132,16 @@ def periodic(neighbours: str, solver: str) -> Subject:
 def score(neighbours: str) -> Subject:
     encoding = declared(target=(-1, 1)).encoding(None, None, fit_intercept=False)
     question = SearchMetric.of(encoding, Squared()).chosen.question
-    quote = score_quote(encoding, Neighbours.parse(neighbours), 2, mu=gdp_mu(1.0, 1e-5), **question)
-    return replace(worst(quote), budget=BUDGET)
+    query = score_quote(encoding, Neighbours.parse(neighbours), 2, mu=gdp_mu(1.0, 1e-5), **question)
+    return replace(worst(query), budget=BUDGET)
 
 
 def quantiles(neighbours: str) -> Subject:
     """The lower quarter of a column, on tables where a likely answer is `e^ε` times as likely for one of both."""
     encoding = declared(target=(-1, 1)).encoding(None, None, fit_intercept=False)
     relation, grid = Neighbours.parse(neighbours), Grid(-1.0, 1.0, GridKind.LINEAR)
-    menu = PricedQueries(encoding.facts, relation, 9)
-    query = menu.price("quantiles", values=(0,), missing=(-1,), grids=(grid,), shares=(0.25, 0.0), epsilon=1.0)
+    prices = PricedQueries(encoding.facts, relation, 9)
+    query = prices.price("quantiles", values=(0,), missing=(-1,), grids=(grid,), shares=(0.25, 0.0), epsilon=1.0)
     removed = relation is Neighbours.ADD_OR_REMOVE
     others = np.linspace(-0.9, 0.9, 8) if removed else np.zeros(8)
     columns = [np.append(-1.0, others), others if removed else np.append(1.0, others)]

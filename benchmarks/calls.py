@@ -69,9 +69,9 @@ def gradient(key: Key | None = KEY) -> tuple[Counter[str], int]:
         return prepared.solver.run(prepared.problem, prepared.plan, curator)
 
     for _ in range(3):
-        curator = Curator(rows, prepared.plan.quotes, key=key)
+        curator = Curator(rows, prepared.plan.queries, key=key)
         found = calls(run)
-    return found, prepared.plan.quotes[0].count
+    return found, prepared.plan.queries[0].count
 
 
 def run() -> dict[str, Any]:

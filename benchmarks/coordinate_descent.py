@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from benchmarks.timing import alternate
-from hullabaloo.curator.descent import PartialQuery, Predictions, Updates
+from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery, Predictions, Updates
 from hullabaloo.data.schema import Columns
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import L1Penalty, separable_form
@@ -86,14 +86,14 @@ def _pass(X: Any, y: np.ndarray, columns: Columns, loss: Loss, flat: float) -> C
     """One pass after the other from where the last one ended, at ε ≈ 1 for ten."""
     n, p = X.shape
     facts = RowFacts(tuple(map(str, range(p))), False, float(p), float(np.sqrt(p)), 1.0, ("y",))
-    query = PartialQuery(facts, Neighbours.REPLACE_ONE, n, 10 * p, 0.2 / np.sqrt(10 * p), loss)
+    query = CoordinateGradientQuery(facts, Neighbours.REPLACE_ONE, n, 10 * p, 0.2 / np.sqrt(10 * p), loss)
     room = Predictions(Rows(X, y[:, None]), columns)
     squares = X.multiply(X).mean(axis=0) if sp.issparse(X) else np.einsum("ij,ij->j", X, X) / n
     settings = (np.full(p, 1.0), flat / np.asarray(squares), separable_form(L1Penalty(ALPHA), None, p))
     theta = np.zeros(p)
 
     def once() -> None:
-        theta[:] = room.answer("partial", query, Updates(theta, np.arange(p), *settings), None).theta
+        theta[:] = room.answer("coordinate_gradient", query, Updates(theta, np.arange(p), *settings), None).theta
 
     return once
 

@@ -33,25 +33,27 @@ class CoordinateDescent:
     problem: CompositeProblem
     known: bool
 
-    def quotes(self, updates: int) -> list[Query]:
+    def queries(self, updates: int) -> list[Query]:
         """What the budget buys: the updates, and before them the mean squares unless they are known, for the solver's own share of μ²."""
-        menu = PricedQueries(_facts(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
+        prices = PricedQueries(_facts(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
         mu = _mu(self.problem.epsilon, self.problem.delta)
         left = 1.0 if self.known else 1.0 - CONSTANTS
-        partial = menu.price("partial", loss=self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates)
-        return [partial] if self.known else [partial, menu.price("second_moments", mu=mu * math.sqrt(CONSTANTS))]
+        partial = prices.price(
+            "coordinate_gradient", loss=self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates
+        )
+        return [partial] if self.known else [partial, prices.price("second_moments", mu=mu * math.sqrt(CONSTANTS))]
 
     def fit(self, *, passes: int, step: float, clip: float, order: str, seed: int) -> tuple[Array, Array]:
         """The last iterate and the mean of the second half's, for w. Steps are `step`/M_j, clips `clip` · sqrt(mean x_ij²)."""
         problem, bounds, p = self.problem, self.problem.bounds, len(self.problem.bounds)
         rng = np.random.default_rng(seed)
-        quotes = self.quotes(passes * p)
+        queries = self.queries(passes * p)
         rows = Rows(np.ascontiguousarray(problem.X / bounds), problem.y[:, None])
-        curator = Curator(rows, quotes, key=TestKey(rng.bytes(32)))
+        curator = Curator(rows, queries, key=TestKey(rng.bytes(32)))
         if self.known:
             squares = problem.second_moments() / bounds**2
         else:
-            squares = np.maximum(curator.answer("second_moments"), quotes[1].sigma / len(problem.y))
+            squares = np.maximum(curator.answer("second_moments"), queries[1].sigma / len(problem.y))
         unbounded = np.full(p, math.inf)
         form = SeparableForm(problem.l1 / bounds, problem.l2 / bounds**2, -unbounded, unbounded)
         walk = rng.integers(p, size=passes * p) if order == "uniform" else np.tile(rng.permutation(p), passes)
@@ -61,8 +63,8 @@ class CoordinateDescent:
             "form": form,
         }
         half = len(walk) // 2
-        first = curator.answer("partial", np.zeros(p), order=walk[:half], **updates)
-        second = curator.answer("partial", first.theta, order=walk[half:], **updates)
+        first = curator.answer("coordinate_gradient", np.zeros(p), order=walk[:half], **updates)
+        second = curator.answer("coordinate_gradient", first.theta, order=walk[half:], **updates)
         return second.theta / bounds, second.mean / bounds
 
 
@@ -102,10 +104,10 @@ def public_rule(problem: CompositeProblem, seed: int) -> tuple[Array, float]:
     penalty = Weighted(problem.l1 / problem.target_bound, problem.l2, tuple(problem.bounds))
     norms = (facts.norm_l1, facts.norm_l2, facts.norm_linf)
     given = Problem(problem.loss, p, False, *norms, 1, n, Neighbours.ADD_OR_REMOVE, None, penalty)
-    solver, menu = CoordinateDescentSolver(), PricedQueries(facts, Neighbours.ADD_OR_REMOVE, n)
-    plan = solver.plan(given, menu, Allowance(Budget(problem.epsilon, problem.delta)))
+    solver, prices = CoordinateDescentSolver(), PricedQueries(facts, Neighbours.ADD_OR_REMOVE, n)
+    plan = solver.plan(given, prices, Allowance(Budget(problem.epsilon, problem.delta)))
     rows = Rows(np.ascontiguousarray(problem.X / problem.bounds), problem.y[:, None] / problem.target_bound)
-    curator = Curator(rows, plan.quotes, key=TestKey(np.random.default_rng(seed).bytes(32)))
+    curator = Curator(rows, plan.queries, key=TestKey(np.random.default_rng(seed).bytes(32)))
     passes = plan.settings["rounds"] * plan.settings["updates"] / p
     return solver.run(given, plan, curator).theta[:, 0] / bounds, passes
 

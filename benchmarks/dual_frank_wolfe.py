@@ -72,7 +72,7 @@ def _problem(X: np.ndarray, norm: float, function: SetFunction) -> tuple[Problem
 
 def _times(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     function = Intervals(COLUMNS)
-    problem, menu = _problem(X, 1.0, function)
+    problem, prices = _problem(X, 1.0, function)
     penalty, rows = problem.penalty, Rows(X, y[:, None])
     assert isinstance(penalty, SubmodularPenalty)
     largest = Polyhedron.of(problem).largest
@@ -80,8 +80,8 @@ def _times(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     found = []
     for residuals, clip in (("never clipped", residual_bound(problem, largest, RIDGE)), ("clipped at 0.5", 0.5)):
         loss: Loss = Squared()
-        quote = menu.price(
-            "minimizer",
+        query = prices.price(
+            "output_perturbation",
             loss=loss,
             clip=clip,
             ridge=RIDGE,
@@ -91,12 +91,12 @@ def _times(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
             count=100_000,
             linear_bound=largest,
         )
-        walk = _Walk(Curator(rows, [quote], key=KEY), penalty, COLUMNS)
+        walk = _Walk(Curator(rows, [query], key=KEY), penalty, COLUMNS)
         for _ in range(LATE):
             walk.step()
 
-        def alone(walk: _Walk = walk, quote: Any = quote) -> None:
-            Curator(rows, [quote], key=KEY).answer("minimizer", walk.s)
+        def alone(walk: _Walk = walk, query: Any = query) -> None:
+            Curator(rows, [query], key=KEY).answer("output_perturbation", walk.s)
 
         kept, fresh, fit = alternate(walk.step, alone, lambda: ridge.fit(X, y), repeats=REPEATS)
         found.append(
@@ -119,7 +119,9 @@ class _Walk:
         self.curator, self.penalty, self.s, self.t = curator, penalty, np.zeros(p), 0
 
     def step(self) -> None:
-        vertex = self.penalty.strength * greedy_vertex(self.penalty.function, self.curator.answer("minimizer", self.s))
+        vertex = self.penalty.strength * greedy_vertex(
+            self.penalty.function, self.curator.answer("output_perturbation", self.s)
+        )
         mu = 2.0 / (self.t + 2)
         self.s, self.t = (1.0 - mu) * self.s + mu * vertex, self.t + 1
 
@@ -128,11 +130,11 @@ def _gaps(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
     """Without noise: the least gap of a w_t, and the gap of the averaged w, beside its bound."""
     rows = []
     for function in (Cardinality(), Intervals(COLUMNS)):
-        problem, menu = _problem(X, 1.0, function)
+        problem, prices = _problem(X, 1.0, function)
         for steps in GAPS:
             solver = DualFrankWolfeSolver(steps=steps, ridge=RIDGE)
-            plan = solver.plan(problem, menu, Allowance(Budget(math.inf)))
-            trace = solver.run(problem, plan, Curator(Rows(X, y[:, None]), plan.quotes)).trace[0]  # type: ignore[arg-type]
+            plan = solver.plan(problem, prices, Allowance(Budget(math.inf)))
+            trace = solver.run(problem, plan, Curator(Rows(X, y[:, None]), plan.queries)).trace[0]  # type: ignore[arg-type]
             rows.append(
                 {
                     "function": type(function).__name__,
@@ -177,12 +179,12 @@ def _design(rng: np.random.Generator, n: int, p: int, even: bool) -> tuple[np.nd
 
 def _share(X: np.ndarray, y: np.ndarray, function: SetFunction, solver: Solver, epsilon: float) -> float:
     n, p = X.shape
-    problem, menu = _problem(X, math.sqrt(p), function)
-    plan = solver.plan(problem, menu, Allowance(Budget(epsilon, 1.0 / n**2)))
+    problem, prices = _problem(X, math.sqrt(p), function)
+    plan = solver.plan(problem, prices, Allowance(Budget(epsilon, 1.0 / n**2)))
     best = float(np.mean((X @ np.linalg.lstsq(X, y, rcond=None)[0] - y) ** 2))
     excess = []
     for draw in range(DRAWS):
-        curator = Curator(Rows(X, y[:, None]), plan.quotes, key=KEY.derive(draw))  # type: ignore[arg-type]
+        curator = Curator(Rows(X, y[:, None]), plan.queries, key=KEY.derive(draw))  # type: ignore[arg-type]
         theta = solver.run(problem, plan, curator).theta[:, 0]
         excess.append(float(np.mean((X @ theta - y) ** 2)) - best)
     return max(float(np.mean(excess)) / (float(np.mean(y**2)) - best), 1e-3)

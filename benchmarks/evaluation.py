@@ -103,11 +103,11 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
     rng = np.random.default_rng(7)
 
     def heard(part: Rows, relation: Neighbours, mu: float, n: int, key: TestKey | None) -> ScoreAnswer:
-        quote = PricedQueries(encoding.facts, relation, n).price(
+        query = PricedQueries(encoding.facts, relation, n).price(
             "score", reading=chosen.reading, tallies=chosen.tallies, mu=mu
         )
         return ScoreAnswer.split(
-            Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote)
+            Curator(part, [query], key=key).answer("score", theta), chosen.tallies, score_noise(query)
         )
 
     n = len(test)

@@ -63,9 +63,9 @@ def _times(X: Any, rng: np.random.Generator) -> dict[str, float]:
     theta = np.zeros(p)
     theta[rng.choice(p, STEPS_TAKEN, replace=False)] = rng.normal(0.0, 0.02, STEPS_TAKEN)
     facts = RowFacts(tuple(map(str, range(p))), False, float(p), float(np.sqrt(p)), 1.0, ("y",))
-    menu = PricedQueries(facts, Neighbours.REPLACE_ONE, n)
-    quote = menu.price("vertex", constraint=L1Ball(1.0), loss=Squared(), clip=1.0, epsilon=0.05, count=10 * ROUNDS)
-    curator = Curator(Rows(X, y[:, None]), [quote])
+    prices = PricedQueries(facts, Neighbours.REPLACE_ONE, n)
+    query = prices.price("vertex", constraint=L1Ball(1.0), loss=Squared(), clip=1.0, epsilon=0.05, count=10 * ROUNDS)
+    curator = Curator(Rows(X, y[:, None]), [query])
     step, product = alternate(lambda: curator.answer("vertex", theta), lambda: X.T @ r, repeats=ROUNDS)
     return {"rows": n, "columns": p, "step_seconds": step, "product_seconds": product, "step / product": step / product}
 
@@ -105,14 +105,14 @@ def _share(design: dict[str, Any], epsilon: float, multiple: float) -> float:
     facts = RowFacts(tuple(map(str, range(p))), False, float(p), math.sqrt(p), 1.0, ("y",))
     body, relation = L1Ball(design["radius"]), Neighbours.REPLACE_ONE
     problem = Problem(Squared(), p, False, float(p), math.sqrt(p), 1.0, 1, n, relation, constraint=body)
-    menu, allowance = PricedQueries(facts, relation, n), Allowance(Budget(epsilon, 1.0 / n**2))
-    many = FrankWolfeSolver(clip=0.5, steps=1024).plan(problem, menu, allowance).settings
+    prices, allowance = PricedQueries(facts, relation, n), Allowance(Budget(epsilon, 1.0 / n**2))
+    many = FrankWolfeSolver(clip=0.5, steps=1024).plan(problem, prices, allowance).settings
     least = (4.0 * many["curvature"] / (many["slope_error"] / 32.0)) ** (2.0 / 3.0)
     solver = FrankWolfeSolver(clip=0.5, steps=min(max(round(multiple * least), 1), 1000))
-    plan = solver.plan(problem, menu, allowance)
+    plan = solver.plan(problem, prices, allowance)
     excess = []
     for draw in range(2):
-        curator = Curator(Rows(X, y[:, None]), plan.quotes, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
+        curator = Curator(Rows(X, y[:, None]), plan.queries, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
         theta = solver.run(problem, plan, curator).theta[:, 0]
         excess.append(float(np.mean((X @ theta - y) ** 2)) - design["best"])
     return max(float(np.mean(excess)) / (float(np.mean(y**2)) - design["best"]), 1e-3)

@@ -157,7 +157,7 @@ def fit(
     norms = (facts.norm_l1, facts.norm_l2, facts.norm_linf)
     problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours, constraint=body)
     plan = solver.plan(problem, PricedQueries(facts, neighbours, n), Allowance(Budget(epsilon, delta)))
-    theta = solver.run(problem, plan, Curator(table.rows, plan.quotes, key=key)).theta[:, 0]  # type: ignore[arg-type]
+    theta = solver.run(problem, plan, Curator(table.rows, plan.queries, key=key)).theta[:, 0]  # type: ignore[arg-type]
     return theta, plan.settings.get("picks")
 
 

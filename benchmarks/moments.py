@@ -22,8 +22,8 @@ def run() -> dict[str, Any]:
     y = rng.uniform(-1.0, 1.0, N)
     facts = RowFacts(tuple(map(str, range(P))), False, float(P), float(np.sqrt(P)), 1.0, ("y",))
     rows = Rows(X, y[:, None])
-    menu = PricedQueries(facts, Neighbours.REPLACE_ONE, N)
-    moments = [menu.price("moments", mu=0.2367, target_scale=1.0)]
+    prices = PricedQueries(facts, Neighbours.REPLACE_ONE, N)
+    moments = [prices.price("moments", mu=0.2367, target_scale=1.0)]
     contestants: dict[str, Callable[[], Any]] = {
         "moments, noise included": lambda: Curator(rows, moments).answer("moments"),
         "blocked BLAS Gram": lambda: _gram(X),

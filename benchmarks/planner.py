@@ -114,14 +114,14 @@ def measure(case: Case) -> dict[str, Any]:
     """One problem: what was said, and what came."""
     rng = np.random.default_rng(1_000 + case.number)
     problem, facts, table = plan_context(case, rng)
-    menu = PricedQueries(facts, case.relation, case.records)
+    prices = PricedQueries(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
-    found = forecasts(problem, menu, allowance, rehearsal(facts))
-    favoured = weights(problem, menu, allowance)
+    found = forecasts(problem, prices, allowance, rehearsal(facts))
+    favoured = weights(problem, prices, allowance)
     chosen = best_of(found, favoured)
-    solver, plan = exact(problem, menu)
+    solver, plan = exact(problem, prices)
     rows = Rows(table.X, table.Y)
-    best = objective(problem, table, solver.run(problem, plan, Curator(rows, plan.quotes)).theta)
+    best = objective(problem, table, solver.run(problem, plan, Curator(rows, plan.queries)).theta)
     risks: dict[str, float] = {}
     for one in found:
         if one.plan is None:
@@ -155,7 +155,7 @@ def measure(case: Case) -> dict[str, Any]:
 def answer(problem: Problem, one: Any, rows: Rows, draw: int) -> Array:
     """θ of one run under a test key."""
     key = TestKey(bytes(32)).derive(f"planner/{draw}")
-    return SOLVERS[one.solver.name].run(problem, one.plan, Curator(rows, one.plan.quotes, key=key)).theta
+    return SOLVERS[one.solver.name].run(problem, one.plan, Curator(rows, one.plan.queries, key=key)).theta
 
 
 def plan_context(case: Case, rng: np.random.Generator) -> tuple[Problem, RowFacts, SyntheticTable]:

@@ -178,7 +178,7 @@ def measure(name: str, solvers: tuple[str, ...], draws: int) -> list[dict[str, A
                 neighbours=neighbours,
                 offset_bound=facts.offset_bound,
             )
-            menu, allowance = PricedQueries(facts, neighbours, n), Allowance(Budget(epsilon, 1.0 / n**2))
+            prices, allowance = PricedQueries(facts, neighbours, n), Allowance(Budget(epsilon, 1.0 / n**2))
             line: dict[str, Any] = {
                 "table": name,
                 "loss": one.phi.name,
@@ -191,16 +191,16 @@ def measure(name: str, solvers: tuple[str, ...], draws: int) -> list[dict[str, A
             }
             for asked in solvers:
                 if asked == "auto":
-                    solver, plan = choose(problem, menu, allowance, asked, rehearsal(facts))
+                    solver, plan = choose(problem, prices, allowance, asked, rehearsal(facts))
                     line["auto takes"] = plan.solver
                     if plan.solver in solvers:  # measured below
                         continue
                 else:
                     solver = SOLVERS[asked]
-                    plan = solver.plan(problem, menu, allowance)
+                    plan = solver.plan(problem, prices, allowance)
                 start = time.perf_counter()
                 losses = [
-                    one.loss(solver.run(problem, plan, Curator(one.rows, plan.quotes)).theta[:, 0])  # type: ignore[arg-type]
+                    one.loss(solver.run(problem, plan, Curator(one.rows, plan.queries)).theta[:, 0])  # type: ignore[arg-type]
                     for _ in range(draws)
                 ]
                 line[f"{asked} loss"] = float(np.mean(losses))

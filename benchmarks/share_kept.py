@@ -217,12 +217,12 @@ def _shares(kept: list[Split], epsilon: float, neighbours: Neighbours, name: str
             neighbours=neighbours,
         )
         if number == 0:  # the splits are of one size, so the plan is the same
-            menu = PricedQueries(facts, neighbours, one.n)
+            prices = PricedQueries(facts, neighbours, one.n)
             allowance = Allowance(Budget(epsilon, 1.0 / one.n**2))
-            solver, plan = choose(problem, menu, allowance, name, rehearsal(facts))
+            solver, plan = choose(problem, prices, allowance, name, rehearsal(facts))
             chosen = plan.solver
         for draw in range(draws):
-            theta = solver.run(problem, plan, Curator(one.rows, plan.quotes)).theta[:, 0]  # type: ignore[arg-type]
+            theta = solver.run(problem, plan, Curator(one.rows, plan.queries)).theta[:, 0]  # type: ignore[arg-type]
             shares[number, draw] = one.share(theta)
     return shares, chosen
 

@@ -217,7 +217,7 @@ def answered(table: Structured, planned: Fit, draw: int) -> Array:
     """Coefficients; the noise is the draw's, so that norms are compared at the same noise."""
     problem, solver, plan = planned
     key = TestKey((1 + draw).to_bytes(32, "big"))
-    return solver.run(problem, plan, Curator(table.rows, plan.quotes, key=key)).theta[:, 0]  # type: ignore[arg-type]
+    return solver.run(problem, plan, Curator(table.rows, plan.queries, key=key)).theta[:, 0]  # type: ignore[arg-type]
 
 
 def judged(table: Structured, theta: Array) -> tuple[float, float, bool]:

@@ -171,7 +171,7 @@ def _widths() -> list[dict[str, Any]]:
         extreme = body.vertex(-np.random.default_rng(1).normal(size=p))
         direction = extreme / np.linalg.norm(extreme)
         problem = linear(direction, 1.0, body)
-        plan = MIRROR.plan(problem.problem(n), problem.menu(n), given)
+        plan = MIRROR.plan(problem.problem(n), problem.prices(n), given)
         width = body.gaussian_width(p).value
         risk = worst_linear(MIRROR, direction, body, n, given, 2)
         bound = MIRROR.predicted_risk(problem.problem(n), plan)
@@ -220,22 +220,22 @@ def _noise() -> list[dict[str, Any]]:
 
     def add(method: str, plan: Plan, factor: float) -> None:
         real = epsilon_of(plan.event, delta)
-        rows.append({"method": method, "answers": plan.quotes[0].count, "paper / exact": factor, "real_epsilon": real})
+        rows.append({"method": method, "answers": plan.queries[0].count, "paper / exact": factor, "real_epsilon": real})
 
     for method, solver in (
         ("mirror descent (2014, Alg. 1)", MIRROR),
         ("Frank-Wolfe, general set (2014, Alg. 5)", FrankWolfeSolver(form="general")),
     ):
-        theirs = solver.plan(smooth.problem(n), smooth.menu(n), printed)  # type: ignore[attr-defined]
-        count = theirs.quotes[0].count
-        slope_bound = theirs.quotes[0].clip
-        ours = smooth.menu(n).price(
+        theirs = solver.plan(smooth.problem(n), smooth.prices(n), printed)  # type: ignore[attr-defined]
+        count = theirs.queries[0].count
+        slope_bound = theirs.queries[0].clip
+        ours = smooth.prices(n).price(
             "gradient", loss=smooth.loss, clip=slope_bound, mu=exact.mu / math.sqrt(count), count=count
         )
-        add(method, theirs, theirs.quotes[0].sigma / ours.sigma)
-    theirs = FrankWolfeSolver().plan(wide.problem(n), wide.menu(n), printed)
-    count = theirs.quotes[0].count
-    add("Frank-Wolfe, polytope (2015, Alg. 2)", theirs, exact.selection_epsilon(count) / theirs.quotes[0].epsilon)
+        add(method, theirs, theirs.queries[0].sigma / ours.sigma)
+    theirs = FrankWolfeSolver().plan(wide.problem(n), wide.prices(n), printed)
+    count = theirs.queries[0].count
+    add("Frank-Wolfe, polytope (2015, Alg. 2)", theirs, exact.selection_epsilon(count) / theirs.queries[0].epsilon)
     curvature = EPSILON / 2.0
     ours_multiplier = objective_noise_multiplier(exact, curvature, Neighbours.REPLACE_ONE)
     paper_multiplier = math.sqrt(2.0 * math.log(1.0 / delta)) / EPSILON
@@ -259,14 +259,14 @@ def _step() -> dict[str, float]:
     y = np.clip(X @ rng.normal(size=p), -1.0, 1.0)
     case = Case(X, y, 1.0, Squared(), L1Ball(1.0))
     given, solver = Allowance.gdp(0.0015), MIRROR
-    plan = solver.plan(case.problem(n), case.menu(n), given)
-    steps, rows = plan.quotes[0].count, Rows(X, y[:, None])
+    plan = solver.plan(case.problem(n), case.prices(n), given)
+    steps, rows = plan.queries[0].count, Rows(X, y[:, None])
 
     def fit() -> None:
-        solver.run(case.problem(n), plan, Curator(rows, plan.quotes, key=TestKey(bytes(32))))
+        solver.run(case.problem(n), plan, Curator(rows, plan.queries, key=TestKey(bytes(32))))
 
     def gradients() -> None:
-        curator = Curator(rows, plan.quotes, key=TestKey(bytes(32)))
+        curator = Curator(rows, plan.queries, key=TestKey(bytes(32)))
         for _ in range(steps):
             curator.answer("gradient", np.zeros(p))
 

@@ -43,17 +43,17 @@ class Case:
             self.constraint, self.penalty,
         )  # fmt: skip
 
-    def menu(self, records: int) -> PricedQueries:
+    def prices(self, records: int) -> PricedQueries:
         return PricedQueries(self.facts, Neighbours.REPLACE_ONE, records)
 
     def fits(self, solver: Solver, records: int, allowance: Allowance, draws: int) -> list[Array]:
         """Models of the real curator: the rows at hand stand for `records` rows, and means over them have those rows' noise."""
         problem = self.problem(records)
-        plan = solver.plan(problem, self.menu(records), allowance)
-        quotes = [quote.resized(len(self.y)) for quote in plan.quotes]
+        plan = solver.plan(problem, self.prices(records), allowance)
+        queries = [query.resized(len(self.y)) for query in plan.queries]
         return [
             solver.run(
-                problem, plan, Curator(Rows(self.X, self.y[:, None]), quotes, key=TestKey(bytes(32)).derive(draw))
+                problem, plan, Curator(Rows(self.X, self.y[:, None]), queries, key=TestKey(bytes(32)).derive(draw))
             ).theta[:, 0]
             for draw in range(draws)
         ]

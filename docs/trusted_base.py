@@ -55,7 +55,7 @@ GROUPS = (
         "Exact sums and the door",
         "Each record's part is bounded and rounded on a lattice, sums are exact in any order, and an answer leaves with its noise, as often as it was bought.",
         "curator",
-        "curator exact gradient gradient_kernels kernels known moments query scales second_moments step step_kernels views",
+        "curator exact gradient gradient_kernels kernels known moments query norm_histogram second_moments step centred_gradient_kernels views",
     ),
     Group(
         1,
@@ -95,7 +95,7 @@ GROUPS = (
         "Sums that go on",
         "Coordinate updates that keep predictions between answers, continual sums, private scores, the draws of a search.",
         "curator",
-        "coordinate_kernels descent descent_kernels lottery score stream stream_kernels",
+        "coordinate_kernels coordinate_gradient coordinate_gradient_kernels search_randomness score stream stream_kernels",
     ),
     Group(
         2,
@@ -184,7 +184,7 @@ def page() -> str:
         "Written by `python docs/trusted_base.py`; `tests/test_trusted_base.py` holds it to the code: it traces fits, and fails where a line outside",
         "of tier 1 runs while records are decoded, encoded or answered from.",
         "",
-        "Tier 1 is what a fit by `moments`, the gradient solvers or mirror descent rests on. Tier 2 is what other solvers, searches and",
+        "Tier 1 is what a fit by `moments`, the gradient solvers or mirror coordinate_gradient rests on. Tier 2 is what other solvers, searches and",
         "streams add. Everything else sees public facts and released numbers, and cannot touch a record.",
         "",
         "| | lines of code |",

@@ -12,7 +12,7 @@ from hullabaloo.curator import GradientQuery
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Event, GaussianEvent
-from hullabaloo.solvers import Menu, Plan, Problem, Solver
+from hullabaloo.solvers import Plan, Problem, QueryPrices, Solver
 from hullabaloo.solvers.gradient.gradient import GradientSolver
 
 KEY = TestKey(bytes(32))
@@ -105,16 +105,16 @@ class _Liar(Solver):
     predicted_risk = GradientSolver.predicted_risk  # type: ignore[assignment]
     predicted_noise = GradientSolver.predicted_noise  # type: ignore[assignment]
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
-        plan = GradientSolver().plan(problem, menu, allowance)
-        quote = plan.quotes[0]
-        assert isinstance(quote, GradientQuery)
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
+        plan = GradientSolver().plan(problem, prices, allowance)
+        query = plan.queries[0]
+        assert isinstance(query, GradientQuery)
         if self.lie == "event":
-            fields = (quote.facts, quote.neighbours, quote.records, quote.count, 100.0, quote.loss, quote.clip)
-            return replace(plan, quotes=(_Cheap(*fields),))
+            fields = (query.facts, query.neighbours, query.records, query.count, 100.0, query.loss, query.clip)
+            return replace(plan, queries=(_Cheap(*fields),))
         if self.lie == "bounds":
-            return replace(plan, quotes=(replace(quote, facts=replace(quote.facts, norm_l2=1e-3)),))
-        return replace(plan, quotes=(replace(quote, records=10 * quote.records),))
+            return replace(plan, queries=(replace(query, facts=replace(query.facts, norm_l2=1e-3)),))
+        return replace(plan, queries=(replace(query, records=10 * query.records),))
 
 
 @pytest.mark.parametrize("lie", ["event", "bounds", "records"])

@@ -23,13 +23,13 @@ from scipy.special import betaincinv, chdtri, expit, ndtr, ndtri
 import hullabaloo as hb
 from hullabaloo.curator import Curator, GradientQuery, descent
 from hullabaloo.curator import query as room
-from hullabaloo.curator.descent import PartialQuery, Predictions
-from hullabaloo.curator.moments import SpreadQuery
-from hullabaloo.curator.step import StepQuery
+from hullabaloo.curator.centred_gradient import CentredGradientQuery
+from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery, Predictions
+from hullabaloo.curator.moments import CovarianceQuery
 from hullabaloo.erm import objective_perturbation as perturbed_minimizer
 from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.erm.minimisation import Family
-from hullabaloo.erm.repeated import Repeated
+from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.privacy import delta_of
 from hullabaloo.selection import choice
 from hullabaloo.solvers import GreedyCoordinateDescentSolver, GreedySelectionSolver, PreconditionedGradientSolver
@@ -37,7 +37,7 @@ from tests.test_audit import KEY, MU, ONES, PLAIN, REMOVED, REPLACED, noise_reus
 
 ALARM = 1e-8
 WATCHED = (
-    "gradient", "means", "scales", "step", "spread", "second_moments", "select", "minimizer", "vertex", "perturbed_minimizer",
+    "gradient", "means", "norm_histogram", "centred_gradient", "covariance", "second_moments", "select", "output_perturbation", "vertex", "objective_perturbation",
 )  # fmt: skip
 VIEWS = ("centred", "turned", "of_columns")
 View = Callable[[np.ndarray], np.ndarray]
@@ -172,7 +172,7 @@ def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
     def ask(curator: Curator, name: str, *given: Any, **named: Any) -> Any:
         found = plain_answer(curator, name, *given, **named)
         view = seen.get(id(curator), (curator, np.array))[1]
-        if name == "partial":
+        if name == "coordinate_gradient":
             descended(found, view, *given, **named)
         elif name in WATCHED:
             copied = tuple(one.copy() if isinstance(one, np.ndarray) else one for one in given)
@@ -201,7 +201,7 @@ def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
         point = theta.copy()
         for j, slope in zip(named["order"], found.partials, strict=True):
             about = {"clip": named["clips"][j], "view": view}
-            transcript.append(("partial", (point.copy(), j), about, np.array([slope])))
+            transcript.append(("coordinate_gradient", (point.copy(), j), about, np.array([slope])))
             step = float(named["steps"][j])
             point[j] = named["form"].prox_at(j, point[j] - step * slope, step)
         assert found.theta == pytest.approx(point, rel=1e-9, abs=1e-12)
@@ -223,9 +223,9 @@ def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
 
 def quotes_of(fitted: Any, transcript: list[Asked]) -> list[dict[str, Any]]:
     """The quote of each answer; those of one name are used up one after the other, and to the last."""
-    left = {quote["name"]: [] for quote in fitted.statement_.query_noise}
-    for quote in fitted.statement_.query_noise:
-        left[quote["name"]] += [quote] * quote["answers"]
+    left = {query["name"]: [] for query in fitted.statement_.query_noise}
+    for query in fitted.statement_.query_noise:
+        left[query["name"]] += [query] * query["answers"]
     found = [left[asked[0]].pop(0) for asked in transcript]
     assert not any(left.values())
     return found
@@ -235,7 +235,7 @@ def exact(case: Fit, which: int, asked: Asked, quoted: dict[str, Any]) -> np.nda
     """The exact sum (or minimiser) that a question asks for, by the formula of its query."""
     name, given, named, answer = asked
     total, norm = np.zeros(answer.shape), math.sqrt(2.0) if case.columns is ONES else 1.0
-    if name == "minimizer":
+    if name == "output_perturbation":
         return np.full(1, least(case, which, quoted, float(given[0][0]) if given else 0.0))
     for record, y in case.records(which):
         x = named["view"](record)
@@ -245,9 +245,9 @@ def exact(case: Fit, which: int, asked: Asked, quoted: dict[str, Any]) -> np.nda
         if name == "second_moments":
             total += x**2
             continue
-        if name == "spread":
+        if name == "covariance":
             t = x[: answer.shape[0]] - named["centre"]
-            t /= max(named["reach"], float(np.linalg.norm(t)))
+            t /= max(named["clip_norm"], float(np.linalg.norm(t)))
             total += np.outer(t, t)
             continue
         theta = given[0]
@@ -255,20 +255,20 @@ def exact(case: Fit, which: int, asked: Asked, quoted: dict[str, Any]) -> np.nda
         if name == "gradient":
             total += np.clip(slope, -quoted["clip"], quoted["clip"]) * x
             continue
-        if name == "partial":
+        if name == "coordinate_gradient":
             total += np.clip(slope * x[given[1]] / named["clip"], -1.0, 1.0)
             continue
         u = (x - named["centre"]) * scale_of(case, named)
         length = float(np.linalg.norm(u))
-        if name == "scales":
+        if name == "norm_histogram":
             total[int(np.searchsorted(named["edges"], abs(slope) * length, side="right"))] += 1.0
         else:
-            total += u * np.clip(slope / named["reach"], -1.0 / length, 1.0 / length)
+            total += u * np.clip(slope / named["clip_norm"], -1.0 / length, 1.0 / length)
     return total.ravel()
 
 
 def scale_of(case: Fit, named: dict[str, Any]) -> np.ndarray:
-    return np.array([1.0, named["lift"]])[case.columns]
+    return np.array([1.0, named["intercept_weight"]])[case.columns]
 
 
 def least(case: Fit, which: int, quoted: dict[str, Any], linear: float) -> float:
@@ -290,15 +290,15 @@ def noisy(case: Fit, asked: Asked, quoted: dict[str, Any]) -> np.ndarray:
     """The answer before it was turned into a mean."""
     name, _, named, answer = asked
     n = quoted["records"]
-    if name == "minimizer":
+    if name == "output_perturbation":
         return np.asarray(answer)
     if name == "means":
         return np.asarray(answer * n / (math.sqrt(2.0) if case.columns is ONES else 1.0))
-    if name == "step":
-        return np.asarray(answer * scale_of(case, named) * n / named["reach"])
-    if name == "spread":  # of one column
-        return np.asarray(answer * n / named["reach"] ** 2).ravel()
-    return np.asarray(answer * n / named["clip"] if name == "partial" else answer * n)
+    if name == "centred_gradient":
+        return np.asarray(answer * scale_of(case, named) * n / named["clip_norm"])
+    if name == "covariance":  # of one column
+        return np.asarray(answer * n / named["clip_norm"] ** 2).ravel()
+    return np.asarray(answer * n / named["clip"] if name == "coordinate_gradient" else answer * n)
 
 
 @dataclass(frozen=True)
@@ -523,20 +523,20 @@ def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def last_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept of a table answers the question before."""
-    plain, asked = Repeated.minimiser, [np.zeros(1)]
+    plain, asked = WarmStarted.minimiser, [np.zeros(1)]
 
-    def minimiser(kept: Repeated, slope: np.ndarray) -> np.ndarray:
+    def minimiser(kept: WarmStarted, slope: np.ndarray) -> np.ndarray:
         asked.append(slope)
         return plain(kept, asked[-2])
 
-    monkeypatch.setattr(Repeated, "minimiser", minimiser)
+    monkeypatch.setattr(WarmStarted, "minimiser", minimiser)
 
 
 def unclipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise as for C_j, contributions as for 8 C_j."""
     plain = Predictions.descend
 
-    def descend(made: Any, query: PartialQuery, updates: Any, key: Any) -> Any:
+    def descend(made: Any, query: CoordinateGradientQuery, updates: Any, key: Any) -> Any:
         return plain(made, replace(query, mu=8.0 * query.mu), replace(updates, clips=8.0 * updates.clips), key)
 
     monkeypatch.setattr(Predictions, "descend", descend)
@@ -567,16 +567,16 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("mirror descent", quieter(room)),
         ("adaptive gradient, removed", quieter(room)),
-        ("adaptive gradient", halved(StepQuery, "record_sensitivity")),
+        ("adaptive gradient", halved(CentredGradientQuery, "record_sensitivity")),
         ("adaptive gradient, removed", noise_reused),
         ("gradient, classes", halved(GradientQuery, "record_sensitivity")),
         ("coordinate descent, removed", quieter(descent, 0.9)),
-        ("coordinate descent", halved(PartialQuery, "record_sensitivity")),
+        ("coordinate descent", halved(CoordinateGradientQuery, "record_sensitivity")),
         ("coordinate descent", unclipped),
         ("coordinate descent", constants_read_exactly),
         ("coordinate descent", one_draw),
         ("coordinate descent", noise_reused),
-        ("preconditioned gradient", halved(SpreadQuery, "record_sensitivity")),
+        ("preconditioned gradient", halved(CovarianceQuery, "record_sensitivity")),
         ("output perturbation", quieter(minimizer)),
         ("output perturbation", halved(Family, "lipschitz")),
         ("output perturbation, structured", quieter(minimizer)),

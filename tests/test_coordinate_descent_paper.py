@@ -130,7 +130,7 @@ def test_the_noise_multiplier_is_enough_and_hardly_more(rate: float, steps: int,
 @pytest.mark.parametrize("known", [True, False])
 def test_coordinate_descent_spends_its_budget_and_no_more(known: bool) -> None:
     method = CoordinateDescent(LOGISTIC, known)
-    event = ComposedEvent(tuple((quote.event, quote.count) for quote in method.quotes(80)))
+    event = ComposedEvent(tuple((query.event, query.count) for query in method.queries(80)))
     spent = epsilon_of(event, LOGISTIC.delta)
     assert 0.999 * LOGISTIC.epsilon <= spent <= LOGISTIC.epsilon * (1.0 + 1e-9)
 

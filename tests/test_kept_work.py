@@ -7,7 +7,7 @@ import pytest
 
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.losses.single import Huber
@@ -22,10 +22,10 @@ def rows() -> Rows:
     return Rows(X, np.column_stack([X @ [0.9, 0.0, -0.4], X @ [-0.3, 0.8, 0.1]]))
 
 
-def query(loss: Loss, columns: int, mu: float) -> MinimizerQuery:
+def query(loss: Loss, columns: int, mu: float) -> OutputPerturbationQuery:
     names = tuple(f"x{j}" for j in range(columns))
     about = RowFacts(names, False, float(columns), 1.0, 1.0, ("a", "b"))
-    return MinimizerQuery(about, Neighbours.REPLACE_ONE, N, 40, loss, 0.3, 0.01, None, NoPenalty(), mu, 1.0)
+    return OutputPerturbationQuery(about, Neighbours.REPLACE_ONE, N, 40, loss, 0.3, 0.01, None, NoPenalty(), mu, 1.0)
 
 
 @pytest.mark.parametrize("mu", [math.inf, 1e6])
@@ -37,9 +37,9 @@ def test_targets_asked_in_turn_get_their_own_minimisers(loss: Loss, mu: float) -
     apart = [Curator(Rows(rows().X, rows().Y[:, [k]]), [asked]) for k in range(2)]
     near = 1e-9 + 20.0 * asked.sigma + 2.0 * (0.0 if math.isinf(mu) else asked.distance)
     for step in range(4):
-        found = [view.answer("minimizer", step * SLOPE) for view in views]
+        found = [view.answer("output_perturbation", step * SLOPE) for view in views]
         for one, alone in zip(found, apart, strict=True):
-            assert np.abs(one - alone.answer("minimizer", step * SLOPE)).max() <= near
+            assert np.abs(one - alone.answer("output_perturbation", step * SLOPE)).max() <= near
         assert np.abs(found[0] - found[1]).max() > 0.3 > 100.0 * near
 
 
@@ -48,6 +48,6 @@ def test_views_of_other_columns_get_their_own_minimisers() -> None:
     together = Curator(rows(), [query(Squared(), P, math.inf), asked]).of_target(0)
     for step in range(3):
         for columns in ([0, 1], [1, 2]):
-            found = together.of_columns(columns).answer("minimizer", step * SLOPE[:2])
+            found = together.restricted(columns).answer("output_perturbation", step * SLOPE[:2])
             alone = Curator(Rows(np.ascontiguousarray(rows().X[:, columns]), rows().Y[:, [0]]), [asked])
-            assert found == pytest.approx(alone.answer("minimizer", step * SLOPE[:2]), abs=1e-9)
+            assert found == pytest.approx(alone.answer("output_perturbation", step * SLOPE[:2]), abs=1e-9)

@@ -12,8 +12,8 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data import Encoding
-from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
-from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
+from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
@@ -115,7 +115,7 @@ def planned(name: str, solver: str, terms: str, shape: dict[str, Any]) -> tuple[
         prepared = prepare(model._task(encoding), encoding, 1000 if terms == "replace-one" else None)
     except HullabalooError:
         return None
-    return prepared.plan.quotes, stated(prepared.task.request, prepared.bought, None)
+    return prepared.plan.queries, stated(prepared.task.request, prepared.bought, None)
 
 
 @pytest.mark.parametrize("terms", TERMS)
@@ -141,11 +141,12 @@ def check_statements(name: str, terms: str, solvers: Iterable[str]) -> None:
             made = planned(name, solver, terms, shape)
             if made is None:
                 continue
-            quotes, statement = made
+            queries, statement = made
             plain = "penalty" in shape and isinstance(shape["penalty"], hb.L1Penalty)
             minimised = any(
-                isinstance(quote, PerturbedMinimizerQuery) or (isinstance(quote, MinimizerQuery) and not plain)
-                for quote in quotes
+                isinstance(query, ObjectivePerturbationQuery)
+                or (isinstance(query, OutputPerturbationQuery) and not plain)
+                for query in queries
             )
             expected = minimised and terms != "replace-one"
             assert statement._largest() == (8000 if expected else None), (solver, shape)
@@ -174,7 +175,7 @@ def test_the_sentence() -> None:
     def statement(**facts: Any) -> PrivacyStatement:
         event = GaussianEvent(2.0, samples=1)
         given: dict[str, Any] = {"neighbours": Neighbours.ADD_OR_REMOVE, "unit": "record", **facts}
-        asked = ({"name": "gradient"}, {"name": "perturbed_minimizer", "rows_at_most": 80})
+        asked = ({"name": "gradient"}, {"name": "objective_perturbation", "rows_at_most": 80})
         return PrivacyStatement(event, hb.Budget(4.0, 1e-6), records_per_unit=1, records=10, query_noise=asked, **given)
 
     assert f"{ROWS} 80 rows, " in str(statement())

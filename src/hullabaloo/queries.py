@@ -3,18 +3,18 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from hullabaloo.curator.descent import PartialQuery
+from hullabaloo.curator.centred_gradient import CentredGradientQuery, MeansQuery
+from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.known import copied, plain, stranger
-from hullabaloo.curator.moments import MomentsQuery, SpreadQuery
+from hullabaloo.curator.moments import CovarianceQuery, MomentsQuery
+from hullabaloo.curator.norm_histogram import CountQuery, NormHistogramQuery
 from hullabaloo.curator.query import Query
-from hullabaloo.curator.scales import CountQuery, ScalesQuery
 from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
-from hullabaloo.curator.step import MeansQuery, StepQuery
 from hullabaloo.data.source import RowFacts
-from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
-from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
+from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.privacy import Neighbours
 from hullabaloo.selection.quantiles import QuantilesQuery
@@ -24,9 +24,9 @@ from hullabaloo.selection.vertex import VertexQuery
 QUERIES: dict[str, type[Query]] = {
     kind.name: kind
     for kind in (
-        CountQuery, GradientQuery, LaplaceSecondMomentsQuery, MeansQuery, MinimizerQuery, MomentsQuery, PartialQuery,
-        PerturbedMinimizerQuery, QuantilesQuery, ScalesQuery, ScoreQuery, SecondMomentsQuery, SelectQuery, SpreadQuery,
-        StepQuery, VertexQuery,
+        CountQuery, GradientQuery, LaplaceSecondMomentsQuery, MeansQuery, OutputPerturbationQuery, MomentsQuery, CoordinateGradientQuery,
+        ObjectivePerturbationQuery, QuantilesQuery, NormHistogramQuery, ScoreQuery, SecondMomentsQuery, SelectQuery, CovarianceQuery,
+        CentredGradientQuery, VertexQuery,
     )
 }  # fmt: skip
 """Every query whose sensitivity is proved here; a class of somebody else's could state any."""
@@ -85,9 +85,9 @@ class PricedQueries:
         slopes = found.width - self.facts.intercept
         if found == self.facts or not 0 <= slopes <= self.facts.width - self.facts.intercept:
             return self.facts if found == self.facts else None
-        part = self.facts.of_columns(slopes)
+        part = self.facts.restricted(slopes)
         return part if found == part else None
 
-    def of_columns(self, count: int) -> Self:
+    def restricted(self, count: int) -> Self:
         """What can be bought of the same records seen through any `count` columns, for `Curator.of_columns`."""
-        return replace(self, facts=self.facts.of_columns(count))
+        return replace(self, facts=self.facts.restricted(count))

@@ -78,7 +78,7 @@ def saved_moments() -> list[Array]:
     found = []
     for which, rows in enumerate(tables):
         answers = (
-            Curator(rows, plan.plan.quotes, key=KEY.derive(f"{which}/{i}")).answer("moments") for i in range(5000)
+            Curator(rows, plan.plan.queries, key=KEY.derive(f"{which}/{i}")).answer("moments") for i in range(5000)
         )
         found.append(np.array([json.loads(json.dumps(one.to_dict()))["gram"][0][0] for one in answers]))
     return found

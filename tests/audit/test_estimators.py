@@ -13,9 +13,9 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit.canary import Canary, Record, made
-from hullabaloo.curator import GradientQuery, MomentsQuery, StepQuery, descent
+from hullabaloo.curator import CentredGradientQuery, GradientQuery, MomentsQuery, descent
 from hullabaloo.curator import query as room
-from hullabaloo.curator.descent import PartialQuery
+from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.data import encode
 from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.erm.minimisation import Family
@@ -199,7 +199,7 @@ def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def count_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan is said to cost what one answer of each query costs."""
-    monkeypatch.setattr(Plan, "event", property(lambda plan: plan.quotes[0].event))
+    monkeypatch.setattr(Plan, "event", property(lambda plan: plan.queries[0].event))
 
 
 def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,11 +226,11 @@ WEAKENED: list[tuple[str, str, Bug, int]] = [
     ("gradient", "replace-one", noise_reused, 60),
     ("gradient", "replace-one", count_forgotten, 4),
     ("mirror_descent", "replace-one", halved(GradientQuery, "record_sensitivity"), 4),
-    ("adaptive_gradient", "add-or-remove", halved(StepQuery, "record_sensitivity"), 4),
+    ("adaptive_gradient", "add-or-remove", halved(CentredGradientQuery, "record_sensitivity"), 4),
     ("adaptive_gradient", "add-or-remove", quieter(room, 0.9), 140),
     ("adaptive_gradient", "replace-one", count_forgotten, 4),
     ("coordinate_descent", "add-or-remove", quieter(descent, 0.7), 160),
-    ("coordinate_descent", "replace-one", halved(PartialQuery, "record_sensitivity"), 4),
+    ("coordinate_descent", "replace-one", halved(CoordinateGradientQuery, "record_sensitivity"), 4),
     ("coordinate_descent", "replace-one", one_draw, 40),
     ("frank_wolfe", "replace-one", halved(VertexQuery, "sensitivity"), 4),
     ("output_perturbation", "replace-one", halved(Family, "lipschitz"), 4),

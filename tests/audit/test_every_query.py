@@ -38,37 +38,37 @@ SQUARED = Squared()
 
 Make = Callable[[PricedQueries], Query]
 MENU: dict[str, tuple[Make, RowFacts, float]] = {
-    "count": (lambda menu: menu.price("count", mu=MU), UNITS, 0.99),
-    "gradient": (lambda menu: menu.price("gradient", loss=SQUARED, clip=1.0, mu=MU, count=1), PLAIN, 0.99),
-    "gradient of units": (lambda menu: menu.price("gradient", loss=SQUARED, clip=1.0, mu=MU, count=1), UNITS, 0.99),
-    "gradient of chances": (lambda menu: menu.price("gradient", loss=Logistic(), clip=1.0, mu=MU, count=1), PLAIN, 0.49),
-    "means": (lambda menu: menu.price("means", mu=MU), PLAIN, 0.99),
-    "minimizer": (
-        lambda menu: menu.price("minimizer", loss=SQUARED, clip=1.0, ridge=5.0, feasible=None, penalty=NoPenalty(), mu=MU),
+    "count": (lambda prices: prices.price("count", mu=MU), UNITS, 0.99),
+    "gradient": (lambda prices: prices.price("gradient", loss=SQUARED, clip=1.0, mu=MU, count=1), PLAIN, 0.99),
+    "gradient of units": (lambda prices: prices.price("gradient", loss=SQUARED, clip=1.0, mu=MU, count=1), UNITS, 0.99),
+    "gradient of chances": (lambda prices: prices.price("gradient", loss=Logistic(), clip=1.0, mu=MU, count=1), PLAIN, 0.49),
+    "means": (lambda prices: prices.price("means", mu=MU), PLAIN, 0.99),
+    "output_perturbation": (
+        lambda prices: prices.price("output_perturbation", loss=SQUARED, clip=1.0, ridge=5.0, feasible=None, penalty=NoPenalty(), mu=MU),
         PLAIN,
         0.8,
     ),
-    "moments": (lambda menu: menu.price("moments", mu=MU, target_scale=1.0), PLAIN, 0.99),
-    "moments of units": (lambda menu: menu.price("moments", mu=MU, target_scale=2.0), UNITS, 0.7),
-    "partial": (lambda menu: menu.price("partial", loss=SQUARED, mu=MU, count=1), PLAIN, 0.99),
+    "moments": (lambda prices: prices.price("moments", mu=MU, target_scale=1.0), PLAIN, 0.99),
+    "moments of units": (lambda prices: prices.price("moments", mu=MU, target_scale=2.0), UNITS, 0.7),
+    "coordinate_gradient": (lambda prices: prices.price("coordinate_gradient", loss=SQUARED, mu=MU, count=1), PLAIN, 0.99),
     "quantiles": (
-        lambda menu: menu.price("quantiles", values=(0,), missing=(1,), grids=(Grid(0.0, 1.0, GridKind.LINEAR),), shares=(0.25, 0.0), epsilon=EPSILON),
+        lambda prices: prices.price("quantiles", values=(0,), missing=(1,), grids=(Grid(0.0, 1.0, GridKind.LINEAR),), shares=(0.25, 0.0), epsilon=EPSILON),
         VALUES,
         0.49,
     ),
-    "scales": (lambda menu: menu.price("scales", loss=SQUARED, bins=4, mu=MU, count=1), PLAIN, 0.99),
-    "score": (lambda menu: menu.price("score", reading=READ, tallies=(Moments(SquaredError(0, 2.0)),), mu=MU), PLAIN, 0.9),
-    "second_moments": (lambda menu: menu.price("second_moments", mu=MU), PLAIN, 0.99),
-    "second_moments_laplace": (lambda menu: menu.price("second_moments_laplace", epsilon=EPSILON), PLAIN, 0.99),
-    "select": (lambda menu: menu.price("select", loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.49),
-    "spread": (lambda menu: menu.price("spread", mu=MU), PLAIN, 0.7),
-    "step": (lambda menu: menu.price("step", loss=SQUARED, mu=MU, count=1), PLAIN, 0.99),
-    "vertex": (lambda menu: menu.price("vertex", constraint=L1Ball(1.0), loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.99),
+    "norm_histogram": (lambda prices: prices.price("norm_histogram", loss=SQUARED, bins=4, mu=MU, count=1), PLAIN, 0.99),
+    "score": (lambda prices: prices.price("score", reading=READ, tallies=(Moments(SquaredError(0, 2.0)),), mu=MU), PLAIN, 0.9),
+    "second_moments": (lambda prices: prices.price("second_moments", mu=MU), PLAIN, 0.99),
+    "second_moments_laplace": (lambda prices: prices.price("second_moments_laplace", epsilon=EPSILON), PLAIN, 0.99),
+    "select": (lambda prices: prices.price("select", loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.49),
+    "covariance": (lambda prices: prices.price("covariance", mu=MU), PLAIN, 0.7),
+    "centred_gradient": (lambda prices: prices.price("centred_gradient", loss=SQUARED, mu=MU, count=1), PLAIN, 0.99),
+    "vertex": (lambda prices: prices.price("vertex", constraint=L1Ball(1.0), loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.99),
     "vertex once": (
-        lambda menu: menu.price("vertex", constraint=L1Ball(1.0), loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1, once=True), PLAIN, 0.4,
+        lambda prices: prices.price("vertex", constraint=L1Ball(1.0), loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1, once=True), PLAIN, 0.4,
     ),
-    "perturbed_minimizer": (
-        lambda menu: menu.price("perturbed_minimizer",
+    "objective_perturbation": (
+        lambda prices: prices.price("objective_perturbation",
             loss=SQUARED, clip=1.0, ridge=4.0, feasible=None, penalty=NoPenalty(), noise_multiplier=2.0, curvature=0.25,
             output_multiplier=10.0,
         ), SINGLE, 0.0,
@@ -104,7 +104,7 @@ def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: 
 @pytest.mark.few(12)
 def test_half_the_sensitivity_is_caught(name: str, relation: Neighbours, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question(name, relation)
-    kind: Any = type(asked.quotes[0])
+    kind: Any = type(asked.queries[0])
     plain = kind.sensitivity.func
     monkeypatch.setattr(kind, "sensitivity", property(lambda query: 0.5 * plain(query)))
     asked = question(name, relation)  # what the first one has worked out was right
@@ -112,7 +112,7 @@ def test_half_the_sensitivity_is_caught(name: str, relation: Neighbours, monkeyp
     assert audit(asked, runs=4, test_key=KEY).caught
 
 
-@pytest.mark.parametrize("name", ["means", "second_moments", "score", "scales", "moments", "spread"])
+@pytest.mark.parametrize("name", ["means", "second_moments", "score", "norm_histogram", "moments", "covariance"])
 def test_less_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question(name, Neighbours.ADD_OR_REMOVE)
     plain = room.gaussian

@@ -69,12 +69,12 @@ def misfit(counts: npt.ArrayLike, log_law: npt.ArrayLike) -> float:
 
 def question(kind: str) -> tuple[Any, Callable[[Curator], int], np.ndarray]:
     """A query, how it is asked at 0, and the exact scores: slopes of the sum `−Σ y x`, along vertices or in size."""
-    menu, g, theta = PricedQueries(FACTS, Neighbours.REPLACE_ONE, 3), -(Y[:, 0] @ X), np.zeros(3)
+    prices, g, theta = PricedQueries(FACTS, Neighbours.REPLACE_ONE, 3), -(Y[:, 0] @ X), np.zeros(3)
     if kind == "select":
-        query = menu.price("select", loss=Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS)
+        query = prices.price("select", loss=Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS)
         return query, lambda curator: curator.answer("select", theta), np.abs(g)
     ball, flip = hb.L1Ball(RADIUS), kind == "flip"
-    query = menu.price("vertex", constraint=ball, loss=Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS, once=flip)
+    query = prices.price("vertex", constraint=ball, loss=Squared(), clip=1.0, epsilon=EPSILON, count=DRAWS, once=flip)
     scores = np.array([-float(ball.vertex_at(k, 3) @ g) for k in range(6)])
     return query, lambda curator: curator.answer("vertex", theta), scores
 
@@ -209,8 +209,8 @@ SPREAD = np.linspace(-0.9, 0.9, 8)[:, None]
 
 def bounds_of_a_column(relation: Neighbours) -> list[PrivacyLoss]:
     """What many choices of bounds tell of which of two tables they were made for."""
-    menu = PricedQueries(ONE, relation, 9)
-    query = menu.price(
+    prices = PricedQueries(ONE, relation, 9)
+    query = prices.price(
         "quantiles",
         values=(0,),
         missing=(-1,),

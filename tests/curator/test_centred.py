@@ -39,17 +39,21 @@ def test_each_record_is_moved_by_itself() -> None:
 
 
 def test_a_descent_on_centred_rows_is_one_on_rows_made_so() -> None:
-    quote = MENU.price("partial", loss=Squared(), mu=0.5, count=4)
-    there = Curator(ROWS, [quote], key=TestKey(bytes(32))).centred(CENTRE).answer("partial", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
-    made = Curator(Rows(ROWS.X - CENTRE, ROWS.Y), [quote], key=TestKey(bytes(32)))
-    assert np.array_equal(there.theta, made.answer("partial", np.zeros(3), **UPDATES).theta)  # type: ignore[arg-type]
+    query = MENU.price("coordinate_gradient", loss=Squared(), mu=0.5, count=4)
+    there = (
+        Curator(ROWS, [query], key=TestKey(bytes(32)))
+        .centred(CENTRE)
+        .answer("coordinate_gradient", np.zeros(3), **UPDATES)
+    )  # type: ignore[arg-type]
+    made = Curator(Rows(ROWS.X - CENTRE, ROWS.Y), [query], key=TestKey(bytes(32)))
+    assert np.array_equal(there.theta, made.answer("coordinate_gradient", np.zeros(3), **UPDATES).theta)  # type: ignore[arg-type]
 
 
 def test_nothing_else_is_answered_and_nothing_twice() -> None:
     curator = Curator(
         ROWS,
         [
-            MENU.price("partial", loss=Squared(), mu=0.5, count=4),
+            MENU.price("coordinate_gradient", loss=Squared(), mu=0.5, count=4),
             MENU.price("means", mu=0.5),
             MENU.price("second_moments", mu=0.5),
         ],
@@ -58,10 +62,10 @@ def test_nothing_else_is_answered_and_nothing_twice() -> None:
     for name in ("means", "second_moments"):
         with pytest.raises(NotPaidFor):
             view.answer(name)
-    view.answer("partial", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
+    view.answer("coordinate_gradient", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
     for other in (view, curator, curator.centred(CENTRE)):
         with pytest.raises(NotPaidFor):
-            other.answer("partial", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
+            other.answer("coordinate_gradient", np.zeros(3), **UPDATES)  # type: ignore[arg-type]
     with pytest.raises(NotPaidFor, match="no partial derivative"):
         Curator(ROWS, [MENU.price("means", mu=0.5)]).centred(CENTRE)
     for wrong in (np.zeros(2), np.array([0.0, math.nan, 0.0])):

@@ -43,16 +43,16 @@ def vertex(
     records: int = 20,
     clip: float = 0.5,
 ) -> VertexQuery:
-    menu = PricedQueries(about, relation, records)
-    return menu.price("vertex", constraint=body or L1Ball(0.7), loss=Squared(), clip=clip, epsilon=epsilon, count=3)
+    prices = PricedQueries(about, relation, records)
+    return prices.price("vertex", constraint=body or L1Ball(0.7), loss=Squared(), clip=clip, epsilon=epsilon, count=3)
 
 
 def select(
     about: RowFacts, relation: Neighbours, *, epsilon: float = 0.5, records: int = 20, scaled: bool = True
 ) -> SelectQuery:
     scales = np.linspace(0.5, 2.0, about.width) if scaled else None
-    menu = PricedQueries(about, relation, records)
-    return menu.price("select", loss=Squared(), clip=0.5, epsilon=epsilon, count=3, scales=scales)
+    prices = PricedQueries(about, relation, records)
+    return prices.price("select", loss=Squared(), clip=0.5, epsilon=epsilon, count=3, scales=scales)
 
 
 def exact_scores(rows: Rows, query: Choice, theta: np.ndarray) -> np.ndarray:
@@ -125,9 +125,11 @@ def test_a_magnitude_moves_by_twice_a_contribution_when_a_record_is_replaced() -
     about = facts(2)
     asked = select(about, Neighbours.REPLACE_ONE)
     X, y = np.ones((4, 2)), -np.ones((4, 1))
-    turned = X.copy()
-    turned[0] = -1.0
-    moved = np.abs(asked.exact_scores(Rows(X, y), np.zeros(2)) - asked.exact_scores(Rows(turned, y), np.zeros(2))).max()
+    projected = X.copy()
+    projected[0] = -1.0
+    moved = np.abs(
+        asked.exact_scores(Rows(X, y), np.zeros(2)) - asked.exact_scores(Rows(projected, y), np.zeros(2))
+    ).max()
     assert moved >= 0.999999 * asked.sensitivity
 
 
@@ -146,17 +148,19 @@ def test_the_law_of_the_choice_is_the_exponential_mechanism(kind: str, runs: int
     """Draws against exact probabilities, χ² with false alarm 1e-7."""
     about = facts(4)
     rows = random_rows(np.random.default_rng(7), 30, about)
-    menu = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 30)
+    prices = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 30)
     theta = np.full(4, 0.1)
     if kind == "vertex":
-        quote: Choice = menu.price("vertex", constraint=L1Ball(0.5), loss=Squared(), clip=0.5, epsilon=0.9, count=runs)
+        query: Choice = prices.price(
+            "vertex", constraint=L1Ball(0.5), loss=Squared(), clip=0.5, epsilon=0.9, count=runs
+        )
     else:
-        quote = menu.price("select", loss=Squared(), clip=0.5, epsilon=0.9, count=runs, scales=[1.0, 2.0, 0.5, 1.0])
-    curator = Curator(rows, [quote], key=KEY)
+        query = prices.price("select", loss=Squared(), clip=0.5, epsilon=0.9, count=runs, scales=[1.0, 2.0, 0.5, 1.0])
+    curator = Curator(rows, [query], key=KEY)
     drawn = np.bincount([curator.answer(kind, theta) for _ in range(runs)], minlength=8 if kind == "vertex" else 4)
     g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -0.5, 0.5)
     scores = np.concatenate([-0.5 * g, 0.5 * g]) if kind == "vertex" else np.abs(g) * np.array([1.0, 2.0, 0.5, 1.0])
-    weight = np.exp(0.9 * (scores - scores.max()) / (2.0 * quote.sensitivity))
+    weight = np.exp(0.9 * (scores - scores.max()) / (2.0 * query.sensitivity))
     assert stats.chisquare(drawn, runs * weight / weight.sum()).pvalue > ALARM
 
 
@@ -177,10 +181,10 @@ def test_neighbouring_laws_differ_by_at_most_the_range() -> None:
 
 
 def test_a_lone_selection_may_be_by_permute_and_flip() -> None:
-    menu = PricedQueries(facts(3), Neighbours.REPLACE_ONE, 20)
-    one = menu.price("vertex", constraint=L1Ball(1.0), loss=Squared(), clip=0.5, epsilon=0.5, count=1, once=True)
+    prices = PricedQueries(facts(3), Neighbours.REPLACE_ONE, 20)
+    one = prices.price("vertex", constraint=L1Ball(1.0), loss=Squared(), clip=0.5, epsilon=0.5, count=1, once=True)
     assert one.event == PermuteAndFlipEvent(0.5)
-    assert menu.price(
+    assert prices.price(
         "vertex", constraint=L1Ball(1.0), loss=Squared(), clip=0.5, epsilon=0.5, count=2
     ).event == SelectionEvent(0.5)
     assert Curator(random_rows(np.random.default_rng(0), 20, facts(3)), [one], key=KEY).answer(
@@ -191,14 +195,14 @@ def test_a_lone_selection_may_be_by_permute_and_flip() -> None:
 def test_without_noise_the_best_is_chosen_and_marked_not_private() -> None:
     about = facts(5)
     rows = random_rows(np.random.default_rng(1), 50, about)
-    quote = vertex(about, Neighbours.REPLACE_ONE, epsilon=math.inf, clip=10.0)
-    assert quote.event == NotPrivateEvent()
+    query = vertex(about, Neighbours.REPLACE_ONE, epsilon=math.inf, clip=10.0)
+    assert query.event == NotPrivateEvent()
     theta = np.full(5, 0.2)
     g = rows.X.T @ (rows.X @ theta - rows.Y[:, 0])
-    best = Curator(rows, [quote]).answer("vertex", theta)
+    best = Curator(rows, [query]).answer("vertex", theta)
     assert np.array_equal(L1Ball(0.7).vertex_at(best, 5), L1Ball(0.7).vertex(g))
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
-    curator = Curator(rows, [menu.price("select", loss=Squared(), clip=10.0, epsilon=math.inf, count=2)])
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    curator = Curator(rows, [prices.price("select", loss=Squared(), clip=10.0, epsilon=math.inf, count=2)])
     order = np.argsort(-np.abs(g))
     mask = np.arange(5) == order[0]
     assert [curator.answer("select", theta), curator.answer("select", theta, mask)] == list(order[:2])
@@ -207,8 +211,8 @@ def test_without_noise_the_best_is_chosen_and_marked_not_private() -> None:
 def test_excluded_columns_are_never_chosen() -> None:
     about = facts(4)
     rows = random_rows(np.random.default_rng(2), 20, about)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 20)
-    curator = Curator(rows, [menu.price("select", loss=Squared(), clip=0.5, epsilon=0.01, count=60)], key=KEY)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 20)
+    curator = Curator(rows, [prices.price("select", loss=Squared(), clip=0.5, epsilon=0.01, count=60)], key=KEY)
     mask = np.array([True, False, True, False])
     assert {curator.answer("select", np.zeros(4), mask) for _ in range(60)} == {1, 3}
     for wrong in (np.ones(4, dtype=bool), np.zeros(3, dtype=bool), np.zeros(4)):
@@ -263,10 +267,10 @@ def test_what_cannot_be_chosen_from_is_refused_before_anything_is_spent() -> Non
         vertex(about, Neighbours.REPLACE_ONE, epsilon=0.0)
     with pytest.raises(InvalidParameter, match="positive finite clip"):
         vertex(about, Neighbours.REPLACE_ONE, clip=math.inf)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 20)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 20)
     for scales in ([1.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0]):
         with pytest.raises(InvalidParameter, match="give one for each"):
-            menu.price("select", loss=Squared(), clip=0.5, epsilon=1.0, count=1, scales=scales)
+            prices.price("select", loss=Squared(), clip=0.5, epsilon=1.0, count=1, scales=scales)
 
 
 def test_a_smaller_table_gets_the_same_temperature_of_mean_scores() -> None:

@@ -52,7 +52,7 @@ def test_the_facts_bound_the_rows_of_every_view(about: RowFacts, intercept: bool
     rows = add_constant(rows) if intercept else rows
     tight = 0.0
     for count in range(about.width + 1):
-        known = whole.of_columns(count)
+        known = whole.restricted(count)
         columns = rng.permutation(about.width)[:count]
         X = chosen_columns(rows, columns, intercept).X
         assert X.shape == (200, known.width)
@@ -68,7 +68,7 @@ def test_the_facts_bound_the_rows_of_every_view(about: RowFacts, intercept: bool
         assert known.max_weight == about.max_weight
     assert tight > 0.999
     with pytest.raises(InvalidParameter, match="beside the intercept"):
-        whole.of_columns(about.width + 1)
+        whole.restricted(about.width + 1)
 
 
 @pytest.mark.few(10)
@@ -79,20 +79,20 @@ def test_no_neighbour_moves_an_answer_about_a_view_by_more_than_its_quote_says(
     about: RowFacts, relation: Neighbours, kind: str
 ) -> None:
     rng = np.random.default_rng(1)
-    menu = PricedQueries(about, relation, 20).of_columns(3)
+    prices = PricedQueries(about, relation, 20).restricted(3)
     largest = 0.0
     for left, right in pairs(rng, relation, about, rounds=60):
         columns = rng.permutation(about.width)[:3]
         one, other = (chosen_columns(rows, columns, False) for rows in (left, right))
         if kind == "gradient":
-            query = menu.price("gradient", loss=Squared(), clip=0.5, mu=1.0, count=1)
+            query = prices.price("gradient", loss=Squared(), clip=0.5, mu=1.0, count=1)
             theta = rng.normal(0.0, 3.0, 3)
             moved = query.exact(one, theta) - query.exact(other, theta)
         elif kind == "moments":
-            query = menu.price("moments", mu=1.0, target_scale=1.0)  # type: ignore[assignment]
+            query = prices.price("moments", mu=1.0, target_scale=1.0)  # type: ignore[assignment]
             moved = query.exact(one) - query.exact(other)  # type: ignore[arg-type]
         else:
-            query = menu.price("second_moments", mu=1.0)  # type: ignore[assignment]
+            query = prices.price("second_moments", mu=1.0)  # type: ignore[assignment]
             moved = query.exact(one) - query.exact(other)  # type: ignore[arg-type]
         share = float(np.linalg.norm(moved)) / query.sensitivity
         assert share <= 1.0
@@ -103,21 +103,21 @@ def test_no_neighbour_moves_an_answer_about_a_view_by_more_than_its_quote_says(
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_quote_for_the_whole_table_is_dearer_and_never_answered_about_a_view(relation: Neighbours) -> None:
     about, rng = facts(9), np.random.default_rng(2)
-    menu = PricedQueries(about, relation, 50)
-    whole = menu.price("gradient", loss=Squared(), clip=0.5, mu=0.5, count=1)
-    part = menu.of_columns(2).price("gradient", loss=Squared(), clip=0.5, mu=0.5, count=1)
+    prices = PricedQueries(about, relation, 50)
+    whole = prices.price("gradient", loss=Squared(), clip=0.5, mu=0.5, count=1)
+    part = prices.restricted(2).price("gradient", loss=Squared(), clip=0.5, mu=0.5, count=1)
     assert part.sigma == pytest.approx(whole.sigma * math.sqrt(2.0 / 9.0), rel=1e-3)
     rows = random_rows(rng, 50, about)
-    for quotes, asked in (([whole], (0, 1)), ([part], (0, 1, 2)), ([whole, part], (0, 1, 2))):
+    for queries, asked in (([whole], (0, 1)), ([part], (0, 1, 2)), ([whole, part], (0, 1, 2))):
         with pytest.raises(NotPaidFor, match="view of"):
-            Curator(rows, quotes).of_columns(asked)
+            Curator(rows, queries).restricted(asked)
     curator = Curator(rows, [part])
     with pytest.raises(
         NotPaidFor, match="'gradient' about 9 columns was asked, but the plan paid for 'gradient' about 2"
     ):
         curator.answer("gradient", np.zeros(9))
     with pytest.raises(NotPaidFor, match="'second_moments' about 2 columns"):
-        curator.of_columns((3, 4)).answer("second_moments")
+        curator.restricted((3, 4)).answer("second_moments")
 
 
 @pytest.mark.parametrize("table", [lambda rows: rows, sparse], ids=["dense", "sparse"])
@@ -126,32 +126,34 @@ def test_views_are_answered_about_their_columns_out_of_one_payment(table: object
     about, rng = facts(6), np.random.default_rng(3)
     rows = random_rows(rng, 80, about)
     whole, rows = (with_constant(about), add_constant(rows)) if intercept else (about, rows)
-    menu = PricedQueries(whole, Neighbours.ADD_OR_REMOVE, 80)
-    quotes = [
-        menu.price("gradient", loss=Squared(), clip=9.0, mu=math.inf, count=1),
-        menu.of_columns(2).price("gradient", loss=Squared(), clip=9.0, mu=math.inf, count=3),
+    prices = PricedQueries(whole, Neighbours.ADD_OR_REMOVE, 80)
+    queries = [
+        prices.price("gradient", loss=Squared(), clip=9.0, mu=math.inf, count=1),
+        prices.restricted(2).price("gradient", loss=Squared(), clip=9.0, mu=math.inf, count=3),
     ]
-    curator = Curator(table(rows), quotes)  # type: ignore[operator]
+    curator = Curator(table(rows), queries)  # type: ignore[operator]
     for columns in ([4, 1], np.array([0, 5], dtype=np.int32), (2, 3)):
         kept = [*columns, *([6] if intercept else [])]
         theta = rng.normal(size=len(kept))
         X = rows.X[:, kept]
         expected = X.T @ np.clip(X @ theta - rows.Y[:, 0], -9.0, 9.0) / 80
-        assert curator.of_columns(columns).answer("gradient", theta) == pytest.approx(expected, rel=1e-12)
+        assert curator.restricted(columns).answer("gradient", theta) == pytest.approx(expected, rel=1e-12)
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.of_columns([0, 1]).answer("gradient", np.zeros(2 + intercept))
+        curator.restricted([0, 1]).answer("gradient", np.zeros(2 + intercept))
     assert curator.answer("gradient", np.zeros(whole.width)).shape == (whole.width,)
 
 
 def test_two_views_draw_noise_of_their_own() -> None:
     about = facts(4)
     rows = Rows(np.zeros((10, 4)), np.zeros((10, 1)))
-    menu = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 10)
-    quotes = [each.price("gradient", loss=Squared(), clip=1.0, mu=0.5, count=2) for each in (menu, menu.of_columns(1))]
-    curator = Curator(rows, quotes, key=KEY)
+    prices = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 10)
+    queries = [
+        each.price("gradient", loss=Squared(), clip=1.0, mu=0.5, count=2) for each in (prices, prices.restricted(1))
+    ]
+    curator = Curator(rows, queries, key=KEY)
     found = [
         curator.answer("gradient", np.zeros(4))[0],
-        *(curator.of_columns([0]).answer("gradient", np.zeros(1))[0] for _ in range(2)),
+        *(curator.restricted([0]).answer("gradient", np.zeros(1))[0] for _ in range(2)),
     ]
     assert len(set(found)) == 3
 
@@ -160,19 +162,19 @@ def test_two_views_draw_noise_of_their_own() -> None:
 def test_what_is_no_selection_of_slopes_is_refused_before_anything_is_spent(asked: object) -> None:
     about = with_constant(facts(4))
     rows = add_constant(random_rows(np.random.default_rng(4), 10, facts(4)))
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 10)
-    curator = Curator(rows, [menu.of_columns(1).price("second_moments", mu=1.0, count=1)])
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 10)
+    curator = Curator(rows, [prices.restricted(1).price("second_moments", mu=1.0, count=1)])
     with pytest.raises(InvalidParameter, match="distinct whole numbers from 0 to 3"):
-        curator.of_columns(asked)  # type: ignore[arg-type]
-    assert curator.of_columns([3]).answer("second_moments").shape == (2,)
+        curator.restricted(asked)  # type: ignore[arg-type]
+    assert curator.restricted([3]).answer("second_moments").shape == (2,)
 
 
 def test_a_selection_may_be_asked_at_another_clip_and_other_scales_at_the_same_price() -> None:
     about, rng = facts(5), np.random.default_rng(5)
     rows = random_rows(rng, 60, about)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 60)
-    quote = menu.price("select", loss=Squared(), clip=1.0, epsilon=math.inf, count=2)
-    curator = Curator(rows, [quote])
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 60)
+    query = prices.price("select", loss=Squared(), clip=1.0, epsilon=math.inf, count=2)
+    curator = Curator(rows, [query])
     scales = rng.uniform(0.1, 3.0, 5)
     expected = np.argmax(scales * np.abs(rows.X.T @ np.clip(-rows.Y[:, 0], -0.1, 0.1)))
     with pytest.raises(InvalidParameter, match="positive finite clip"):
@@ -183,7 +185,7 @@ def test_a_selection_may_be_asked_at_another_clip_and_other_scales_at_the_same_p
         curator.answer("select", np.zeros(5), within=(np.ones(5), np.zeros(5)))
     assert curator.answer("select", np.zeros(5), clip=0.1, scales=scales) == expected
     assert curator.answer("select", np.zeros(5)) == np.argmax(np.abs(rows.X.T @ rows.Y[:, 0]))
-    priced = menu.price("select", loss=Squared(), clip=1.0, epsilon=0.3, count=1)
+    priced = prices.price("select", loss=Squared(), clip=1.0, epsilon=0.3, count=1)
     for changed in (replace(priced, clip=0.01), replace(priced, scales=tuple(scales))):
         assert changed.event == priced.event
         assert changed.sensitivity != priced.sensitivity
@@ -212,9 +214,9 @@ def test_no_neighbour_moves_a_distance_to_an_interval_by_more_than_the_sensitivi
 def test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity(relation: Neighbours) -> None:
     """4000 choices between two coordinates: the log-odds within 6 deviations (false alarm below 1e-8)."""
     rows = Rows(np.tile([[1.0, 0.5]], (40, 1)), np.full((40, 1), 1.0))
-    menu = PricedQueries(facts(2), relation, 40)
-    quote = menu.price("select", loss=Squared(), clip=1.0, epsilon=0.1, count=4000)
-    curator = Curator(rows, [quote], key=KEY)
+    prices = PricedQueries(facts(2), relation, 40)
+    query = prices.price("select", loss=Squared(), clip=1.0, epsilon=0.1, count=4000)
+    curator = Curator(rows, [query], key=KEY)
     chosen = np.array([curator.answer("select", np.zeros(2), clip=0.25) for _ in range(4000)])
     expected = 0.1 * (40 * 0.25 * 0.5) / (2.0 * 0.25 * (2.0 if relation is Neighbours.REPLACE_ONE else 1.0))
     share = 1.0 / (1.0 + math.exp(expected))

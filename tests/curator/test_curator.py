@@ -42,8 +42,8 @@ def test_each_query_is_answered_as_often_as_it_was_paid_for() -> None:
 
 
 def test_two_quotes_of_one_query_are_used_up_one_after_the_other() -> None:
-    quotes = [MENU.price("second_moments", mu=mu, count=count) for mu, count in ((0.1, 1), (100.0, 2))]
-    curator = Curator(ROWS, quotes, key=KEY)
+    queries = [MENU.price("second_moments", mu=mu, count=count) for mu, count in ((0.1, 1), (100.0, 2))]
+    curator = Curator(ROWS, queries, key=KEY)
     exact = (ROWS.X**2).mean(axis=0)
     noises = [np.abs(curator.answer("second_moments") - exact).max() for _ in range(3)]
     assert noises[0] > 50.0 * max(noises[1:])
@@ -54,20 +54,20 @@ def test_two_quotes_of_one_query_are_used_up_one_after_the_other() -> None:
 
 def test_answers_carry_the_noise_of_their_query() -> None:
     """4000 answers a query: the standard deviation is within 6 of its own deviations (false alarm below 1e-8 each)."""
-    quotes = [
+    queries = [
         MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=4000),
         MENU.price("count", mu=0.2),
         MENU.price("second_moments", mu=0.2),
         MENU.price("moments", mu=0.4, target_scale=1.0),
     ]
-    curator = Curator(ROWS, quotes, key=KEY)
+    curator = Curator(ROWS, queries, key=KEY)
     noise = np.array([curator.answer("gradient", np.zeros(4)) for _ in range(4000)])
-    spread = noise.std(axis=0) * 200 / quotes[0].sigma
+    spread = noise.std(axis=0) * 200 / queries[0].sigma
     assert np.all(np.abs(spread - 1.0) < 6.0 / math.sqrt(2 * 4000))
     exact = ROWS.X.T @ np.clip(-ROWS.Y[:, 0], -0.5, 0.5) / 200
-    assert np.all(np.abs(noise.mean(axis=0) - exact) < 6.0 * quotes[0].sigma / 200 / math.sqrt(4000))
-    assert abs(curator.answer("count") - 200) < 8.0 * quotes[1].sigma
-    assert np.all(np.abs(curator.answer("second_moments") - (ROWS.X**2).mean(0)) < 8.0 * quotes[2].sigma / 200)
+    assert np.all(np.abs(noise.mean(axis=0) - exact) < 6.0 * queries[0].sigma / 200 / math.sqrt(4000))
+    assert abs(curator.answer("count") - 200) < 8.0 * queries[1].sigma
+    assert np.all(np.abs(curator.answer("second_moments") - (ROWS.X**2).mean(0)) < 8.0 * queries[2].sigma / 200)
     moments = curator.answer("moments")
     assert np.all(np.abs(moments.gram - ROWS.X.T @ ROWS.X / 200) < 8.0 * moments.gram_noise)
     assert np.all(np.abs(moments.cross - ROWS.X.T @ ROWS.Y / 200) < 8.0 * moments.cross_noise)
@@ -76,8 +76,8 @@ def test_answers_carry_the_noise_of_their_query() -> None:
 
 def test_noise_of_the_moments_has_the_stated_covariance() -> None:
     """600 releases: diagonal, off-diagonal, cross and square noise within 6 deviations (false alarm below 1e-8 each)."""
-    quote = MENU.price("moments", mu=0.4, target_scale=0.7)
-    draws = [Curator(ROWS, [quote], key=KEY.derive(str(i))).answer("moments") for i in range(600)]
+    query = MENU.price("moments", mu=0.4, target_scale=0.7)
+    draws = [Curator(ROWS, [query], key=KEY.derive(str(i))).answer("moments") for i in range(600)]
     room = 6.0 / math.sqrt(2 * 600)
     first = draws[0]
     for values, expected in [
@@ -92,13 +92,13 @@ def test_noise_of_the_moments_has_the_stated_covariance() -> None:
 def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
     """Records of zeros: every coordinate of every answer is noise alone, which is never 0."""
     rows = Rows(np.zeros((200, 4)), np.zeros((200, 1)))
-    quotes = [
+    queries = [
         MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=1),
         MENU.price("count", mu=0.2),
         MENU.price("second_moments", mu=0.2),
         MENU.price("moments", mu=0.4, target_scale=1.0),
     ]
-    curator = Curator(rows, quotes, key=KEY)
+    curator = Curator(rows, queries, key=KEY)
     moments = curator.answer("moments")
     for answer in (
         curator.answer("gradient", np.zeros(4)),
@@ -111,13 +111,13 @@ def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
 
 
 def test_the_cut_tail_of_every_coordinate_is_counted() -> None:
-    for quote in (
+    for query in (
         MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=2),
         MENU.price("count", mu=0.2),
         MENU.price("second_moments", mu=0.2),
         MENU.price("moments", mu=0.4, target_scale=1.0),
     ):
-        assert quote.event.delta0 == quote.length * 2.0**-130
+        assert query.event.delta0 == query.length * 2.0**-130
 
 
 def test_two_answers_to_the_same_question_carry_fresh_noise() -> None:
@@ -141,7 +141,7 @@ def test_a_public_count_is_not_sold() -> None:
 
 
 def test_infinite_price_means_no_noise() -> None:
-    quote = MENU.price("gradient", loss=Squared(), clip=10.0, mu=math.inf, count=1)
-    assert quote.sigma == 0.0
-    answer = Curator(ROWS, [quote]).answer("gradient", np.zeros(4))
+    query = MENU.price("gradient", loss=Squared(), clip=10.0, mu=math.inf, count=1)
+    assert query.sigma == 0.0
+    answer = Curator(ROWS, [query]).answer("gradient", np.zeros(4))
     assert answer == pytest.approx(-ROWS.X.T @ ROWS.Y[:, 0] / 200, rel=1e-12)

@@ -181,10 +181,10 @@ def test_a_point_of_another_shape_is_refused() -> None:
 def test_the_curator_answers_with_a_matrix() -> None:
     about = facts(4, 3)
     rows = random_rows(np.random.default_rng(0), 50, about)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
-    quote = menu.price("gradient", loss=MultinomialLogistic(), clip=1.0, mu=100.0, count=1)
-    assert quote.length == 12
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    query = prices.price("gradient", loss=MultinomialLogistic(), clip=1.0, mu=100.0, count=1)
+    assert query.length == 12
     theta = np.zeros((4, 3))
-    answer = Curator(rows, [quote], key=TestKey(bytes(32))).answer("gradient", theta)
+    answer = Curator(rows, [query], key=TestKey(bytes(32))).answer("gradient", theta)
     assert answer.shape == (4, 3)
-    assert answer == pytest.approx(quote.exact(rows, theta) / 50, abs=8.0 * quote.sigma / 50)
+    assert answer == pytest.approx(query.exact(rows, theta) / 50, abs=8.0 * query.sigma / 50)

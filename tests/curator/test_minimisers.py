@@ -14,8 +14,8 @@ from hullabaloo.erm import optimise as inner
 from hullabaloo.erm.minimisation import MARGIN
 from hullabaloo.erm.newton import with_momentum
 from hullabaloo.erm.objective import euclidean
-from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
-from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
+from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, NoPenalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared
@@ -36,15 +36,15 @@ SHAPES: list[tuple[Any, Any]] = [
 IDS = ["free", "lasso", "elastic", "l1", "l2", "box", "simplex"]
 
 
-def minimizer(about: Any, relation: Neighbours, n: int, **changes: Any) -> MinimizerQuery:
-    query = MinimizerQuery(about, relation, n, 1, Squared(), 0.5, 0.1, None, NoPenalty(), 0.5)
+def minimizer(about: Any, relation: Neighbours, n: int, **changes: Any) -> OutputPerturbationQuery:
+    query = OutputPerturbationQuery(about, relation, n, 1, Squared(), 0.5, 0.1, None, NoPenalty(), 0.5)
     return replace(query, **changes)
 
 
-def perturbed(about: Any, relation: Neighbours, n: int, **changes: Any) -> PerturbedMinimizerQuery:
+def perturbed(about: Any, relation: Neighbours, n: int, **changes: Any) -> ObjectivePerturbationQuery:
     settings = {"loss": Squared(), "clip": 0.5, "ridge": 3.0, "feasible": None, "penalty": NoPenalty()}
     settings |= {"noise_multiplier": 4.0, "output_multiplier": 4000.0} | changes
-    draft = PerturbedMinimizerQuery(about, relation, n, 1, **settings, curvature=1e9)
+    draft = ObjectivePerturbationQuery(about, relation, n, 1, **settings, curvature=1e9)
     return replace(draft, curvature=draft.family.smoothness / draft.ridge)
 
 
@@ -201,7 +201,7 @@ def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: f
             about, Neighbours.ADD_OR_REMOVE, 40, loss=loss, clip=clip, feasible=feasible, penalty=penalty
         )
         curator = Curator(rows, [query, output], key=TestKey(bytes(32)))
-        for answer in (curator.answer("perturbed_minimizer"), curator.answer("minimizer")):
+        for answer in (curator.answer("objective_perturbation"), curator.answer("output_perturbation")):
             assert answer.shape == (3,)
             assert np.isfinite(answer).all()
 
@@ -271,7 +271,7 @@ def test_the_distance_is_proved_for_as_many_rows_as_a_description_says(make: Any
     """Up to as many, what rounding can hide is half of the stated distance at most; of four thousand times as many it no longer is."""
     query = make(facts(3, norm_l2=1.0), Neighbours.ADD_OR_REMOVE, 1000, feasible=feasible, penalty=penalty)
     family, described = query.family, query.to_dict()
-    linear = query.largest_linear if isinstance(query, PerturbedMinimizerQuery) else 0.0
+    linear = query.largest_linear if isinstance(query, ObjectivePerturbationQuery) else 0.0
     assert described.get("rows_at_most") == (None if make is minimizer and family.doubled else 8000)
     for rows in (1, 1000, 8000, *([] if "rows_at_most" in described else [1 << 36])):
         assert 2.0 * hidden(family.reach(linear, rows), family, linear, rows) <= query.distance * (1.0 + 1e-12)
@@ -335,11 +335,11 @@ def test_a_linear_term_shifts_the_minimiser_and_is_bounded_by_the_plan() -> None
     rows = random_rows(np.random.default_rng(8), 30, about)
     query = minimizer(about, Neighbours.REPLACE_ONE, 30, clip=5.0, mu=math.inf, linear_bound=1.0)
     s = np.array([0.3, -0.2])
-    theta = Curator(rows, [query]).answer("minimizer", s)
+    theta = Curator(rows, [query]).answer("output_perturbation", s)
     system = rows.X.T @ rows.X / 30 + 0.1 * np.eye(2)
     assert theta == pytest.approx(np.linalg.solve(system, rows.X.T @ rows.Y[:, 0] / 30 - s), abs=1e-10)
     with pytest.raises(InvalidParameter, match="bounds it by"):
-        Curator(rows, [query]).answer("minimizer", 10.0 * s)
+        Curator(rows, [query]).answer("output_perturbation", 10.0 * s)
 
 
 def test_what_has_no_proof_is_refused_before_anything_is_read() -> None:

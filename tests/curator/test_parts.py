@@ -17,19 +17,19 @@ from tests.curator.test_score import ASKED
 
 N, P = 301, 4
 ABOUT = facts(P)
-WHERE: dict[str, Any] = {"centre": np.full(P, 0.1), "lift": 1.0}
+WHERE: dict[str, Any] = {"centre": np.full(P, 0.1), "intercept_weight": 1.0}
 READING, TALLIES = ASKED["two"]
 ASKS: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
     "count": ({}, lambda q: q.question()),
     "gradient": ({"loss": Logistic(), "clip": 0.5}, lambda q: q.question(np.full(P, 0.3))),
     "means": ({}, lambda q: q.question()),
     "moments": ({"target_scale": 1.0}, lambda q: q.question()),
-    "scales": ({"loss": Squared(), "bins": 3}, lambda q: q.question(None, **WHERE, edges=np.array([0.3, 0.9]))),
+    "norm_histogram": ({"loss": Squared(), "bins": 3}, lambda q: q.question(None, **WHERE, edges=np.array([0.3, 0.9]))),
     "score": ({"reading": READING, "tallies": TALLIES}, lambda q: q.question(np.full(P, 0.3))),
     "second_moments": ({}, lambda q: q.question()),
     "second_moments_laplace": ({}, lambda q: q.question()),
-    "spread": ({}, lambda q: q.question(centre=np.full(q.size, 0.1), reach=0.7)),
-    "step": ({"loss": Squared()}, lambda q: q.question(np.full(P, 0.3), **WHERE, reach=0.7)),
+    "covariance": ({}, lambda q: q.question(centre=np.full(q.size, 0.1), clip_norm=0.7)),
+    "centred_gradient": ({"loss": Squared()}, lambda q: q.question(np.full(P, 0.3), **WHERE, clip_norm=0.7)),
 }
 
 

@@ -274,15 +274,15 @@ def test_candidates_rise_between_the_ends(ends, kind):
 
 def test_the_curator_answers_once_and_in_order():
     about = RowFacts(("a", "a:missing", "b", "b:missing"), False, 2.0, 2.0, 1.0, ())
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 200)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 200)
     grids = [Grid(0.0, 10.0), Grid(-1.0, 1.0)]
     columns = {"values": (0, 2), "missing": (1, 3), "grids": tuple(grids), "count": 2}
-    quote = menu.price("quantiles", **columns, shares=(0.1, 0.1), epsilon=math.inf)
-    assert menu.own(quote) is not None
-    assert quote.count == 2
+    query = prices.price("quantiles", **columns, shares=(0.1, 0.1), epsilon=math.inf)
+    assert prices.own(query) is not None
+    assert query.count == 2
     x = np.linspace(0.0, 1.0, 200)
     held = Rows(np.c_[x, np.zeros(200), 2 * x - 1, np.zeros(200)], np.zeros((200, 0)))
-    curator = Curator(held, [quote], key=KEY)
+    curator = Curator(held, [query], key=KEY)
     (low, high), (below, above) = curator.answer("quantiles")
     assert (low, high) == pytest.approx((1.0, 9.0), abs=0.1)
     assert (below, above) == pytest.approx((-0.8, 0.8), abs=0.02)
@@ -293,11 +293,11 @@ def test_the_curator_answers_once_and_in_order():
 
 
 def test_the_price_is_that_of_a_selection_for_each_column():
-    quote = query(epsilon=0.3)
-    assert quote.event == SelectionEvent(0.3)
-    assert compose(quote.event, count=4).pure_epsilon() == pytest.approx(1.2)
-    assert quote.resized(25).epsilon == 0.6
-    assert quote.to_dict()["shares"] == pytest.approx([0.1, 0.1], abs=2e-6)
+    asked = query(epsilon=0.3)
+    assert asked.event == SelectionEvent(0.3)
+    assert compose(asked.event, count=4).pure_epsilon() == pytest.approx(1.2)
+    assert asked.resized(25).epsilon == 0.6
+    assert asked.to_dict()["shares"] == pytest.approx([0.1, 0.1], abs=2e-6)
 
 
 @pytest.mark.parametrize(

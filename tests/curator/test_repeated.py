@@ -13,8 +13,8 @@ import hullabaloo as hb
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
 from hullabaloo.erm import repeated
-from hullabaloo.erm.output_perturbation import MinimizerQuery
-from hullabaloo.erm.repeated import Pieces
+from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
+from hullabaloo.erm.repeated import PiecewiseQuadratic
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import L1Penalty, L2Ball, NoPenalty, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, Poisson, SmoothedHinge, Squared
@@ -38,9 +38,11 @@ CURVED = {
 CASES = {**STRAIGHT, **CURVED}
 
 
-def query(name: str, n: int = N, **changes: Any) -> MinimizerQuery:
+def query(name: str, n: int = N, **changes: Any) -> OutputPerturbationQuery:
     loss, clip, about = CASES[name]
-    made = MinimizerQuery(about, Neighbours.REPLACE_ONE, n, 40, loss, clip, 0.05, None, NoPenalty(), 0.5, BOUND)
+    made = OutputPerturbationQuery(
+        about, Neighbours.REPLACE_ONE, n, 40, loss, clip, 0.05, None, NoPenalty(), 0.5, BOUND
+    )
     return replace(made, **changes)
 
 
@@ -106,7 +108,7 @@ def test_pieces_give_the_gradient_in_all_of_their_ball_and_state_its_error(name:
     rng = np.random.default_rng(2)
     centre = rng.normal(size=P) * 0.3
     for wanted in (0.0, 0.02, math.inf):
-        pieces = Pieces.around(centre, wanted, rows, asked.family)
+        pieces = PiecewiseQuadratic.around(centre, wanted, rows, asked.family)
         assert pieces.y.size <= n / 8 + 2
         worst = 0.0
         for length in (0.0, 0.5, 1.0 - 1e-12):
@@ -151,7 +153,7 @@ def test_the_sensitivity_is_nearly_attained_by_records_at_the_residual_bound(rel
     """A record whose residual reaches the clip at w(s), s as long as allowed, among records that say nothing."""
     about = facts(2, norm_l2=1.0)
     n, ridge = 40, 100.0
-    asked = MinimizerQuery(about, relation, n, 9, Squared(), 1.0, ridge, None, NoPenalty(), 0.5, BOUND)
+    asked = OutputPerturbationQuery(about, relation, n, 9, Squared(), 1.0, ridge, None, NoPenalty(), 0.5, BOUND)
     common = Rows(np.zeros((n - 1, 2)), np.zeros((n - 1, 1)))
     x = np.array([[1.0, 0.0]])
     one = join(common, Rows(x, np.ones((1, 1))))
@@ -174,7 +176,7 @@ def test_a_record_of_any_cells_moves_answers_by_no_more(cell: float | None) -> N
     for frame in (plain, worst):
         encoding = domain.encoding_for(frame)
         rows = encoding.encode(frame)
-        asked = MinimizerQuery(
+        asked = OutputPerturbationQuery(
             encoding.facts, Neighbours.REPLACE_ONE, 50, 9, Squared(), 20.0, 0.05, None, NoPenalty(), 0.5, BOUND
         )
         kept.append(asked.kept_work(rows))
@@ -219,7 +221,7 @@ def test_where_the_quick_way_fails_the_slow_one_answers(
     def broken(*arguments: Any) -> Any:
         raise error("broken")
 
-    monkeypatch.setattr(Pieces, part, broken)
+    monkeypatch.setattr(PiecewiseQuadratic, part, broken)
     kept = asked.kept_work(rows)
     for one, term in zip(alone, terms, strict=True):
         assert float(np.linalg.norm(kept.minimiser(term) - one)) <= 2.0 * asked.distance
@@ -228,8 +230,8 @@ def test_where_the_quick_way_fails_the_slow_one_answers(
 def test_a_table_too_large_for_plain_doubles_is_not_answered_from_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, rows, terms = query("squared, wide"), table("squared, wide"), walk(5, N)
     alone = [asked.kept_work(rows).minimiser(term) for term in terms]
-    monkeypatch.setattr(Pieces, "error", lambda *given: math.inf)
-    monkeypatch.setattr(Pieces, "minimiser", lambda *given: pytest.fail("sums were asked"))
+    monkeypatch.setattr(PiecewiseQuadratic, "error", lambda *given: math.inf)
+    monkeypatch.setattr(PiecewiseQuadratic, "minimiser", lambda *given: pytest.fail("sums were asked"))
     kept = asked.kept_work(rows)
     for one, term in zip(alone, terms, strict=True):
         assert float(np.linalg.norm(kept.minimiser(term) - one)) <= 2.0 * asked.distance
@@ -242,7 +244,7 @@ def test_without_noise_answers_are_exact(name: str) -> None:
     curator = Curator(rows, [asked])
     loss, worst = asked.loss, 0.0
     for term in walk(9, N):
-        w = curator.answer("minimizer", term / N)
+        w = curator.answer("output_perturbation", term / N)
         slope = rows.X.T @ loss.derivative(rows.X @ w, rows.Y[:, 0]) / N + asked.ridge * w + term / N  # type: ignore[arg-type]
         worst = max(worst, float(np.linalg.norm(slope)))
     assert worst < 1e-8
@@ -252,10 +254,10 @@ def test_the_bound_of_the_linear_term_is_enforced_at_every_answer() -> None:
     asked = query("squared, wide")
     curator = Curator(table("squared, wide"), [asked], key=TestKey(bytes(32)))
     for _ in range(3):
-        curator.answer("minimizer", np.array([BOUND, 0.0, 0.0]))
+        curator.answer("output_perturbation", np.array([BOUND, 0.0, 0.0]))
         for wrong in (np.full(P, BOUND), np.array([math.nan, 0.0, 0.0]), np.array([math.inf, 0.0, 0.0])):
             with pytest.raises(InvalidParameter, match="bounds it by"):
-                curator.answer("minimizer", wrong)
+                curator.answer("output_perturbation", wrong)
 
 
 @pytest.mark.parametrize("name", ["squared, wide", "squared, clipped"])
@@ -264,11 +266,11 @@ def test_noisy_answers_differ_by_the_route_no_more_than_the_distance(
 ) -> None:
     asked, rows, terms = query(name), table(name), [term / N for term in walk(8, N)]
     kept = Curator(rows, [asked], key=TestKey(bytes(32)))
-    found = [kept.answer("minimizer", s) for s in terms]
-    monkeypatch.setattr(repeated.Repeated, "_again", lambda *given: None)
+    found = [kept.answer("output_perturbation", s) for s in terms]
+    monkeypatch.setattr(repeated.WarmStarted, "_again", lambda *given: None)
     alone = Curator(rows, [asked], key=TestKey(bytes(32)))
     for one, s in zip(found, terms, strict=True):
-        apart = float(np.linalg.norm(one - alone.answer("minimizer", s)))
+        apart = float(np.linalg.norm(one - alone.answer("output_perturbation", s)))
         assert apart <= 2.0 * asked.distance * (1.0 + 1e-9) <= 1e-4 * asked.sensitivity
         assert apart < 1e-3 * asked.sigma
 
@@ -278,7 +280,7 @@ def test_each_query_keeps_work_of_its_own() -> None:
     rows = table("squared, wide")
     first, second = query("squared, wide", count=3), query("squared, wide", count=3, ridge=0.5)
     curator, s = Curator(rows, [first, second], key=TestKey(bytes(32))), np.array([0.1, -0.1, 0.0])
-    found = [curator.answer("minimizer", s) for _ in range(6)]
+    found = [curator.answer("output_perturbation", s) for _ in range(6)]
     for asked, answers in ((first, found[:3]), (second, found[3:])):
         exact = asked.kept_work(rows).minimiser(N * s)
         assert float(np.linalg.norm(np.mean(answers, axis=0) - exact)) < 5.0 * asked.sigma

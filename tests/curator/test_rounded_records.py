@@ -58,6 +58,6 @@ def test_records_whose_every_entry_is_rounded_away_from_zero(kappa: float, relat
 
 def test_a_count_of_light_records_is_not_cut_to_their_weight() -> None:
     light = facts(2, max_weight=0.001)
-    menu = PricedQueries(light, Neighbours.ADD_OR_REMOVE, 100)
-    assert menu.price("count", mu=1.0).bound >= 6400.0
-    assert menu.price("count", mu=1.0).sensitivity == pytest.approx(1.0, rel=1e-9)
+    prices = PricedQueries(light, Neighbours.ADD_OR_REMOVE, 100)
+    assert prices.price("count", mu=1.0).bound >= 6400.0
+    assert prices.price("count", mu=1.0).sensitivity == pytest.approx(1.0, rel=1e-9)

@@ -36,10 +36,10 @@ RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
 NUMBERS = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (4.0,))
 ONE_SIDED = Reading(Reads.NUMBERS, (0.25,), (1.0,), ("y",), (3.0,))
 COUNTS = Reading(Reads.COUNTS, (0.0,), (1.0,), ("y",), (9.0,), (0.0,))
-TWO = Reading(Reads.APART, names=("y",), classes=2)
+TWO = Reading(Reads.OVR, names=("y",), classes=2)
 DECISIONS = Reading(Reads.DECISIONS, names=("y",), classes=2)
-APART = Reading(Reads.APART, names=("y",), classes=3)
-TOGETHER = Reading(Reads.TOGETHER, names=("y",), classes=3)
+OVR = Reading(Reads.OVR, names=("y",), classes=3)
+MULTINOMIAL = Reading(Reads.MULTINOMIAL, names=("y",), classes=3)
 ERROR, OUTCOME = SquaredError(0, 4.0), Outcome(0)
 
 ASKED: dict[str, tuple[Reading, tuple[Tally, ...]]] = {
@@ -55,8 +55,8 @@ ASKED: dict[str, tuple[Reading, tuple[Tally, ...]]] = {
     "calibration": (TWO, (Bins(TWO, 10),)),
     "one bin": (TWO, (Bins(TWO, 1),)),
     "accuracy": (DECISIONS, (Moments(Correct()),)),
-    "apart": (APART, (Moments(LogLoss(0.01)), Moments(Correct()), Moments(Brier(3)), Bins(APART, 5))),
-    "together": (TOGETHER, (Moments(LogLoss(0.01)), Moments(Brier(3)))),
+    "apart": (OVR, (Moments(LogLoss(0.01)), Moments(Correct()), Moments(Brier(3)), Bins(OVR, 5))),
+    "together": (MULTINOMIAL, (Moments(LogLoss(0.01)), Moments(Brier(3)))),
 }
 
 
@@ -198,30 +198,30 @@ def test_records_that_are_no_numbers_count_as_the_domain_says() -> None:
 
 def test_the_menu_and_the_curator_agree_on_one_payment() -> None:
     about_two = facts(3)
-    menu = PricedQueries(about_two, Neighbours.REPLACE_ONE, 50)
-    quote = menu.price("score", reading=ASKED["two"][0], tallies=ASKED["two"][1], mu=0.7)
-    assert menu.own(quote) is not None
-    spent = quote.event.gdp_mu()
+    prices = PricedQueries(about_two, Neighbours.REPLACE_ONE, 50)
+    query = prices.price("score", reading=ASKED["two"][0], tallies=ASKED["two"][1], mu=0.7)
+    assert prices.own(query) is not None
+    spent = query.event.gdp_mu()
     assert spent is not None
     assert 0.7 * (1.0 - 1e-3) <= spent <= 0.7 * (1.0 + 1e-15)
-    assert quote.to_dict()["tallies"] == ["LogLoss", "Correct", "Brier", "Calibration"]
+    assert query.to_dict()["tallies"] == ["LogLoss", "Correct", "Brier", "Calibration"]
     rows = random_rows(np.random.default_rng(8), 50, about_two)
-    curator = Curator(rows, [quote], key=TestKey(b"k" * 32))
+    curator = Curator(rows, [query], key=TestKey(b"k" * 32))
     theta = np.zeros(3)
-    assert curator.answer("score", theta).shape == (quote.length,)
+    assert curator.answer("score", theta).shape == (query.length,)
     with pytest.raises(NotPaidFor, match="have been given"):
         curator.answer("score", theta)
 
 
 def test_noise_has_the_stated_size() -> None:
     """The mean square of 30 × 400 draws within 6 standard errors: a false alarm has probability below 1e-8."""
-    menu = PricedQueries(facts(3), Neighbours.REPLACE_ONE, 10)
-    quote = menu.price("score", reading=ASKED["calibration"][0], tallies=ASKED["calibration"][1], mu=0.3, count=400)
+    prices = PricedQueries(facts(3), Neighbours.REPLACE_ONE, 10)
+    query = prices.price("score", reading=ASKED["calibration"][0], tallies=ASKED["calibration"][1], mu=0.3, count=400)
     rows = random_rows(np.random.default_rng(9), 10, facts(3))
-    curator = Curator(rows, [quote], key=TestKey(b"n" * 32))
-    exact = quote.exact(rows, np.ones((3, 1)))
+    curator = Curator(rows, [query], key=TestKey(b"n" * 32))
+    exact = query.exact(rows, np.ones((3, 1)))
     draws = np.array([curator.answer("score", np.ones(3)) - exact for _ in range(400)])
-    square = np.mean(draws**2) / quote.sigma**2
+    square = np.mean(draws**2) / query.sigma**2
     assert abs(square - 1.0) <= 6.0 * math.sqrt(2.0 / draws.size)
 
 
@@ -237,7 +237,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="at least one metric"):
         ScoreQuery(facts(3), Neighbours.REPLACE_ONE, 9, 1, 1.0, NUMBERS, ())
     with pytest.raises(InvalidParameter, match="reading of 3"):
-        ScoreQuery(facts(3), Neighbours.REPLACE_ONE, 9, 1, 1.0, APART, ASKED["apart"][1])
+        ScoreQuery(facts(3), Neighbours.REPLACE_ONE, 9, 1, 1.0, OVR, ASKED["apart"][1])
     curator = Curator(random_rows(np.random.default_rng(1), 9, facts(3)), [query("squared", Neighbours.REPLACE_ONE)])
     with pytest.raises(InvalidParameter, match="Coefficients of shape"):
         curator.answer("score", np.zeros(5))

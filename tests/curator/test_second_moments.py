@@ -110,10 +110,10 @@ def test_one_release_costs_the_epsilon_that_was_asked(relation: Neighbours) -> N
 def test_without_a_price_there_is_no_noise_and_without_a_positive_one_no_query() -> None:
     about = facts(3)
     rows = random_rows(np.random.default_rng(54), 40, about)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 40)
-    free = menu.price("second_moments_laplace", epsilon=math.inf)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 40)
+    free = prices.price("second_moments_laplace", epsilon=math.inf)
     assert isinstance(free.event, NotPrivateEvent)
     assert Curator(rows, [free]).answer("second_moments_laplace") == pytest.approx((rows.X**2).mean(axis=0), rel=1e-12)
     for wrong in (0.0, -1.0, math.nan):
         with pytest.raises(InvalidParameter, match="positive privacy price"):
-            menu.price("second_moments_laplace", epsilon=wrong)
+            prices.price("second_moments_laplace", epsilon=wrong)

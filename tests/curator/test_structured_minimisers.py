@@ -11,8 +11,8 @@ from scipy.optimize import nnls
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
 from hullabaloo.erm import optimise as inner
-from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
-from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
+from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import (
     BoundedCardinality,
@@ -168,17 +168,17 @@ def test_an_iterative_prox_is_refused_before_anything_is_read() -> None:
     query = minimizer(about, Neighbours.REPLACE_ONE, 10, penalty=penalty, mu=math.inf)
     rows = random_rows(np.random.default_rng(6), 10, about)
     other = minimizer(about, Neighbours.REPLACE_ONE, 10, penalty=SubmodularPenalty(ConcaveCardinality.power(3, 0.5), 0.02), mu=math.inf)  # fmt: skip
-    assert Curator(rows, [query]).answer("minimizer") == pytest.approx(
-        Curator(rows, [other]).answer("minimizer"), abs=1e-9
+    assert Curator(rows, [query]).answer("output_perturbation") == pytest.approx(
+        Curator(rows, [other]).answer("output_perturbation"), abs=1e-9
     )
 
 
-@pytest.mark.parametrize("kind", [MinimizerQuery, PerturbedMinimizerQuery])
+@pytest.mark.parametrize("kind", [OutputPerturbationQuery, ObjectivePerturbationQuery])
 @pytest.mark.parametrize("name", ["tree, penalty", "groups, ball"])
 def test_every_table_is_answered(kind: type, name: str) -> None:
     feasible, penalty = SHAPES[name]
     about, rng = facts(3, norm_l2=1.0), np.random.default_rng(7)
-    made = minimizer if kind is MinimizerQuery else perturbed
+    made = minimizer if kind is OutputPerturbationQuery else perturbed
     query = made(about, Neighbours.ADD_OR_REMOVE, 40, loss=Logistic(), clip=1.0, feasible=feasible, penalty=penalty)
     for rows in (
         Rows(np.zeros((0, 3)), np.zeros((0, 1))),
@@ -188,6 +188,10 @@ def test_every_table_is_answered(kind: type, name: str) -> None:
         squeezed(random_rows(rng, 2000, about, extreme=True), Logistic()),
     ):
         curator = Curator(rows, [query])
-        answer = curator.answer("minimizer") if kind is MinimizerQuery else curator.answer("perturbed_minimizer")
+        answer = (
+            curator.answer("output_perturbation")
+            if kind is OutputPerturbationQuery
+            else curator.answer("objective_perturbation")
+        )
         assert answer.shape == (3,)
         assert np.isfinite(answer).all()

@@ -50,7 +50,7 @@ def hostile(rng: np.random.Generator, form: str) -> Any:
 
 def ask(encoding: Encoding, rows: Rows) -> None:
     """Put every kind of question to rows."""
-    menu = PricedQueries(encoding.facts, Neighbours.REPLACE_ONE, N)
+    prices = PricedQueries(encoding.facts, Neighbours.REPLACE_ONE, N)
     p, k = encoding.facts.width, len(encoding.facts.targets)
     theta = np.linspace(-1.0, 1.0, p)
     bowl = with_free_intercept(SquaredL2Penalty(0.1))
@@ -58,42 +58,42 @@ def ask(encoding: Encoding, rows: Rows) -> None:
     reading = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (4.0,))
     if k > 1:
         both = [
-            menu.price("gradient", loss=MultinomialLogistic(), clip=1.0, mu=0.5, count=1),
-            menu.price("minimizer", loss=MultinomialLogistic(), **{**common, "clip": 9.0}),
+            prices.price("gradient", loss=MultinomialLogistic(), clip=1.0, mu=0.5, count=1),
+            prices.price("output_perturbation", loss=MultinomialLogistic(), **{**common, "clip": 9.0}),
         ]
         curator = Curator(rows, both)
         curator.answer("gradient", np.zeros((p, k)))
-        curator.answer("minimizer")
+        curator.answer("output_perturbation")
         return
     curator = Curator(
         rows,
         [
-            menu.price("gradient", loss=Squared(), clip=1.0, mu=0.5, count=1),
-            menu.price("step", loss=Squared(), mu=0.5, count=2),
-            menu.price("scales", loss=Squared(), bins=3, mu=0.5, count=1),
-            menu.price("spread", mu=0.5),
-            menu.price("means", mu=0.5),
-            menu.price("moments", mu=0.5, target_scale=1.0),
-            menu.price("second_moments", mu=0.5),
-            menu.price("partial", loss=Logistic(), mu=0.5, count=3 * p),
-            menu.price("score", reading=reading, tallies=[Moments(SquaredError(0, 4.0))], mu=0.5),
-            menu.price("minimizer", loss=Logistic(), **common),
+            prices.price("gradient", loss=Squared(), clip=1.0, mu=0.5, count=1),
+            prices.price("centred_gradient", loss=Squared(), mu=0.5, count=2),
+            prices.price("norm_histogram", loss=Squared(), bins=3, mu=0.5, count=1),
+            prices.price("covariance", mu=0.5),
+            prices.price("means", mu=0.5),
+            prices.price("moments", mu=0.5, target_scale=1.0),
+            prices.price("second_moments", mu=0.5),
+            prices.price("coordinate_gradient", loss=Logistic(), mu=0.5, count=3 * p),
+            prices.price("score", reading=reading, tallies=[Moments(SquaredError(0, 4.0))], mu=0.5),
+            prices.price("output_perturbation", loss=Logistic(), **common),
         ],
     )
     centre = np.zeros(p)
     curator.answer("gradient", theta)
-    curator.answer("step", theta, centre=centre, lift=1.0, reach=1.0)
-    curator.turned(np.eye(p)).answer("step", theta, centre=centre, lift=1.0, reach=1.0)
-    curator.answer("scales", theta, centre=centre, lift=1.0, edges=np.array([0.1, 0.5]))
-    curator.answer("spread", centre=centre[:-1], reach=1.0)
+    curator.answer("centred_gradient", theta, centre=centre, intercept_weight=1.0, clip_norm=1.0)
+    curator.projected(np.eye(p)).answer("centred_gradient", theta, centre=centre, intercept_weight=1.0, clip_norm=1.0)
+    curator.answer("norm_histogram", theta, centre=centre, intercept_weight=1.0, edges=np.array([0.1, 0.5]))
+    curator.answer("covariance", centre=centre[:-1], clip_norm=1.0)
     curator.answer("means")
     curator.answer("moments")
     curator.answer("second_moments")
     form = separable_form(bowl, None, p)
     order = np.tile(np.arange(p), 3)
-    curator.answer("partial", theta, order=order, clips=np.ones(p), steps=np.full(p, 0.5), form=form)
+    curator.answer("coordinate_gradient", theta, order=order, clips=np.ones(p), steps=np.full(p, 0.5), form=form)
     curator.answer("score", theta[:, None])
-    curator.answer("minimizer")
+    curator.answer("output_perturbation")
     Sketch(p - 1, 2, 7, 3, None).rows(rows, encoding.facts)
 
 

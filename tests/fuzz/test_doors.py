@@ -12,10 +12,10 @@ import hullabaloo as hb
 from hullabaloo import model_selection, report, streaming
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model import ESTIMATORS
-from tests.fuzz.dear import DEAR
-from tests.fuzz.doors import CHEAP
 from tests.fuzz.garbage import SECRET, Garbage
+from tests.fuzz.slow_targets import DEAR
 from tests.fuzz.sweep import sweep
+from tests.fuzz.targets import CHEAP
 from tests.fuzz.verdict import Crash, Tally, judged
 from tests.laws.public import public
 
@@ -60,11 +60,11 @@ def test_fits_files_and_commands(name: str, seed: int) -> None:
 
 def test_every_public_name_is_a_door_or_says_why_not() -> None:
     called = {re.sub(r"^\w+\.|: .*", "", name) for name in (*CHEAP, *DEAR)}
-    doors = called | set(ESTIMATORS) | BESIDE.keys()
+    targets = called | set(ESTIMATORS) | BESIDE.keys()
     exported = {name for module in (hb, report, streaming, model_selection) for name in public(module)}
-    assert exported - doors == UNASKED.keys() & exported
+    assert exported - targets == UNASKED.keys() & exported
     assert not set(BESIDE.values()) - DEAR.keys()
-    assert not doors & UNASKED.keys()
+    assert not targets & UNASKED.keys()
 
 
 @pytest.mark.slow

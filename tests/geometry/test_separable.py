@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from hullabaloo.curator.descent_kernels import prox_at
+from hullabaloo.curator.coordinate_gradient_kernels import prox_at
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import (
     Box,

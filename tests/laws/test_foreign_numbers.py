@@ -21,8 +21,8 @@ from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import Moments, PinballError, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import GaussianEvent
-from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver
-from tests.laws.test_foreign_solver import BUYS, DEAR, asks, bought, menu
+from hullabaloo.solvers import Plan, Problem, QueryPrices, Solution, Solver
+from tests.laws.test_foreign_solver import BUYS, DEAR, asks, bought, prices
 from tests.replay import cases
 
 KEY = TestKey(bytes(32))
@@ -31,8 +31,8 @@ ASKED = {name: given for name, given in asks([]).items() if given and name not i
 
 def curator(name: str, **about: Any) -> Curator:
     rows = Rows(np.full((cases.N, 5), 0.1), np.ones((cases.N, 1)))
-    query = menu().price(name, **{**BUYS[name], **about})
-    assert menu().own(query) is not None
+    query = prices().price(name, **{**BUYS[name], **about})
+    assert prices().own(query) is not None
     return Curator(rows, [query], key=KEY)
 
 
@@ -91,7 +91,7 @@ def test_a_question_that_asks_while_it_is_made_gets_no_more_answers(name: str, k
                 answers.append(asked.answer(name, **{**given, key: Again(given[key], once_more)}))
 
     once_more()
-    times = len(given["order"]) if name == "partial" else 1  # what one question takes
+    times = len(given["order"]) if name == "coordinate_gradient" else 1  # what one question takes
     assert len(answers) == paid // times  # the first to be converted is answered, and no other beyond what was paid for
 
 
@@ -149,10 +149,10 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 def test_no_query_is_bought_of_numbers_of_another_kind(kind: str, name: str, key: str) -> None:
     """One that was infinite while it was checked, and finite when noise was drawn, gave exact sums."""
     try:
-        query = menu().price(name, **{**BUYS[name], key: KINDS[kind](BUYS[name][key])})
+        query = prices().price(name, **{**BUYS[name], key: KINDS[kind](BUYS[name][key])})
     except (HullabalooError, TypeError, ValueError, ArithmeticError):
         return
-    assert menu().own(query) is None
+    assert prices().own(query) is None
 
 
 @pytest.mark.parametrize(("name", "key"), NUMBERS)
@@ -162,15 +162,15 @@ def test_numbers_of_numpy_are_priced_as_what_they_hold(kind: Any, name: str, key
     value = 16 if key in ("target_scale", "bins") else BUYS[name][key]
     try:
         given = kind(value)
-        query = menu().price(name, **{**BUYS[name], key: given})
+        query = prices().price(name, **{**BUYS[name], key: given})
     except (HullabalooError, TypeError, ValueError, ArithmeticError):
         return
-    found = menu().own(query)
+    found = prices().own(query)
     if found is None:
         return
     held = getattr(found, key)
     assert type(held) in (int, float)
-    honest = menu().own(menu().price(name, **{**BUYS[name], key: type(held)(given.item())}))
+    honest = prices().own(prices().price(name, **{**BUYS[name], key: type(held)(given.item())}))
     assert honest is not None
     assert found.to_dict() == honest.to_dict()
     assert found.event == honest.event
@@ -179,8 +179,8 @@ def test_numbers_of_numpy_are_priced_as_what_they_hold(kind: Any, name: str, key
 @pytest.mark.parametrize("name", [name for name in BUYS if name not in DEAR])
 def test_what_is_bought_is_out_of_reach(name: str) -> None:
     """A plan's queries stay the solver's: what it writes to them after they were bought moves neither price nor noise, and nor do its shapes' arrays."""
-    query = bought(menu(), name)
-    found = menu().own(query)
+    query = bought(prices(), name)
+    found = prices().own(query)
     assert found is not None
     before = (found.to_dict(), found.event)
     for key, value in list(vars(query).items()):
@@ -190,13 +190,13 @@ def test_what_is_bought_is_out_of_reach(name: str) -> None:
     assert (found.to_dict(), found.event) == before
     vertices = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [-1.0, -1.0, 0.0, 0.5]])
     body = hb.Polytope(vertices)
-    made = menu().price("vertex", **{**BUYS["vertex"], "constraint": hb.geometry.with_intercept(body, -1.0, 1.0)})
-    kept = menu().own(made)
+    made = prices().price("vertex", **{**BUYS["vertex"], "constraint": hb.geometry.with_intercept(body, -1.0, 1.0)})
+    kept = prices().own(made)
     assert kept is not None
     least = kept.to_dict()
     body.vertices.setflags(write=True)
     body.vertices[:] *= 1e4
-    assert menu().own(kept) is not None
+    assert prices().own(kept) is not None
     assert kept.to_dict() == least
 
 
@@ -207,8 +207,8 @@ class Writer(Solver):
     planned: ClassVar[list[Any]] = []
     name: ClassVar[str] = "writer"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
-        query = menu.price("gradient", loss=problem.loss, clip=1.0, mu=allowance.mu)
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Any) -> Plan:
+        query = prices.price("gradient", loss=problem.loss, clip=1.0, mu=allowance.mu)
         self.planned.append(query)
         return Plan(self.name, (query,))
 
@@ -287,15 +287,18 @@ def test_coefficients_of_another_shape_are_refused_before_anything_is_spent(name
 
 @pytest.mark.parametrize("size", [1, 2, 9])
 def test_a_linear_term_of_another_size_is_refused_before_anything_is_spent(size: int) -> None:
-    asked = curator("minimizer")
+    asked = curator("output_perturbation")
     with pytest.raises(InvalidParameter):
-        asked.answer("minimizer", np.zeros(size))
-    asked.answer("minimizer", np.zeros(5))
+        asked.answer("output_perturbation", np.zeros(size))
+    asked.answer("output_perturbation", np.zeros(5))
 
 
 def test_arrays_of_a_form_are_the_curators_own() -> None:
     """The form's arrays were kept, and shortened by whoever held them: what lay behind them was released."""
-    asked, given = curator("partial"), {one: plain(value) for one, value in ASKED["partial"].items() if one != "form"}
+    asked, given = (
+        curator("coordinate_gradient"),
+        {one: plain(value) for one, value in ASKED["coordinate_gradient"].items() if one != "form"},
+    )
     form = hb.geometry.SeparableForm(np.zeros(5), np.zeros(5), -np.ones(5), np.ones(5))
 
     def shorten() -> None:
@@ -303,7 +306,7 @@ def test_arrays_of_a_form_are_the_curators_own() -> None:
         form.upper.resize((1,), refcheck=False)
 
     with pytest.raises((InvalidParameter, TypeError)):
-        asked.answer("partial", **{**given, "theta": Again(given["theta"], shorten)}, form=form)
+        asked.answer("coordinate_gradient", **{**given, "theta": Again(given["theta"], shorten)}, form=form)
 
 
 def test_nothing_answers_without_the_seal() -> None:
@@ -323,11 +326,11 @@ SCORES: dict[str, Any] = {
 def test_scores_of_any_public_numbers_stay_within_their_sensitivity(kind: str, ends: tuple[float, float]) -> None:
     """Of errors counted up to 0, a record without an error was 0/0: it moved the sum by thousands."""
     reading = Reading(Reads.NUMBERS, low=(ends[0],), high=(ends[1],), names=("cost",), span=(2.0,), origin=(-1.0,))
-    query = menu().own(menu().price("score", reading=reading, tallies=(Moments(SCORES[kind]),), mu=math.inf))
+    query = prices().own(prices().price("score", reading=reading, tallies=(Moments(SCORES[kind]),), mu=math.inf))
     assert query is not None
     X, most = (
         np.full((cases.N, 5), 0.1),
-        menu().price("score", reading=reading, tallies=(Moments(SCORES[kind]),), mu=1.0),
+        prices().price("score", reading=reading, tallies=(Moments(SCORES[kind]),), mu=1.0),
     )
     for value in (-1.0, 0.0, 0.5, 1.0):
         Y = np.full((cases.N, 1), 0.5)
@@ -417,27 +420,29 @@ def test_arrays_are_copied_whatever_they_say() -> None:
     kept = Kept(np.zeros(5))
     assert not np.shares_memory(numbers(kept), kept.held)  # type: ignore[arg-type]
     assert not np.shares_memory(anything(kept), kept.held)  # type: ignore[arg-type]
-    asked, edges = curator("scales"), Kept([0.1, 0.2, 0.3])
+    asked, edges = curator("norm_histogram"), Kept([0.1, 0.2, 0.3])
 
     def grow() -> None:
         edges.held.resize(9, refcheck=False)
         edges.held[:] = np.arange(9.0)
 
-    given = {one: plain(value) for one, value in ASKED["scales"].items()}
-    assert asked.answer("scales", **{**given, "edges": edges, "theta": Again(given["theta"], grow)}).shape == (4,)
+    given = {one: plain(value) for one, value in ASKED["norm_histogram"].items()}
+    assert asked.answer("norm_histogram", **{**given, "edges": edges, "theta": Again(given["theta"], grow)}).shape == (
+        4,
+    )
 
 
 @dataclass(eq=False)
 class Editor(Honest):
     """Edits what it is shown while it plans, as far as Python lets it."""
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Any) -> Plan:
         mu = allowance.mu
         object.__setattr__(allowance.budget, "pair", (100.0, 1e-6))
         object.__setattr__(problem, "records", 10**9)
         for name in ("norm_l1", "norm_l2", "norm_linf"):
-            object.__setattr__(menu.facts, name, 1e-6)  # type: ignore[attr-defined]
-        return Plan(self.name, (menu.price("gradient", loss=problem.loss, clip=1.0, mu=5.0 * mu),))
+            object.__setattr__(prices.facts, name, 1e-6)  # type: ignore[attr-defined]
+        return Plan(self.name, (prices.price("gradient", loss=problem.loss, clip=1.0, mu=5.0 * mu),))
 
 
 def test_what_a_solver_is_shown_is_not_what_prices_rest_on() -> None:

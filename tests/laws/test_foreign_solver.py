@@ -34,7 +34,7 @@ from hullabaloo.losses.scores import Moments, Score, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours, NotPrivateEvent
 from hullabaloo.queries import QUERIES, PricedQueries
-from hullabaloo.solvers import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.gradient import GradientSolver
 from tests.laws.spies import Heard, SpyArray, SpyNumber, spied
 from tests.laws.test_foreign_code import ByHand, spies_are_shown_the_same
@@ -52,15 +52,15 @@ READING = Reading(Reads.NUMBERS, low=(-1.0,), high=(1.0,), names=("cost",), span
 BUYS: Mapping[str, dict[str, Any]] = {
     "gradient": {"loss": LOSS, **SIZES},
     "means": {"mu": TINY},
-    "scales": {"loss": LOSS, "bins": 4, "mu": TINY},
+    "norm_histogram": {"loss": LOSS, "bins": 4, "mu": TINY},
     "score": {"reading": READING, "tallies": (Moments(SquaredError(0, 40.0)),), "mu": TINY},
-    "step": {"loss": LOSS, "mu": TINY},
-    "spread": {"mu": TINY},
-    "partial": {"loss": LOSS, "mu": TINY, "count": 3},
+    "centred_gradient": {"loss": LOSS, "mu": TINY},
+    "covariance": {"mu": TINY},
+    "coordinate_gradient": {"loss": LOSS, "mu": TINY, "count": 3},
     "vertex": {"constraint": with_intercept(L1Ball(1.0), -1.0, 1.0), "loss": LOSS, "clip": 0.5, "epsilon": TINY},
     "select": {"loss": LOSS, "clip": 0.5, "epsilon": TINY, "scales": (1.0,) * 5},
-    "minimizer": {"loss": LOSS, **SIZES, **SHAPED, "ridge": 0.1, "linear_bound": 1.0},
-    "perturbed_minimizer": {
+    "output_perturbation": {"loss": LOSS, **SIZES, **SHAPED, "ridge": 0.1, "linear_bound": 1.0},
+    "objective_perturbation": {
         "loss": LOSS,
         "clip": 0.5,
         **SHAPED,
@@ -77,15 +77,15 @@ BUYS: Mapping[str, dict[str, Any]] = {
 }
 """How every query is bought, of a table of five encoded columns."""
 
-DEAR = ("perturbed_minimizer",)
+DEAR = ("objective_perturbation",)
 """What takes seconds to price beside others, and is asked without an argument."""
 
 HARMLESS = ("/tape.py", "/test_foreign_solver.py", "/copy.py")
 """Files whose frames hold no more than the question: the replay's, this one, and what notes addresses."""
 
 
-def bought(menu: Any, name: str) -> Any:
-    return menu.price(name, **BUYS[name])
+def bought(prices: Any, name: str) -> Any:
+    return prices.price(name, **BUYS[name])
 
 
 def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
@@ -98,16 +98,16 @@ def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
         return SpyNumber.of(value, heard)
 
     point, ones = array(np.full(5, 0.1)), array(np.ones(5))
-    seen: dict[str, Any] = {"theta": point, "centre": array(np.zeros(5)), "lift": number(1.0)}
+    seen: dict[str, Any] = {"theta": point, "centre": array(np.zeros(5)), "intercept_weight": number(1.0)}
     form = SeparableForm(array(np.zeros(5)), array(np.zeros(5)), array(-np.ones(5)), array(np.ones(5)))
     return {
         "gradient": {"theta": point},
         "means": {},
-        "scales": {**seen, "edges": array([0.1, 0.2, 0.3])},
+        "norm_histogram": {**seen, "edges": array([0.1, 0.2, 0.3])},
         "score": {"theta": point},
-        "step": {**seen, "reach": number(0.5)},
-        "spread": {"centre": array(np.zeros(4)), "reach": number(0.5)},
-        "partial": {"theta": point, "order": array([0, 1]), "clips": ones, "steps": ones, "form": form},
+        "centred_gradient": {**seen, "clip_norm": number(0.5)},
+        "covariance": {"centre": array(np.zeros(4)), "clip_norm": number(0.5)},
+        "coordinate_gradient": {"theta": point, "order": array([0, 1]), "clips": ones, "steps": ones, "form": form},
         "vertex": {"theta": point},
         "select": {
             "theta": point,
@@ -116,8 +116,8 @@ def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
             "scales": [number(1.0)] * 5,
             "within": (array(np.full(5, -0.1)), array(np.full(5, 0.1))),
         },
-        "minimizer": {"linear": array(np.zeros(5))},
-        "perturbed_minimizer": {},
+        "output_perturbation": {"linear": array(np.zeros(5))},
+        "objective_perturbation": {},
         "moments": {},
         "second_moments": {},
         "second_moments_laplace": {},
@@ -149,8 +149,8 @@ class Nosy(Solver):
     heard: Heard = field(default_factory=list)
     name = "nosy"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
-        return Plan(self.name, tuple(bought(menu, name) for name in BUYS if name not in DEAR))
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Any) -> Plan:
+        return Plan(self.name, tuple(bought(prices, name) for name in BUYS if name not in DEAR))
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         for name, given in {**asks(self.heard), **looks(self.heard)}.items():
@@ -234,7 +234,7 @@ STRANGE: Mapping[str, Callable[[], Any]] = {
 """What a query may be made of that somebody else may write."""
 
 
-def menu() -> PricedQueries:
+def prices() -> PricedQueries:
     encoding = model("gradient")._encoding(None, None)
     return PricedQueries(encoding.facts, Neighbours.ADD_OR_REMOVE, cases.N)
 
@@ -242,7 +242,7 @@ def menu() -> PricedQueries:
 @pytest.mark.parametrize("name", BUYS)
 def test_no_query_is_made_of_strangers(name: str) -> None:
     """Every parameter that is neither a number nor a list of numbers, whatever its query does with it."""
-    shop, named = menu(), BUYS[name]
+    shop, named = prices(), BUYS[name]
     open_to_all = {key for key, one in named.items() if not _is_number(one)}
     assert open_to_all <= set(STRANGE)
     for key in open_to_all:
@@ -259,40 +259,40 @@ def _is_number(value: Any) -> bool:
 
 @pytest.mark.parametrize("name", BUYS)
 def test_no_query_is_priced_by_numbers_that_compute_as_they_like(name: str) -> None:
-    shop, named = menu(), BUYS[name]
+    shop, named = prices(), BUYS[name]
     for key, value in named.items():
         if not isinstance(value, float):
             continue
         try:
-            quote = shop.price(name, **{**named, key: SpyNumber.of(value, [])})
+            query = shop.price(name, **{**named, key: SpyNumber.of(value, [])})
         except HullabalooError:
             continue
-        assert shop.own(quote) is None
+        assert shop.own(query) is None
 
 
 @pytest.mark.parametrize("name", BUYS)
 def test_no_query_of_a_class_of_ones_own_is_sold(name: str) -> None:
     """Whatever it says of itself, and be it that it promises nothing and needs no look."""
-    shop = menu()
-    quote = copy.copy(bought(shop, name))
-    assert shop.own(quote) is not None
-    own: type[Any] = type("Own", (type(quote),), {"__slots__": (), "is_private": False})
-    object.__setattr__(quote, "__class__", own)
-    assert shop.own(quote) is None
+    shop = prices()
+    query = copy.copy(bought(shop, name))
+    assert shop.own(query) is not None
+    own: type[Any] = type("Own", (type(query),), {"__slots__": (), "is_private": False})
+    object.__setattr__(query, "__class__", own)
+    assert shop.own(query) is None
 
 
 @pytest.mark.parametrize("name", ["gradient", "moments", "select"])
 def test_what_a_solver_writes_beside_a_query_is_not_believed(name: str) -> None:
     """A query keeps what it works out in its own record, where a solver could write a price of its choice: it is forgotten before
     the price is taken, and the curator keeps queries of its own."""
-    shop = menu()
-    quote, honest = bought(shop, name), bought(shop, name)
-    vars(quote).update(event=NotPrivateEvent(), sensitivity=1e-9, sigma=1e-9)
-    quote = shop.own(quote)
-    assert (quote.event, quote.sensitivity) == (honest.event, honest.sensitivity)
-    curator = Curator(Rows(np.full((cases.N, 5), 0.1), np.ones((cases.N, 1))), [quote], key=TestKey(bytes(32)))
-    object.__setattr__(quote, "count", 5)
-    vars(quote).update(sensitivity=1e-9, sigma=0.0)
+    shop = prices()
+    query, honest = bought(shop, name), bought(shop, name)
+    vars(query).update(event=NotPrivateEvent(), sensitivity=1e-9, sigma=1e-9)
+    query = shop.own(query)
+    assert (query.event, query.sensitivity) == (honest.event, honest.sensitivity)
+    curator = Curator(Rows(np.full((cases.N, 5), 0.1), np.ones((cases.N, 1))), [query], key=TestKey(bytes(32)))
+    object.__setattr__(query, "count", 5)
+    vars(query).update(sensitivity=1e-9, sigma=0.0)
     given = {} if name == "moments" else {"theta": np.zeros(5)}
     found = curator.answer(name, **given)
     plain = Curator(Rows(np.full((cases.N, 5), 0.1), np.ones((cases.N, 1))), [honest], key=TestKey(bytes(32)))
@@ -310,10 +310,10 @@ def test_facts_that_say_they_are_equal_are_not_believed() -> None:
 
         __hash__ = None  # type: ignore[assignment]
 
-    shop = menu()
-    quote = copy.copy(bought(shop, "gradient"))
-    object.__setattr__(quote, "facts", Agreeable())
-    assert shop.own(quote) is None
+    shop = prices()
+    query = copy.copy(bought(shop, "gradient"))
+    object.__setattr__(query, "facts", Agreeable())
+    assert shop.own(query) is None
 
 
 def test_a_plan_whose_quotes_are_not_the_same_twice_is_refused() -> None:
@@ -322,8 +322,8 @@ def test_a_plan_whose_quotes_are_not_the_same_twice_is_refused() -> None:
 
     @dataclass(eq=False)
     class Turncoat(Nosy):
-        def plan(self, problem: Problem, menu: Menu, allowance: Any) -> Plan:
-            return Plan(self.name, Changing([bought(menu, "gradient")]))  # type: ignore[arg-type]
+        def plan(self, problem: Problem, prices: QueryPrices, allowance: Any) -> Plan:
+            return Plan(self.name, Changing([bought(prices, "gradient")]))  # type: ignore[arg-type]
 
     with pytest.raises(InvalidParameter, match="not made by the menu"):
         model(Turncoat()).fit(cases.base())
@@ -337,7 +337,7 @@ def test_a_prox_of_ones_own_does_not_run_beside_records() -> None:
     class Asking(Nosy):
         def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
             about = {"clips": np.ones(5), "steps": np.ones(5)}
-            curator.answer("partial", np.zeros(5), order=np.array([0]), form=form, **about)
+            curator.answer("coordinate_gradient", np.zeros(5), order=np.array([0]), form=form, **about)
             raise AssertionError
 
     with pytest.raises(InvalidParameter, match="no other code runs beside records"):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 import hullabaloo as hb
-from hullabaloo.curator.lottery import Lottery
+from hullabaloo.curator.search_randomness import SearchRandomness
 from hullabaloo.ledger import Ledger
 
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -19,7 +19,7 @@ def told(ledger: Ledger, folder: Path, runs: int, monkeypatch: pytest.MonkeyPatc
     """The statements of a search with so many runs, and the rows that it leaves."""
     name, found = f"people{runs}", Counter()
     ledger.create(name, BUDGET)
-    monkeypatch.setattr(Lottery, "runs", lambda *_: runs)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: runs)
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (200, 2))
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1), indicators=False)

@@ -234,11 +234,11 @@ def coverage(
     z = 1.959963984540054
 
     def heard(part: Rows, relation: Neighbours, mu: float, records: int, key: TestKey | None) -> ScoreAnswer:
-        quote = PricedQueries(encoding.facts, relation, records).price(
+        query = PricedQueries(encoding.facts, relation, records).price(
             "score", reading=chosen.reading, tallies=chosen.tallies, mu=mu
         )
         return ScoreAnswer.split(
-            Curator(part, [quote], key=key).answer("score", theta), chosen.tallies, score_noise(quote)
+            Curator(part, [query], key=key).answer("score", theta), chosen.tallies, score_noise(query)
         )
 
     every = heard(rows, Neighbours.REPLACE_ONE, math.inf, y.size, None)
@@ -487,9 +487,9 @@ def test_a_score_for_a_search_is_the_metric_with_larger_better() -> None:
         free = score_quote(encoding, Neighbours.REPLACE_ONE, 2000, mu=math.inf, **stick.chosen.question)
         plain = without_noise(model, X, y, [metric or "squared_error"])
         assert score_of(stick.oriented, free, theta, rows) == pytest.approx(sign * next(iter(plain.values())))
-        quote = score_quote(encoding, Neighbours.REPLACE_ONE, 2000, mu=0.5, **stick.chosen.question)
-        noisy = score_of(stick.oriented, quote, theta, rows, KEY)
-        error = stick.error(score_noise(quote))
+        query = score_quote(encoding, Neighbours.REPLACE_ONE, 2000, mu=0.5, **stick.chosen.question)
+        noisy = score_of(stick.oriented, query, theta, rows, KEY)
+        error = stick.error(score_noise(query))
         assert 0.0 < abs(noisy - sign * next(iter(plain.values()))) < 10.0 * error
     with pytest.raises(InvalidParameter, match="calibration is a table"):
         SearchMetric.of(encoding, loss, "calibration")

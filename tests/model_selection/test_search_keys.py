@@ -18,7 +18,7 @@ import hullabaloo as hb
 from hullabaloo.curation import running
 from hullabaloo.curation.kept import Kept
 from hullabaloo.curator import Curator
-from hullabaloo.curator.lottery import Lottery
+from hullabaloo.curator.search_randomness import SearchRandomness
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError
 from hullabaloo.geometry.separable import separable_form
@@ -88,7 +88,7 @@ def one_changed(x: np.ndarray, y: np.ndarray) -> Iterator[tuple[Any, Any]]:
 
 
 def test_no_two_draws_share_a_key_and_one_record_changes_all_of_them(monkeypatch):
-    monkeypatch.setattr(Lottery, "runs", lambda self, repeats: 5 if self.key.derive("runs") else 0)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda self, repeats: 5 if self.key.derive("runs") else 0)
     x, y = data()
     grid = [
         {"solver": "moments", "penalty": hb.SquaredL2Penalty(0.1)},
@@ -119,7 +119,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 def test_every_solver_draws_all_of_it_under_keys_of_its_own(monkeypatch):
     """Each solver with the first shape that it takes, dense and sparse: its views and loops ask the most different questions."""
-    monkeypatch.setattr(Lottery, "runs", lambda *_: 2)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: 2)
     x, y = data()
     tried = set()
     for name in SOLVERS:
@@ -140,7 +140,7 @@ def test_every_solver_draws_all_of_it_under_keys_of_its_own(monkeypatch):
 
 @pytest.mark.parametrize("name", ["MultiTaskRegression", "LogisticRegression", "LinearSVC", "PoissonRegressor"])
 def test_so_do_several_targets_classes_and_counts(monkeypatch, name):
-    monkeypatch.setattr(Lottery, "runs", lambda *_: 3)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: 3)
     frame = table(300)[["age", "hours", "job", target_of(name)]]
     model = getattr(hb, name)(domain=domain_for(name), solver="gradient")
     search = hb.PrivateSearchCV(model, {"fit_intercept": [True, False]}, budget=BUDGET, metric=None)
@@ -170,23 +170,27 @@ def test_units_decide_the_parts_and_with_them_the_noise(monkeypatch):
 def test_views_of_one_curator_never_share_a_key(monkeypatch):
     """Under test keys they do: the first answers to one query about rows of two widths have the same noise."""
     about, rng = facts(6), np.random.default_rng(0)
-    rows, menu, loss = random_rows(rng, 50, about), PricedQueries(about, Neighbours.REPLACE_ONE, 50), Logistic()
-    narrow = PricedQueries(about.of_columns(3), Neighbours.REPLACE_ONE, 50)
-    quotes = [
-        menu.price("step", loss=loss, mu=1.0, count=4),
-        narrow.price("step", loss=loss, mu=1.0, count=4),
-        menu.price("gradient", loss=loss, clip=1.0, mu=1.0, count=4),
+    rows, prices, loss = random_rows(rng, 50, about), PricedQueries(about, Neighbours.REPLACE_ONE, 50), Logistic()
+    narrow = PricedQueries(about.restricted(3), Neighbours.REPLACE_ONE, 50)
+    queries = [
+        prices.price("centred_gradient", loss=loss, mu=1.0, count=4),
+        narrow.price("centred_gradient", loss=loss, mu=1.0, count=4),
+        prices.price("gradient", loss=loss, clip=1.0, mu=1.0, count=4),
         narrow.price("gradient", loss=loss, clip=1.0, mu=1.0, count=4),
-        menu.price("second_moments", mu=1.0, count=2),
-        menu.price("partial", loss=loss, mu=1.0, count=4),
+        prices.price("second_moments", mu=1.0, count=2),
+        prices.price("coordinate_gradient", loss=loss, mu=1.0, count=4),
     ]
     zero = np.zeros(6)
     asks: list[Callable[[Curator], Any]] = [
-        lambda c: c.answer("step", zero, centre=zero, lift=1.0, reach=1.0),
-        lambda c: c.turned(np.eye(6)).answer("step", zero, centre=zero, lift=1.0, reach=1.0),
-        lambda c: c.turned(np.eye(6)[:, :3]).answer("step", zero[:3], centre=zero[:3], lift=1.0, reach=1.0),
-        lambda c: c.of_columns([0, 2, 4]).answer("gradient", zero[:3]),
-        lambda c: c.of_columns([1, 3, 5]).answer("gradient", zero[:3]),
+        lambda c: c.answer("centred_gradient", zero, centre=zero, intercept_weight=1.0, clip_norm=1.0),
+        lambda c: c.projected(np.eye(6)).answer(
+            "centred_gradient", zero, centre=zero, intercept_weight=1.0, clip_norm=1.0
+        ),
+        lambda c: c.projected(np.eye(6)[:, :3]).answer(
+            "centred_gradient", zero[:3], centre=zero[:3], intercept_weight=1.0, clip_norm=1.0
+        ),
+        lambda c: c.restricted([0, 2, 4]).answer("gradient", zero[:3]),
+        lambda c: c.restricted([1, 3, 5]).answer("gradient", zero[:3]),
         lambda c: c.of_target(0).answer("gradient", zero),
         lambda c: c.answer("gradient", zero),
         lambda c: c.answer("second_moments"),
@@ -202,7 +206,7 @@ def test_views_of_one_curator_never_share_a_key(monkeypatch):
 
         with monkeypatch.context() as patched:
             patched.setattr("hullabaloo.noise.release.bound_to", spy)
-            curator = Curator(rows, quotes, key=key)
+            curator = Curator(rows, queries, key=key)
             for ask in asks:
                 ask(curator)
         return found
@@ -215,18 +219,20 @@ def test_views_of_one_curator_never_share_a_key(monkeypatch):
 def test_coordinate_updates_are_bound_to_where_they_start(monkeypatch):
     """Their noise is drawn before their sums are known, so it is bound to what these follow from."""
     about, rng = facts(3), np.random.default_rng(0)
-    rows, menu = random_rows(rng, 50, about), PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    rows, prices = random_rows(rng, 50, about), PricedQueries(about, Neighbours.REPLACE_ONE, 50)
     free = separable_form(hb.NoPenalty(), None, 3)
-    quote = menu.price("partial", loss=Logistic(), mu=1.0, count=6)
+    query = prices.price("coordinate_gradient", loss=Logistic(), mu=1.0, count=6)
     given = {"order": np.array([0, 2]), "clips": np.ones(3), "steps": np.full(3, 0.1), "form": free}
     found: list[bytes] = []
     real = keys.secret_bytes
     monkeypatch.setattr(keys, "secret_bytes", lambda key: found.append(real(key)) or found[-1])
     starts = [np.zeros(3), np.array([0.0, 0.0, 5e-324]), np.ones(3)]
     for theta in (*starts, starts[0]):
-        Curator(rows, [quote], key=ReleaseKey.reopened(SECRET)).answer("partial", theta, **given)
+        Curator(rows, [query], key=ReleaseKey.reopened(SECRET)).answer("coordinate_gradient", theta, **given)
     for name, other in (("clips", np.full(3, 2.0)), ("steps", np.full(3, 0.2)), ("order", np.array([2, 0]))):
-        Curator(rows, [quote], key=ReleaseKey.reopened(SECRET)).answer("partial", starts[0], **{**given, name: other})
+        Curator(rows, [query], key=ReleaseKey.reopened(SECRET)).answer(
+            "coordinate_gradient", starts[0], **{**given, name: other}
+        )
     assert found[0] == found[3]
     assert len(set(found)) == 6
 
@@ -258,7 +264,7 @@ def tables() -> Iterator[Rows]:
 
 
 def test_the_lottery_of_other_records_is_another():
-    lots = Lottery(ReleaseKey.reopened(SECRET))
+    lots = SearchRandomness(ReleaseKey.reopened(SECRET))
     found = [lots.about([rows]) for rows in tables()]
     assert len({one.secret() for one in found}) == len(found)
     assert lots.about([next(tables())]).secret() == found[0].secret()
@@ -266,8 +272,8 @@ def test_the_lottery_of_other_records_is_another():
     assert len({(one.runs(repeats), one.candidate(1000, 0), one.candidate(1000, 1)) for one in found}) == len(found)
     noise = {one.noise(what, run).sealed() for one in found for what in ("fit", "score") for run in range(5)}
     assert len(noise) == 10 * len(found)
-    for kept in (Lottery(TestKey(SECRET)), Lottery(TestKey(SECRET)).about([next(tables())])):
-        assert kept.secret() == Lottery(TestKey(SECRET)).secret()  # a test key decides alone
+    for kept in (SearchRandomness(TestKey(SECRET)), SearchRandomness(TestKey(SECRET)).about([next(tables())])):
+        assert kept.secret() == SearchRandomness(TestKey(SECRET)).secret()  # a test key decides alone
 
 
 # Killed, changed and gone on with.
@@ -291,7 +297,7 @@ def test_a_search_that_is_killed_and_finds_another_record_draws_other_noise(tmp_
     def killed(*given: Any) -> float:
         raise Killed
 
-    monkeypatch.setattr(Lottery, "runs", lambda *_: 4)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: 4)
     with drawn(monkeypatch) as first, monkeypatch.context() as patched:
         patched.setattr(running, "score_of", killed)
         with pytest.raises(Killed):

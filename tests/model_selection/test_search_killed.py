@@ -19,7 +19,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.curation import running
-from hullabaloo.curator.lottery import Lottery
+from hullabaloo.curator.search_randomness import SearchRandomness
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import (
     BudgetExhausted,
@@ -252,7 +252,7 @@ def test_a_run_that_fails_ends_the_search(tmp_path, monkeypatch, failure):
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
     ledger.create("clinic", BUDGET)
     terms = {"ledger": ledger, "dataset": "clinic"}
-    monkeypatch.setattr(Lottery, "runs", lambda *_: 9)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: 9)
     with cut_short(monkeypatch, failure, after=3) as calls, pytest.raises(type(failure)) as error:
         search(tmp_path, **terms).fit(X, Y)
     assert isinstance(failure, OSError) or "The search has ended with this" in error.value.__notes__[0]

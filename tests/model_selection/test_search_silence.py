@@ -27,7 +27,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.curation import loaded, running
 from hullabaloo.curation.kept import Kept
-from hullabaloo.curator.lottery import Lottery
+from hullabaloo.curator.search_randomness import SearchRandomness
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.linear_model import ESTIMATORS
@@ -168,7 +168,7 @@ def searched(folder: Path, runs: int, monkeypatch: Any, capfd: Any, **more: Any)
     folder.mkdir()
     ledger = hb.Ledger(f"sqlite:///{folder}/privacy.db")
     ledger.create("people", BUDGET)
-    monkeypatch.setattr(Lottery, "runs", lambda *_: runs)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: runs)
     clock = Clock()
     for place in ("release.release", "ledger.schema"):
         monkeypatch.setattr(f"hullabaloo.{place}.datetime", clock)
@@ -242,8 +242,8 @@ def test_the_end_fits_into_its_room_whichever_candidate_is_the_best(tmp_path, mo
     many = name in {"MultiTaskRegression", "ElasticNet of three"}
     target = {f"y{i}": (-1, 1) for i in range(3)} if many else (-1, 1)
     domain = hb.Domain(features={f"x{i}": (-1, 1) for i in range(columns)}, target=target)
-    monkeypatch.setattr(Lottery, "runs", lambda *_: len(ENDS[name]))
-    monkeypatch.setattr(Lottery, "candidate", lambda self, count, run: run)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: len(ENDS[name]))
+    monkeypatch.setattr(SearchRandomness, "candidate", lambda self, count, run: run)
     rooms, lengths, real = set(), [], running.answer
 
     def long(*given: Any) -> Any:
@@ -276,7 +276,7 @@ def test_nothing_else_is_written_until_the_end(tmp_path, monkeypatch):
         return real(*given)
 
     monkeypatch.setattr(running, "answer", looking)
-    monkeypatch.setattr(Lottery, "runs", lambda *_: 6)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: 6)
     given = {"state": tmp_path / "search.state", "ledger": ledger, "dataset": "people", "metric": "squared_error"}
     hb.PrivateSearchCV(hb.Ridge(domain=DOMAIN), CANDIDATES, budget=BUDGET, **given).fit(table())
     assert len(seen) == 1
@@ -284,9 +284,9 @@ def test_nothing_else_is_written_until_the_end(tmp_path, monkeypatch):
 
 TRIES = """
 import sys, numpy as np, hullabaloo as hb
-from hullabaloo.curator.lottery import Lottery
+from hullabaloo.curator.search_randomness import SearchRandomness
 if __name__ == "__main__":
-    Lottery.runs, Lottery.candidate = lambda *_: 1, lambda *_: int(sys.argv[1])
+    SearchRandomness.runs, SearchRandomness.candidate = lambda *_: 1, lambda *_: int(sys.argv[1])
     x = np.random.default_rng(0).uniform(-1, 1, (200, 3))
     domain = hb.Domain(features={f"x{i}": (-1, 1) for i in range(3)}, target=(-1, 1), indicators=False)
     grid = [{"solver": "moments"}, {"solver": "coordinate_descent"}]
@@ -315,7 +315,7 @@ def test_every_kind_of_candidate_is_carried_out_before_anything_is_drawn(monkeyp
     done: list[str] = []
     real = loaded.answer
     monkeypatch.setattr(loaded, "answer", lambda fit, *rest: done.append(fit.plan.solver) or real(fit, *rest))
-    monkeypatch.setattr(Lottery, "runs", lambda *_: done.append("drawn") or 1)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: done.append("drawn") or 1)
     hb.PrivateSearchCV(hb.Ridge(domain=DOMAIN), CANDIDATES * 2, budget=BUDGET, metric="squared_error").fit(table())
     assert done == [*(one["solver"] for one in CANDIDATES), "drawn"]
 
@@ -324,7 +324,7 @@ def test_candidates_of_one_solver_are_of_as_many_kinds_as_they_run_code(monkeypa
     done: list[Any] = []
     real = loaded.answer
     monkeypatch.setattr(loaded, "answer", lambda fit, *rest: done.append(fit.problem) or real(fit, *rest))
-    monkeypatch.setattr(Lottery, "runs", lambda *_: done.append("drawn") or 1)
+    monkeypatch.setattr(SearchRandomness, "runs", lambda *_: done.append("drawn") or 1)
     sets = [hb.L2Ball(1.0), hb.L1Ball(1.0), hb.Box(-1.0, 1.0), hb.Box(-0.5, 0.5)]
     base = hb.LinearRegression(domain=DOMAIN, solver="gradient")
     hb.PrivateSearchCV(base, [{"constraint": one} for one in sets], budget=BUDGET).fit(table())

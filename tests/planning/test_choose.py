@@ -8,13 +8,13 @@ from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.planning.choose import choose
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.release.rehearsal import rehearsal
-from tests.solvers.tables import menu, problem, table
+from tests.solvers.tables import prices, problem, table
 
 
 def chosen(n: int, mu: float, *, p: int = 8, targets: int = 1, name: str = "auto") -> tuple[str, str]:
     data = table(20, p, targets=targets)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=n)
-    solver, plan = choose(asked, menu(data, asked), Allowance.gdp(mu), name, rehearsal(data.facts))
+    solver, plan = choose(asked, prices(data, asked), Allowance.gdp(mu), name, rehearsal(data.facts))
     assert solver.name == plan.solver
     return plan.solver, plan.reason
 
@@ -38,7 +38,7 @@ def test_a_choice_is_a_function_of_public_facts() -> None:
 def test_without_rehearsal_the_formulas_decide() -> None:
     data = table(20, 8)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=5_000)
-    solver, plan = choose(asked, menu(data, asked), Allowance.gdp(0.1), "auto")
+    solver, plan = choose(asked, prices(data, asked), Allowance.gdp(0.1), "auto")
     assert "formulas" in plan.reason
     assert solver.name == plan.solver
 

@@ -224,12 +224,12 @@ def stated(asked: Problem, budget: Budget, *, thorough: bool) -> dict[str, float
     found = {"zero": float(asked.loss.value(np.zeros(2), ends).max()) - least}
     names = tuple(f"x{j}" for j in range(asked.dimension))
     facts = RowFacts(names, asked.intercept, asked.norm_l1, asked.norm_l2, asked.norm_linf, ("y",))
-    menu, allowance = PricedQueries(facts, asked.neighbours, asked.records), Allowance(budget)
+    prices, allowance = PricedQueries(facts, asked.neighbours, asked.records), Allowance(budget)
     with suppress(CapabilityError):
-        plan = FrankWolfeSolver(form="general").plan(asked, menu, allowance)
+        plan = FrankWolfeSolver(form="general").plan(asked, prices, allowance)
         found["Frank-Wolfe"] = Walk(**plan.settings).risk
     with suppress(CapabilityError):
-        plan = OutputPerturbationSolver().plan(asked, menu, allowance)
+        plan = OutputPerturbationSolver().plan(asked, prices, allowance)
         sigma, ridge, clip = (float(plan.settings[name]) for name in ("sigma", "ridge", "clip"))
         assert asked.feasible is not None
         width = asked.feasible.gaussian_width(asked.dimension).high
@@ -237,7 +237,7 @@ def stated(asked: Problem, budget: Budget, *, thorough: bool) -> dict[str, float
         found["output perturbation"] = rise + ridge_rise(ridge, asked.feasible.max_norm(2.0, asked.dimension))
     if thorough:
         mirror = MirrorDescentSolver()
-        found["mirror descent"] = mirror.predicted_risk(asked, mirror.plan(asked, menu, allowance))
+        found["mirror descent"] = mirror.predicted_risk(asked, mirror.plan(asked, prices, allowance))
         with suppress(CapabilityError):
             found["objective perturbation"] = theorem_4_1(asked, allowance)
     return found

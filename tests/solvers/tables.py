@@ -71,14 +71,14 @@ def problem(
     )
 
 
-def menu(data: Table, asked: Problem) -> PricedQueries:
+def prices(data: Table, asked: Problem) -> PricedQueries:
     return PricedQueries(data.facts, asked.neighbours, asked.records)
 
 
 def solve(solver: Solver, data: Table, asked: Problem, mu: float, seed: int = 0) -> Solution:
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
     key = TestKey(bytes(32)).derive(seed)
-    return solver.run(asked, plan, Curator(Rows(data.X, data.Y), plan.quotes, key=key))  # type: ignore[arg-type]
+    return solver.run(asked, plan, Curator(Rows(data.X, data.Y), plan.queries, key=key))  # type: ignore[arg-type]
 
 
 def least_squares(data: Table) -> Array:

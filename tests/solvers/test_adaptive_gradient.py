@@ -11,7 +11,7 @@ from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import AdaptiveGradientSolver
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, quantile
-from tests.solvers.tables import least_squares, menu, problem, solve, table
+from tests.solvers.tables import least_squares, prices, problem, solve, table
 
 SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]
 
@@ -24,7 +24,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(
 ) -> None:
     data = table(intercept=intercept)
     asked = problem(data, neighbours)
-    spent = AdaptiveGradientSolver().plan(asked, menu(data, asked), Allowance.gdp(mu)).event.gdp_mu()
+    spent = AdaptiveGradientSolver().plan(asked, prices(data, asked), Allowance.gdp(mu)).event.gdp_mu()
     assert spent is not None
     assert spent <= mu * (1.0 + 2.0**-40)
     assert spent >= mu * math.sqrt(1.0 if intercept else 0.92) * (1.0 - 1e-6)
@@ -58,10 +58,10 @@ def test_it_refuses_what_it_cannot_do() -> None:
     data = table()
     asked = problem(data)
     with pytest.raises(CapabilityError, match="exact optimum"):
-        AdaptiveGradientSolver().plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+        AdaptiveGradientSolver().plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     several = problem(table(targets=2))
     with pytest.raises(CapabilityError, match="one target"):
-        AdaptiveGradientSolver().plan(several, menu(table(targets=2), several), Allowance.gdp(1.0))
+        AdaptiveGradientSolver().plan(several, prices(table(targets=2), several), Allowance.gdp(1.0))
 
 
 def test_predictions_fall_as_the_budget_grows() -> None:
@@ -70,7 +70,7 @@ def test_predictions_fall_as_the_budget_grows() -> None:
     solver = AdaptiveGradientSolver()
     risks, noises = [], []
     for mu in (0.01, 0.1, 1.0):
-        plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+        plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
         risks.append(solver.predicted_risk(asked, plan))
         noises.append(float(np.linalg.norm(solver.predicted_noise(asked, plan, np.eye(asked.dimension) / 3.0))))
     assert risks[0] > risks[1] > risks[2] > 0.0

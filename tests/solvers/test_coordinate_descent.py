@@ -35,7 +35,7 @@ from hullabaloo.privacy.answers import Descent
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import CoordinateDescentSolver, GradientSolver
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule, measured
-from tests.solvers.tables import Array, Table, menu, problem, solve, table
+from tests.solvers.tables import Array, Table, prices, problem, solve, table
 
 LOSSES = (Squared(), Huber(0.3), Logistic(), SmoothedHinge(0.5), Poisson())
 PENALTIES = (None, L1Penalty(0.02), SquaredL2Penalty(0.1), ElasticNetPenalty(0.05, 0.5), Box(-0.1, 0.15))
@@ -113,7 +113,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(relation: Neighbou
             data = table(intercept=intercept)
             asked = problem(data, relation)
             solver = CoordinateDescentSolver(order=order, constants=constants)
-            plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+            plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
             spent = plan.event.gdp_mu()
             assert spent is not None
             assert mu * (1.0 - 1e-6) <= spent <= mu * (1.0 + 2.0**-40)
@@ -123,13 +123,13 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(relation: Neighbou
 def test_a_budget_of_epsilon_and_delta_admits_its_plan(constants: str) -> None:
     data = table(intercept=True)
     asked, allowance = problem(data), Allowance(Budget(1.0, 1e-5))
-    plan = CoordinateDescentSolver(constants=constants).plan(asked, menu(data, asked), allowance)
+    plan = CoordinateDescentSolver(constants=constants).plan(asked, prices(data, asked), allowance)
     assert allowance.takes(plan.event)
 
 
 def quiet(plan: Any) -> list[Any]:
     """The plan's questions, answered without noise."""
-    return [replace(quote, mu=math.inf) for quote in plan.quotes]
+    return [replace(query, mu=math.inf) for query in plan.queries]
 
 
 def test_it_is_the_posters_algorithm_line_by_line() -> None:
@@ -137,8 +137,8 @@ def test_it_is_the_posters_algorithm_line_by_line() -> None:
     data = made_for(Squared())
     asked = posed(data, Squared(), ElasticNetPenalty(0.02, 0.5))
     solver = CoordinateDescentSolver(order="uniform", rounds=3, updates=14, clip=0.3)
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
-    assert [(quote.name, quote.count) for quote in plan.quotes] == [("second_moments", 1), ("partial", 42)]
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(1.0))
+    assert [(query.name, query.count) for query in plan.queries] == [("second_moments", 1), ("coordinate_gradient", 42)]
     theta = solver.run(asked, plan, Curator(Rows(data.X, data.Y), quiet(plan))).theta[:, 0]  # type: ignore[arg-type]
 
     n, y, schedule = len(data.Y), data.Y[:, 0], Schedule(**plan.settings)
@@ -168,7 +168,7 @@ def test_orders_are_public_and_importance_follows_the_constants() -> None:
         ("cyclic", np.ones(4)),
     ):
         solver = CoordinateDescentSolver(order=order, rounds=2, updates=10_000)
-        schedule = Schedule(**solver.plan(asked, menu(data, asked), Allowance.gdp(1.0)).settings)
+        schedule = Schedule(**solver.plan(asked, prices(data, asked), Allowance.gdp(1.0)).settings)
         first, second = (schedule.coordinates(constants, t) for t in (0, 1))
         shares = np.bincount(first, minlength=4) / first.size
         assert shares == pytest.approx(wanted / wanted.sum(), abs=5.0 * math.sqrt(0.25 / 10_000))
@@ -187,7 +187,7 @@ class Scripted:
         return self
 
     def answer(self, name: str, *given: Any, **named: Any) -> Any:
-        if name == "partial":
+        if name == "coordinate_gradient":
             self.asked.append((name, tuple(named["order"])))
             assert np.all(named["clips"] > 0.0)
             assert np.all(named["steps"] > 0.0)
@@ -204,7 +204,7 @@ def test_what_is_asked_depends_on_the_plan_alone(order: str, constants: str) -> 
     data = table(intercept=True)
     asked = problem(data)
     solver = CoordinateDescentSolver(order=order, constants=constants)
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(0.3))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(0.3))
     transcripts = []
     for seed, squares in enumerate((1.0, 1e3, 1e-9)):
         curator = Scripted(seed, squares)
@@ -212,10 +212,12 @@ def test_what_is_asked_depends_on_the_plan_alone(order: str, constants: str) -> 
         assert np.all(np.isfinite(theta))
         transcripts.append(curator.asked)
     assert transcripts[0] == transcripts[1] == transcripts[2]
-    counts = {quote.name: quote.count for quote in plan.quotes}
-    assert counts["partial"] == sum(len(one[1]) for one in transcripts[0] if one[0] == "partial")
-    assert [one[0] for one in transcripts[0] if one[0] not in ("partial", "centred")] == [
-        quote.name for quote in plan.quotes if quote.name != "partial"
+    counts = {query.name: query.count for query in plan.queries}
+    assert counts["coordinate_gradient"] == sum(
+        len(one[1]) for one in transcripts[0] if one[0] == "coordinate_gradient"
+    )
+    assert [one[0] for one in transcripts[0] if one[0] not in ("coordinate_gradient", "centred")] == [
+        query.name for query in plan.queries if query.name != "coordinate_gradient"
     ]
 
 
@@ -224,9 +226,9 @@ def test_a_released_constant_is_at_least_its_noise(constants: str) -> None:
     data = table(intercept=True)
     for relation in Neighbours:
         asked = problem(data, relation)
-        plan = CoordinateDescentSolver(constants=constants).plan(asked, menu(data, asked), Allowance.gdp(0.05))
+        plan = CoordinateDescentSolver(constants=constants).plan(asked, prices(data, asked), Allowance.gdp(0.05))
         schedule = Schedule(**plan.settings)
-        assert schedule.moment_noise == pytest.approx(plan.quotes[1].sigma / asked.records)  # type: ignore[attr-defined]
+        assert schedule.moment_noise == pytest.approx(plan.queries[1].sigma / asked.records)  # type: ignore[attr-defined]
         for seed in range(20):
             _, found = measured(asked, schedule, Scripted(seed))  # type: ignore[arg-type]
             assert np.all(found[:-1] >= schedule.smoothness * schedule.moment_noise)
@@ -236,8 +238,8 @@ def test_a_released_constant_is_at_least_its_noise(constants: str) -> None:
 def test_declared_constants_are_free_and_those_of_the_domain() -> None:
     data = table()
     asked = replace(problem(data), norm_linf=0.5, loss=Logistic())
-    plan = CoordinateDescentSolver(constants="declared").plan(asked, menu(data, asked), Allowance.gdp(0.05))
-    assert [quote.name for quote in plan.quotes] == ["partial"]
+    plan = CoordinateDescentSolver(constants="declared").plan(asked, prices(data, asked), Allowance.gdp(0.05))
+    assert [query.name for query in plan.queries] == ["coordinate_gradient"]
     _, found = measured(asked, Schedule(**plan.settings), Scripted(0))  # type: ignore[arg-type]
     assert np.all(found == 0.25 * 0.25)
 
@@ -247,7 +249,7 @@ def utility(
 ) -> tuple[Array, Schedule]:
     """Excess objective of each draw, at noise that no clip has touched, and the schedule."""
     asked = posed(data, Squared(), penalty)
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
     best = objective(data, asked, solve(CoordinateDescentSolver(), data, asked, math.inf).theta[:, 0])
     found = [objective(data, asked, solve(solver, data, asked, mu, seed).theta[:, 0]) - best for seed in range(draws)]
     return np.array(found), Schedule(**plan.settings)
@@ -356,10 +358,10 @@ def test_it_refuses_what_it_cannot_do_before_anything_is_charged() -> None:
         ({"penalty": GroupPenalty(((0, 1), (2, 3)), 0.1)}, "no sum over coordinates"),
     ):
         with pytest.raises(CapabilityError, match=words):
-            CoordinateDescentSolver().plan(replace(asked, **changed), menu(data, asked), allowance)
+            CoordinateDescentSolver().plan(replace(asked, **changed), prices(data, asked), allowance)
     several = problem(table(targets=2))
     with pytest.raises(CapabilityError, match="one target"):
-        CoordinateDescentSolver().plan(several, menu(table(targets=2), several), allowance)
+        CoordinateDescentSolver().plan(several, prices(table(targets=2), several), allowance)
     wrong_numbers = (
         {"rounds": 0},
         {"rounds": "10"},
@@ -382,7 +384,7 @@ def test_options_are_kept_as_json() -> None:
         asdict(solver)
     )  # NumPy's numbers, as a search over a grid passes them
     data = table(intercept=True)
-    plan = solver.plan(problem(data), menu(data, problem(data)), Allowance.gdp(1.0))
+    plan = solver.plan(problem(data), prices(data, problem(data)), Allowance.gdp(1.0))
     assert Schedule(**json.loads(json.dumps(dict(plan.settings)))) == Schedule(**plan.settings)
 
 
@@ -390,15 +392,15 @@ def test_the_posters_calibration_is_its_noise_at_its_real_price() -> None:
     data = table()
     asked, budget = problem(data), Budget(1.0, 1e-6)
     solver = CoordinateDescentSolver(constants="declared", rounds=2, updates=30, clip=1.0)
-    plan = solver.plan(asked, menu(data, asked), Allowance(budget, calibration=Calibration.PAPER))
-    (quote,) = plan.quotes
-    assert quote.sigma == pytest.approx(math.sqrt(8.0 * 60.0 * math.log(1e6)), rel=1e-9)  # type: ignore[attr-defined]
-    assert quote.count == 60
+    plan = solver.plan(asked, prices(data, asked), Allowance(budget, calibration=Calibration.PAPER))
+    (query,) = plan.queries
+    assert query.sigma == pytest.approx(math.sqrt(8.0 * 60.0 * math.log(1e6)), rel=1e-9)  # type: ignore[attr-defined]
+    assert query.count == 60
     assert plan.settings["order"] == "uniform"
     assert plan.event.gdp_mu() == pytest.approx(2.0 / math.sqrt(8.0 * math.log(1e6)), rel=1e-6)
     assert plan.event.gdp_mu() < Allowance(budget).mu  # type: ignore[operator]
     with pytest.raises(InvalidParameter, match="needs ε and a δ"):
-        solver.plan(asked, menu(data, asked), Allowance(Budget.gdp(1.0), calibration=Calibration.PAPER))
+        solver.plan(asked, prices(data, asked), Allowance(Budget.gdp(1.0), calibration=Calibration.PAPER))
 
 
 def test_predictions_fall_as_the_budget_grows_and_the_noise_is_of_the_size_that_is_predicted() -> None:
@@ -407,13 +409,13 @@ def test_predictions_fall_as_the_budget_grows_and_the_noise_is_of_the_size_that_
     gram = data.X.T @ data.X / len(data.Y)
     risks = []
     for mu in (0.02, 0.2, 2.0):
-        plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+        plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
         risks.append(solver.predicted_risk(asked, plan))
         expected = solver.predicted_noise(asked, plan, gram)
         drawn = np.std([solve(solver, data, asked, mu, seed).theta[:, 0] for seed in range(60)], axis=0)
         assert np.all((expected > 0.3 * drawn) & (expected < 3.0 * drawn)), (mu, expected / drawn)
     assert risks[0] > risks[1] > risks[2] > 0.0
-    exact = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    exact = solver.plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     assert solver.predicted_risk(asked, exact) == 0.0
     assert np.all(solver.predicted_noise(asked, exact, gram) == 0.0)
 
@@ -434,7 +436,7 @@ def test_rare_counts_are_found_where_curvature_is_far_below_its_bound(relation: 
 
     def fitted(mu: float, seed: int = 0) -> Array:
         plan = CoordinateDescentSolver().plan(asked, PricedQueries(facts, relation, 20_000), Allowance.gdp(mu))
-        curator = Curator(rows, plan.quotes, key=KEY.derive(seed))  # type: ignore[arg-type]
+        curator = Curator(rows, plan.queries, key=KEY.derive(seed))  # type: ignore[arg-type]
         return CoordinateDescentSolver().run(asked, plan, curator).theta[:, 0]
 
     def risk(theta: Array) -> float:

@@ -33,7 +33,7 @@ from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, NotPr
 from hullabaloo.solvers import DualFrankWolfeSolver, Plan, Problem, Solution
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import STEPS, Polyhedron, residual_bound, weights
 from tests.curator.neighbours import facts, random_rows
-from tests.solvers.tables import Table, menu, problem, table
+from tests.solvers.tables import Table, prices, problem, table
 
 KEY = TestKey(bytes(range(32)))
 EXACT, PRIVATE = Allowance(Budget(math.inf)), Allowance(Budget(1.0, 1e-6))
@@ -57,19 +57,19 @@ def structured(function: SetFunction, strength: float = 0.05) -> SubmodularPenal
 def run(
     data: Table, asked: Problem, allowance: Allowance, *, seed: int = 0, solver: DualFrankWolfeSolver = SOLVER
 ) -> tuple[Plan, Solution]:
-    plan = solver.plan(asked, menu(data, asked), allowance)
-    curator = Curator(Rows(data.X, data.Y), plan.quotes, key=KEY.derive(seed))  # type: ignore[arg-type]
+    plan = solver.plan(asked, prices(data, asked), allowance)
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=KEY.derive(seed))  # type: ignore[arg-type]
     return plan, solver.run(asked, plan, curator)
 
 
-class Told:
+class TargetInference:
     """A curator that answers with given points and keeps what it was asked."""
 
     def __init__(self, answers: list[np.ndarray]) -> None:
         self.answers, self.asked = answers, []
 
     def answer(self, name: str, linear: np.ndarray) -> np.ndarray:
-        assert name == "minimizer"
+        assert name == "output_perturbation"
         self.asked.append(linear.copy())
         return self.answers[len(self.asked) - 1]
 
@@ -80,17 +80,17 @@ def test_the_steps_are_algorithm_two(function: SetFunction, intercept: bool) -> 
     data = table(p=P, intercept=intercept)
     penalty = structured(function)
     asked = problem(data, penalty=penalty)
-    plan = replace(SOLVER, steps=9).plan(asked, menu(data, asked), PRIVATE)
+    plan = replace(SOLVER, steps=9).plan(asked, prices(data, asked), PRIVATE)
     rng = np.random.default_rng(0)
-    curator = Told([rng.normal(size=P + intercept) for _ in range(9)])
+    curator = TargetInference([rng.normal(size=P + intercept) for _ in range(9)])
     solution = SOLVER.run(asked, plan, curator)  # type: ignore[arg-type]
-    assert len(curator.asked) == 9 == plan.quotes[0].count
+    assert len(curator.asked) == 9 == plan.queries[0].count
     s = np.zeros(P)
     for t, (given, w) in enumerate(zip(curator.asked, curator.answers, strict=True)):
         assert given[:P] == pytest.approx(s, abs=1e-15)
         assert np.all(given[P:] == 0.0)
         assert dual_omega(function, given[:P]).value <= penalty.strength * (1.0 + 1e-9)
-        assert float(np.linalg.norm(given)) <= plan.quotes[0].linear_bound  # type: ignore[attr-defined]
+        assert float(np.linalg.norm(given)) <= plan.queries[0].linear_bound  # type: ignore[attr-defined]
         s = (1.0 - 2.0 / (t + 2)) * s + 2.0 / (t + 2) * penalty.strength * greedy_vertex(function, w[:P])
     trace = solution.trace[0]
     assert trace["dual_point"] == pytest.approx(tuple(s), abs=1e-15)
@@ -166,7 +166,7 @@ def test_a_plan_costs_the_budget_exactly(neighbours: Neighbours, allowance: Allo
     data = table(p=P)
     asked = problem(data, neighbours, penalty=structured(Intervals(P)))
     for solver in (SOLVER, DualFrankWolfeSolver(steps=1), DualFrankWolfeSolver(steps=100)):
-        spent = solver.plan(asked, menu(data, asked), allowance).event.gdp_mu()
+        spent = solver.plan(asked, prices(data, asked), allowance).event.gdp_mu()
         assert spent == pytest.approx(allowance.mu, rel=1e-6)
         assert spent is not None
         assert spent <= allowance.mu * (1.0 + 2.0**-40)
@@ -256,26 +256,26 @@ def test_no_residual_reaches_the_certified_clip(offset: float, weight: float) ->
 def test_unclipped_answers_are_those_of_least_squares() -> None:
     data = table(400, P, intercept=True)
     asked = problem(data, penalty=structured(Cardinality(), 0.3))
-    plan = DualFrankWolfeSolver(unclipped=True, steps=5, ridge=0.1).plan(asked, menu(data, asked), PRIVATE)
-    quote: Any = plan.quotes[0]
-    assert quote.clip == pytest.approx(residual_bound(asked, Polyhedron.of(asked).largest, 0.1))
-    kept = quote.kept_work(Rows(data.X, data.Y))
+    plan = DualFrankWolfeSolver(unclipped=True, steps=5, ridge=0.1).plan(asked, prices(data, asked), PRIVATE)
+    query: Any = plan.queries[0]
+    assert query.clip == pytest.approx(residual_bound(asked, Polyhedron.of(asked).largest, 0.1))
+    kept = query.kept_work(Rows(data.X, data.Y))
     n, p = data.X.shape
     for s in (np.zeros(p), np.array([0.3, -0.3, 0.3, 0.3, 0.0])):
         exact = np.linalg.solve(data.X.T @ data.X / n + 0.1 * np.eye(p), data.X.T @ data.Y[:, 0] / n - s)
-        assert float(np.linalg.norm(kept.minimiser(n * s) - exact)) <= quote.distance * (1.0 + 1e-9)
-    clipped = DualFrankWolfeSolver(unclipped=False, steps=5, ridge=0.1).plan(asked, menu(data, asked), PRIVATE)
+        assert float(np.linalg.norm(kept.minimiser(n * s) - exact)) <= query.distance * (1.0 + 1e-9)
+    clipped = DualFrankWolfeSolver(unclipped=False, steps=5, ridge=0.1).plan(asked, prices(data, asked), PRIVATE)
     assert clipped.settings["sigma"] < plan.settings["sigma"]
-    assert clipped.settings == replace(SOLVER, steps=5, ridge=0.1).plan(asked, menu(data, asked), PRIVATE).settings
+    assert clipped.settings == replace(SOLVER, steps=5, ridge=0.1).plan(asked, prices(data, asked), PRIVATE).settings
 
 
 @pytest.mark.parametrize("function", FUNCTIONS[:-1], ids=lambda f: type(f).__name__)
 def test_plans_are_quick_and_plain_data(function: SetFunction) -> None:
     data = table(p=P, intercept=True)
     asked = problem(data, penalty=structured(function))
-    SOLVER.plan(asked, menu(data, asked), PRIVATE)
+    SOLVER.plan(asked, prices(data, asked), PRIVATE)
     start = time.process_time()
-    plan = SOLVER.plan(asked, menu(data, asked), PRIVATE)
+    plan = SOLVER.plan(asked, prices(data, asked), PRIVATE)
     assert time.process_time() - start < 0.2  # a few milliseconds, on a machine of our own
     assert json.loads(json.dumps(plan.to_dict()))["settings"]["steps"] == plan.settings["steps"]
     assert 0.0 < SOLVER.predicted_risk(asked, plan) < 10.0
@@ -289,7 +289,7 @@ def test_what_is_predicted_falls_with_records_and_budget() -> None:
     for records in (1e3, 1e4, 1e5):
         for mu in (0.1, 1.0):
             of = replace(asked, records=int(records))
-            risks.append(SOLVER.predicted_risk(of, SOLVER.plan(of, menu(data, of), Allowance.gdp(mu))))
+            risks.append(SOLVER.predicted_risk(of, SOLVER.plan(of, prices(data, of), Allowance.gdp(mu))))
     assert risks[0] > risks[1] > risks[3] > risks[5]
     assert risks[0] > risks[2] > risks[4]
 
@@ -311,7 +311,7 @@ def test_without_columns_or_strength_it_is_a_mean_of_minimisers(p: int) -> None:
         data = replace(data, X=np.ascontiguousarray(data.X[:, -1:]), facts=slim)
     asked = problem(data, penalty=L1Penalty(0.1 if p == 0 else 0.0))
     plan, solution = run(data, asked, PRIVATE)
-    assert plan.quotes[0].linear_bound == 0.0  # type: ignore[attr-defined]
+    assert plan.queries[0].linear_bound == 0.0  # type: ignore[attr-defined]
     assert solution.theta.shape == (p + 1, 1)
     assert np.isfinite(solution.theta).all()
 
@@ -322,7 +322,7 @@ def test_any_callable_of_sets_will_do() -> None:
     theta = run(data, asked, PRIVATE)[1].theta
     alike = run(data, problem(data, penalty=structured(ConcaveCardinality.power(P, 0.5))), PRIVATE)[1].theta
     assert theta.shape == (P, 1)
-    assert SOLVER.plan(asked, menu(data, asked), PRIVATE).quotes[0].count in STEPS
+    assert SOLVER.plan(asked, prices(data, asked), PRIVATE).queries[0].count in STEPS
     assert np.isfinite(alike).all()
 
 
@@ -347,11 +347,11 @@ def test_what_it_cannot_do_is_refused_in_sentences() -> None:
         (replace(fine, loss=Pinball(0.5)), "quantiles"),
     ):
         with pytest.raises(CapabilityError, match=word):
-            SOLVER.plan(refused, menu(data, refused), PRIVATE)
+            SOLVER.plan(refused, prices(data, refused), PRIVATE)
     with pytest.raises(CalibrationError, match="calibration='exact'"):
-        SOLVER.plan(fine, menu(data, fine), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
+        SOLVER.plan(fine, prices(data, fine), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
     with pytest.raises(CalibrationError, match="pure"):
-        SOLVER.plan(fine, menu(data, fine), Allowance(Budget(1.0, 0.0)))
+        SOLVER.plan(fine, prices(data, fine), Allowance(Budget(1.0, 0.0)))
 
 
 @pytest.mark.parametrize("loss", [Huber(0.2), Logistic()], ids=lambda loss: loss.name)

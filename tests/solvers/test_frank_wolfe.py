@@ -16,8 +16,8 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, PermuteAndFlipEvent, SelectionEvent
 from hullabaloo.solvers import FrankWolfeSolver, Plan, Problem, Solution
 from hullabaloo.solvers.frank_wolfe.frank_wolfe import descend
-from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import Walk
-from tests.solvers.tables import Table, menu, problem, table
+from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import Iterates
+from tests.solvers.tables import Table, prices, problem, table
 
 KEY = TestKey(bytes(range(32)))
 CORNERS = Polytope(np.random.default_rng(0).normal(0.0, 0.3, (9, 4)))
@@ -31,8 +31,8 @@ SOLVER = FrankWolfeSolver()
 def run(
     data: Table, asked: Problem, allowance: Allowance, seed: int = 0, solver: FrankWolfeSolver = SOLVER
 ) -> tuple[Plan, Solution]:
-    plan = solver.plan(asked, menu(data, asked), allowance)
-    curator = Curator(Rows(data.X, data.Y), plan.quotes, key=KEY.derive(seed))  # type: ignore[arg-type]
+    plan = solver.plan(asked, prices(data, asked), allowance)
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=KEY.derive(seed))  # type: ignore[arg-type]
     return plan, solver.run(asked, plan, curator)
 
 
@@ -41,7 +41,7 @@ def objective(data: Table, loss: Loss, theta: np.ndarray) -> float:
 
 
 def bound(plan: Plan) -> float:
-    return Walk(**plan.settings).risk
+    return Iterates(**plan.settings).risk
 
 
 def optimum(data: Table, asked: Problem, steps: int = 1000) -> float:
@@ -131,7 +131,7 @@ def test_a_plan_costs_what_is_allowed_and_nearly_all_of_it(
     asked = problem(data, neighbours, constraint=L1Ball(0.5), records=20_000)
     allowance = Allowance(Budget(1.0, 1e-6), filter_name)
     solver = FrankWolfeSolver(form=form)  # type: ignore[arg-type]
-    plan = solver.plan(asked, menu(data, asked), allowance)
+    plan = solver.plan(asked, prices(data, asked), allowance)
     assert allowance.takes(plan.event)
     assert not allowance.scaled(0.98).takes(plan.event)
     assert json.loads(json.dumps(plan.to_dict()))["solver"] == "frank_wolfe"
@@ -141,9 +141,9 @@ def test_a_plan_costs_what_is_allowed_and_nearly_all_of_it(
 def test_budgets_of_every_kind(budget: Budget) -> None:
     data = table(400, 4)
     asked = problem(data, constraint=L1Ball(0.5), records=20_000)
-    plan = SOLVER.plan(asked, menu(data, asked), Allowance(budget))
+    plan = SOLVER.plan(asked, prices(data, asked), Allowance(budget))
     assert budget.admits(plan.event)
-    assert plan.quotes[0].count == plan.settings["steps"] >= 1
+    assert plan.queries[0].count == plan.settings["steps"] >= 1
 
 
 def test_a_lone_selection_is_by_permute_and_flip_where_that_is_no_dearer() -> None:
@@ -156,7 +156,7 @@ def test_a_lone_selection_is_by_permute_and_flip_where_that_is_no_dearer() -> No
         (Allowance.gdp(0.2), SelectionEvent),
     ):
         plan, solution = run(data, asked, allowance, solver=lone)
-        assert isinstance(plan.quotes[0].event, kind)
+        assert isinstance(plan.queries[0].event, kind)
         assert allowance.takes(plan.event)
         assert np.count_nonzero(solution.theta) == 1
 
@@ -202,7 +202,7 @@ def test_more_budget_and_more_records_promise_less_risk_and_noise() -> None:
         risks, noises = [], []
         for mu, n in ((0.02, 1000), (0.1, 10_000), (0.5, 100_000), (math.inf, 100_000)):
             asked = problem(data, Neighbours.ADD_OR_REMOVE, constraint=L1Ball(0.5), records=n)
-            plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+            plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
             risks.append(solver.predicted_risk(asked, plan))
             noises.append(solver.predicted_noise(asked, plan, np.eye(5)))
         assert risks == sorted(risks, reverse=True)
@@ -235,7 +235,7 @@ def test_the_number_of_steps_grows_like_n_to_two_thirds() -> None:
     steps = []
     for n in (10_000, 80_000, 640_000):
         asked = problem(data, Neighbours.ADD_OR_REMOVE, constraint=L1Ball(0.5), records=n)
-        plan = FrankWolfeSolver(clip=1.0).plan(asked, menu(data, asked), Allowance.gdp(0.2))
+        plan = FrankWolfeSolver(clip=1.0).plan(asked, prices(data, asked), Allowance.gdp(0.2))
         steps.append(plan.settings["steps"])
     assert steps[1] / steps[0] == pytest.approx(4.0, rel=0.1)
     assert steps[2] / steps[1] == pytest.approx(4.0, rel=0.1)
@@ -243,7 +243,7 @@ def test_the_number_of_steps_grows_like_n_to_two_thirds() -> None:
 
 def test_questions_follow_the_plan_alone() -> None:
     asked = problem(table(500, 4), constraint=L1Ball(0.5))
-    plans = [SOLVER.plan(asked, menu(table(500, 4), asked), PRIVATE) for _ in range(2)]
+    plans = [SOLVER.plan(asked, prices(table(500, 4), asked), PRIVATE) for _ in range(2)]
     assert plans[0] == plans[1]
     for signal in (0.0, 1.0):  # the curator refuses a question too many, and the loop asks them all
         data = table(500, 4, signal=signal)
@@ -260,7 +260,7 @@ def test_several_targets_and_losses_of_several_predictions(body: ConvexSet) -> N
     left = np.mean(np.sum((data.X @ solution.theta - data.Y) ** 2, axis=1))
     assert left < 0.5 * np.sum(data.Y.var(axis=0))
     with pytest.raises(InvalidParameter, match="form='general'"):
-        FrankWolfeSolver(form="polytope").plan(replace(asked, constraint=L1Ball(1.0)), menu(data, asked), PRIVATE)
+        FrankWolfeSolver(form="polytope").plan(replace(asked, constraint=L1Ball(1.0)), prices(data, asked), PRIVATE)
 
 
 @pytest.mark.parametrize("body", [L1Ball(0.5), L2Ball(0.3)], ids=str)
@@ -268,31 +268,31 @@ def test_the_papers_noise_is_reproduced_and_its_real_cost_is_stated(body: Convex
     n, epsilon, delta = 20_000, 1.0, 1e-6
     data = table(400, 4)
     asked = problem(data, constraint=body, records=n)
-    plan = SOLVER.plan(asked, menu(data, asked), Allowance(Budget(epsilon, delta), None, Calibration.PAPER))
+    plan = SOLVER.plan(asked, prices(data, asked), Allowance(Budget(epsilon, delta), None, Calibration.PAPER))
     points = plan.settings["steps"] + 1
-    quote = plan.quotes[0]
+    query = plan.queries[0]
     slope = 1.0 + (0.5 if isinstance(body, L1Ball) else 0.3)  # |φ'| ≤ max |⟨x, θ⟩| + 1
-    assert quote.clip == pytest.approx(slope)  # type: ignore[attr-defined]
+    assert query.clip == pytest.approx(slope)  # type: ignore[attr-defined]
     if isinstance(body, L1Ball):
         scale = slope * 0.5 * math.sqrt(8.0 * points * math.log(1.0 / delta)) / (n * epsilon)
-        temperature = 2.0 * quote.sensitivity / (n * quote.epsilon)  # type: ignore[attr-defined]
+        temperature = 2.0 * query.sensitivity / (n * query.epsilon)  # type: ignore[attr-defined]
         assert temperature == pytest.approx(scale, rel=1e-6)
         assert points == round((4.0 * 0.25 * n * epsilon / (slope * 0.5)) ** (2.0 / 3.0))
         assert "Gumbel" in plan.reason
         assert plan.event.profile(epsilon) < 1e-4
     else:
         sigma = math.sqrt(32.0 * points) * slope * math.log(points / delta) / (n * epsilon)
-        assert quote.sigma / n == pytest.approx(sigma, rel=1e-6)  # type: ignore[attr-defined]
+        assert query.sigma / n == pytest.approx(sigma, rel=1e-6)  # type: ignore[attr-defined]
         assert plan.event.profile(epsilon) < delta
-    exact = SOLVER.plan(asked, menu(data, asked), Allowance(Budget(epsilon, delta)))
+    exact = SOLVER.plan(asked, prices(data, asked), Allowance(Budget(epsilon, delta)))
     assert exact.settings["slope_error"] < plan.settings["slope_error"]
     with pytest.raises(InvalidParameter, match="calibration='exact'"):
-        SOLVER.plan(asked, menu(data, asked), Allowance(Budget.gdp(1.0), None, Calibration.PAPER))
+        SOLVER.plan(asked, prices(data, asked), Allowance(Budget.gdp(1.0), None, Calibration.PAPER))
 
 
 def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
     data = table(400, 4)
-    sold = menu(data, problem(data))
+    sold = prices(data, problem(data))
 
     def refused(asked: Problem, words: str, solver: FrankWolfeSolver = SOLVER) -> None:
         with pytest.raises(CapabilityError, match=words):

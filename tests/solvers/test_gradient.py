@@ -14,7 +14,7 @@ from hullabaloo.solvers import GradientSolver, MomentsSolver
 from hullabaloo.solvers.gradient.path_law import PathLaw
 from hullabaloo.solvers.gradient.travel import Itinerary
 from hullabaloo.solvers.reference import Reference
-from tests.solvers.tables import Table, least_squares, menu, problem, solve, table
+from tests.solvers.tables import Table, least_squares, prices, problem, solve, table
 
 SETS = [None, L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3), Simplex(0.5)]
 
@@ -33,7 +33,7 @@ def test_without_noise_it_equals_the_moments_solver(intercept: bool, constraint:
 def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours: Neighbours, mu: float) -> None:
     data = table()
     asked = problem(data, neighbours)
-    spent = GradientSolver().plan(asked, menu(data, asked), Allowance.gdp(mu)).event.gdp_mu()
+    spent = GradientSolver().plan(asked, prices(data, asked), Allowance.gdp(mu)).event.gdp_mu()
     assert spent is not None
     assert spent <= mu * (1.0 + 2.0**-40)
     assert spent == pytest.approx(mu, rel=1e-6)
@@ -87,8 +87,8 @@ def test_an_unbalanced_binary_target_keeps_its_mean() -> None:
 def test_evidence_is_traced_and_questions_follow_the_plan_alone() -> None:
     data, quiet = table(3000, 4), table(3000, 4, signal=0.0)
     asked = problem(data)
-    plan = GradientSolver().plan(asked, menu(data, asked), Allowance.gdp(0.2367))
-    assert plan.quotes[0].count == Itinerary(**plan.settings).steps
+    plan = GradientSolver().plan(asked, prices(data, asked), Allowance.gdp(0.2367))
+    assert plan.queries[0].count == Itinerary(**plan.settings).steps
     for one in (data, quiet):  # the curator refuses a question too many, and the loop asks them all
         solution = solve(GradientSolver(), one, asked, 0.2367)
         assert set(solution.trace[0]) == {"step", "evidence", "boldness"}
@@ -105,13 +105,13 @@ def test_the_law_of_the_path_is_what_simulation_shows() -> None:
     """Bias and noise of one eigendirection, 4000 paths: bias within 1 %, standard deviation within 40 %."""
     data = table(2000, 4)
     asked = problem(data)
-    path = Itinerary(**GradientSolver().plan(asked, menu(data, asked), Allowance.gdp(0.3)).settings)
+    path = Itinerary(**GradientSolver().plan(asked, prices(data, asked), Allowance.gdp(0.3)).settings)
     law = PathLaw.of(path, Reference.of(asked))
     rng = np.random.default_rng(0)
     for eigenvalue in (0.02, 0.1, 0.4):
         theta, total = np.zeros(4000), np.zeros(4000)
         for t in range(path.steps):
-            step = path.careful if t < path.first else law.step
+            step = path.warmup_step if t < path.first else law.step
             theta -= step * (eigenvalue * (theta - 1.0) + path.sigma * rng.normal(size=theta.size))
             if t >= path.steps - path.averaged:
                 total += theta / path.averaged
@@ -123,7 +123,7 @@ def test_the_law_of_the_path_is_what_simulation_shows() -> None:
 def test_predictions_of_risk_and_noise_fall_with_the_budget() -> None:
     data = table(5000, 4, intercept=True)
     asked, solver = problem(data), GradientSolver()
-    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.03, 0.3, 3.0, math.inf)]
+    plans = [solver.plan(asked, prices(data, asked), Allowance.gdp(mu)) for mu in (0.03, 0.3, 3.0, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
     noise = solver.predicted_noise(asked, plans[2], data.X.T @ data.X / data.records)
@@ -135,11 +135,11 @@ def test_predictions_of_risk_and_noise_fall_with_the_budget() -> None:
 def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
     data = table(targets=2)
     with pytest.raises(CapabilityError, match="solver='moments'"):
-        GradientSolver().plan(problem(data), menu(data, problem(data)), Allowance.gdp(1.0))
+        GradientSolver().plan(problem(data), prices(data, problem(data)), Allowance.gdp(1.0))
     one = table()
     both = replace(problem(one), constraint=L1Ball(1.0), penalty=L1Penalty(0.1))
     with pytest.raises(CapabilityError, match="not both"):
-        GradientSolver().plan(both, menu(one, both), Allowance.gdp(1.0))
+        GradientSolver().plan(both, prices(one, both), Allowance.gdp(1.0))
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Huber(0.3), SmoothedHinge(0.5)], ids=lambda one: one.name)
@@ -150,7 +150,7 @@ def test_other_losses_come_near_their_optimum_and_are_refused_without_noise(loss
     told = replace(data, Y=signs)
     asked = replace(problem(told), loss=loss)
     with pytest.raises(CapabilityError, match="exact optimum"):
-        GradientSolver().plan(asked, menu(told, asked), Allowance.gdp(math.inf))
+        GradientSolver().plan(asked, prices(told, asked), Allowance.gdp(math.inf))
     theta = solve(GradientSolver(), told, asked, 3.0).theta[:, 0]
     value = float(np.mean(loss.value(told.X @ theta, signs[:, 0])))
     constant = min(float(np.mean(loss.value(np.full(len(signs), c), signs[:, 0]))) for c in np.linspace(-2, 2, 81))

@@ -71,15 +71,15 @@ def problem(rows: Rows, *, intercept: bool = False, loss: Loss | None = None, **
     return Problem(loss or Squared(), about.width, intercept, *norms, 1, rows.Y.shape[0], relation, **options)
 
 
-def menu(asked: Problem) -> PricedQueries:
+def prices(asked: Problem) -> PricedQueries:
     about = facts(asked.dimension - asked.intercept, asked.intercept)
     return PricedQueries(about, asked.neighbours, asked.records)
 
 
 def solve(solver: Solver, rows: Rows, asked: Problem, allowance: Allowance, seed: int = 0) -> tuple[Solution, Plan]:
-    plan = solver.plan(asked, menu(asked), allowance)
+    plan = solver.plan(asked, prices(asked), allowance)
     key = TestKey(bytes(32)).derive(seed)
-    return solver.run(asked, plan, Curator(rows, plan.quotes, key=key)), plan  # type: ignore[arg-type]
+    return solver.run(asked, plan, Curator(rows, plan.queries, key=key)), plan  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -200,7 +200,7 @@ def test_plans_fit_every_kind_of_budget_and_waste_nothing(
     rows = table(2000, 30, intercept=True)
     asked = problem(rows, intercept=True, neighbours=relation)
     allowance = Allowance(budget, rule)
-    plan = solver.plan(asked, menu(asked), allowance)
+    plan = solver.plan(asked, prices(asked), allowance)
     assert allowance.takes(plan.event)
     assert not allowance.scaled(0.998).takes(plan.event)
 
@@ -221,7 +221,7 @@ def test_more_is_selected_where_more_can_be_told_apart() -> None:
 
     def picks(n: int, epsilon: float, relation: Neighbours = Neighbours.REPLACE_ONE) -> int:
         asked = replace(problem(rows, neighbours=relation), records=n)
-        return int(SELECT.plan(asked, menu(asked), Allowance(Budget(epsilon, 1e-9))).settings["picks"])
+        return int(SELECT.plan(asked, prices(asked), Allowance(Budget(epsilon, 1e-9))).settings["picks"])
 
     assert picks(500, 0.5) < picks(5_000, 0.5) < picks(20_000, 0.5) < picks(20_000, 1.0) <= picks(10**6, 1.0)
     assert picks(20_000, 0.5) < picks(20_000, 0.5, Neighbours.ADD_OR_REMOVE)
@@ -233,14 +233,14 @@ def test_questions_are_the_same_whatever_the_data(solver: Solver) -> None:
     """Every answer that is paid for is asked for, on a table without any signal, with one record, or of extremes."""
     full = table(300, 8, intercept=True)
     asked = replace(problem(full, intercept=True), neighbours=Neighbours.ADD_OR_REMOVE)
-    plan = solver.plan(asked, menu(asked), Allowance(Budget(2.0, 1e-6)))
+    plan = solver.plan(asked, prices(asked), Allowance(Budget(2.0, 1e-6)))
     for rows in (full, Rows(full.X[:1], full.Y[:1]), Rows(0.0 * full.X, 0.0 * full.Y), Rows(full.X, np.sign(full.Y))):
-        curator = Curator(rows, plan.quotes, key=TestKey(bytes(32)))  # type: ignore[arg-type]
+        curator = Curator(rows, plan.queries, key=TestKey(bytes(32)))  # type: ignore[arg-type]
         solution = solver.run(asked, plan, curator)
         assert np.all(np.isfinite(solution.theta))
         assert len(solution.trace[0]["selected"]) == plan.settings["picks"]
         counts = dict(curator._Curator__answered)  # type: ignore[attr-defined]
-        paid = {(quote.name, quote.facts.width): quote.count for quote in plan.quotes}  # type: ignore[attr-defined]
+        paid = {(query.name, query.facts.width): query.count for query in plan.queries}  # type: ignore[attr-defined]
         assert counts == paid
 
 
@@ -327,15 +327,15 @@ def test_what_cannot_be_done_is_refused_with_a_remedy() -> None:
     private = Allowance(Budget(1.0, 1e-6))
     for solver in (SELECT, DESCEND):
         with pytest.raises(CapabilityError, match="one target"):
-            solver.plan(replace(asked, targets=2), menu(asked), private)
+            solver.plan(replace(asked, targets=2), prices(asked), private)
         with pytest.raises(CapabilityError, match="one target"):
-            solver.plan(replace(asked, loss=MultinomialLogistic(), targets=3), menu(asked), private)  # type: ignore[arg-type]
+            solver.plan(replace(asked, loss=MultinomialLogistic(), targets=3), prices(asked), private)  # type: ignore[arg-type]
         with pytest.raises(CalibrationError, match="delta"):
-            solver.plan(asked, menu(asked), Allowance(Budget(1.0, 0.0)))
+            solver.plan(asked, prices(asked), Allowance(Budget(1.0, 0.0)))
     with pytest.raises(CapabilityError, match="not both"):
-        SELECT.plan(replace(asked, constraint=L1Ball(1.0), penalty=L1Penalty(0.1)), menu(asked), private)
+        SELECT.plan(replace(asked, constraint=L1Ball(1.0), penalty=L1Penalty(0.1)), prices(asked), private)
     with pytest.raises(CapabilityError, match="depend on the others"):
-        DESCEND.plan(replace(asked, constraint=L1Ball(1.0)), menu(asked), private)
+        DESCEND.plan(replace(asked, constraint=L1Ball(1.0)), prices(asked), private)
     only = replace(asked, dimension=1)
     with pytest.raises(CapabilityError, match="nothing to choose"):
         SELECT.plan(only, PricedQueries(facts(0, True), asked.neighbours, 300), private)
@@ -367,7 +367,7 @@ def test_predictions_fall_with_the_budget_and_stay_below_what_is_to_be_explained
         risks = []
         for epsilon in (0.3, 1.0, 3.0):
             asked = replace(problem(rows, intercept=True), records=20_000)
-            plan = solver.plan(asked, menu(asked), Allowance(Budget(epsilon, 1e-9)))
+            plan = solver.plan(asked, prices(asked), Allowance(Budget(epsilon, 1e-9)))
             risks.append(solver.predicted_risk(asked, plan))
             noise = solver.predicted_noise(asked, plan, np.eye(501) / 3.0)
             assert noise.shape == (501,)

@@ -53,7 +53,7 @@ from hullabaloo.solvers.mirror.mirror_rule import (
     strongly_convex,
 )
 from tests.laws import zoo
-from tests.solvers.tables import Table, menu, problem, solve, table
+from tests.solvers.tables import Table, prices, problem, solve, table
 
 SETS = [L1Ball(0.4), L2Ball(0.5), Box(-0.2, 0.3), Simplex(0.7)]
 LOSSES: list[AnyLoss] = [Squared(), Huber(0.3), Logistic(), SmoothedHinge(0.5), Pinball(0.3), Poisson()]
@@ -205,7 +205,7 @@ def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
     data = tables_for(loss)
     asked = asked_of(data, loss, constraint=body)
     solver = MirrorDescentSolver()
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     answers = NumpyAnswers(data.X, data.Y, loss, plan.settings["clip"])
     theta = solver.run(asked, plan, answers).theta
     excess = objective(data, asked, theta, plan.settings["clip"]) - optimum(data, asked, plan.settings["clip"])
@@ -222,7 +222,7 @@ def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
     data = tables_for(loss, intercept=intercept)
     asked = asked_of(data, loss, constraint=body)
     solver = MirrorDescentSolver(clip=12.0)
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     theta = solver.run(asked, plan, NumpyAnswers(data.X, data.Y, loss, 12.0)).theta
     assert theta.shape == (asked.dimension, 3)
     assert body.contains(theta[:4].ravel(), 1e-6)
@@ -236,7 +236,7 @@ def test_low_rank_models_over_the_nuclear_ball():
     data = tables_for(loss, intercept=True)
     asked = asked_of(data, loss, constraint=NuclearBall(0.5, 3))
     solver = MirrorDescentSolver(clip=12.0)
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     theta = solver.run(asked, plan, NumpyAnswers(data.X, data.Y, loss, 12.0)).theta
     assert np.linalg.svd(theta[:4], compute_uv=False).sum() <= 0.5 * (1.0 + 1e-6)
     excess = objective(data, asked, theta, 12.0) - optimum(data, asked, 12.0)
@@ -253,10 +253,10 @@ def test_a_polytope_is_walked_on_the_weights_of_its_vertices(intercept):
     own = potential(body, 4, euclidean=False)
     assert own.start().size == 9
     solver = MirrorDescentSolver()
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(1.0))
     weighted = replace(plan, settings=dict(plan.settings) | {"euclidean": False})
     for one in (plan, weighted):
-        curator = Curator(Rows(data.X, data.Y), one.quotes, key=TestKey(bytes(32)))
+        curator = Curator(Rows(data.X, data.Y), one.queries, key=TestKey(bytes(32)))
         theta = solver.run(asked, one, curator).theta
         assert body.contains(theta[:4, 0], 1e-6)
         excess = objective(data, asked, theta, 1.0) - optimum(data, asked, 1.0)
@@ -282,12 +282,12 @@ def test_the_intercept_is_found_beside_the_slopes():
 def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, body):
     data = table()
     asked = problem(data, neighbours, constraint=body)
-    plan = MirrorDescentSolver().plan(asked, menu(data, asked), Allowance.gdp(mu))
+    plan = MirrorDescentSolver().plan(asked, prices(data, asked), Allowance.gdp(mu))
     spent = plan.event.gdp_mu()
     assert spent is not None
     assert spent <= mu * (1.0 + 2.0**-40)
     assert spent == pytest.approx(mu, rel=1e-6)
-    assert json.loads(json.dumps(plan.to_dict()))["settings"]["steps"] == plan.quotes[0].count
+    assert json.loads(json.dumps(plan.to_dict()))["settings"]["steps"] == plan.queries[0].count
 
 
 @pytest.mark.parametrize("body", SETS, ids=str)
@@ -298,7 +298,7 @@ def test_private_models_are_feasible_and_within_the_bound(body, mu):
     data = table(2000, 5, intercept=True)
     asked = problem(data, constraint=body)
     solver = MirrorDescentSolver()
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(mu))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
     fits = [solve(solver, data, asked, mu, seed).theta for seed in range(3)]
     assert all(asked.feasible.contains(theta[:, 0], 1e-6) for theta in fits)
     least = optimum(data, asked, plan.settings["clip"])
@@ -309,7 +309,7 @@ def test_private_models_are_feasible_and_within_the_bound(body, mu):
 def test_a_larger_budget_gives_a_smaller_bound_and_less_noise():
     data = table(5000, 4, intercept=True)
     asked, solver = problem(data, constraint=L1Ball(0.5)), MirrorDescentSolver()
-    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.003, 0.03, 0.3, math.inf)]
+    plans = [solver.plan(asked, prices(data, asked), Allowance.gdp(mu)) for mu in (0.003, 0.03, 0.3, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
     gram = data.X.T @ data.X / data.records
@@ -321,7 +321,7 @@ def test_the_predicted_noise_is_the_noise_of_many_runs():
     """200 runs far from the set's boundary; a variance of 200 draws is off by a factor 1.7 once in 1e6 each."""
     data = table(4000, 4)
     asked, solver = problem(data, constraint=L2Ball(3.0)), MirrorDescentSolver(clip=5.0)
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(0.3))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(0.3))
     found = [
         solver.run(asked, plan, NumpyAnswers(data.X, data.Y, Squared(), 5.0, plan.settings["sigma"], seed)).theta[:, 0]
         for seed in range(200)
@@ -365,7 +365,7 @@ def test_on_the_l1_ball_in_many_coordinates_the_own_potential_wins():
         problem(data, constraint=L1Ball(1.0)), dimension=2000, norm_l1=2000.0, norm_l2=math.sqrt(2000.0), norm_linf=1.0
     )
     facts = replace(data.facts, columns=tuple(f"x{j}" for j in range(2000)), norm_l2=math.sqrt(2000.0))
-    solver, bought = MirrorDescentSolver(), menu(replace(data, facts=facts), wide)
+    solver, bought = MirrorDescentSolver(), prices(replace(data, facts=facts), wide)
     plan = solver.plan(wide, bought, Allowance.gdp(0.2))
     assert not plan.settings["euclidean"]
     other = solver.plan(replace(wide, constraint=L2Ball(1.0)), bought, Allowance.gdp(0.2))
@@ -403,7 +403,7 @@ def test_a_ridge_is_part_of_what_is_minimised(intercept):
     data = table(20_000, 4, intercept=intercept)
     asked = problem(data, constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.3))
     solver = MirrorDescentSolver()
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(3.0))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(3.0))
     assert plan.settings["strength"] == 0.3
     theta = solve(solver, data, asked, 3.0).theta
     ridge = 0.3 * np.diag(np.append(np.ones(4), [0.0] * intercept))
@@ -415,8 +415,8 @@ def test_rows_are_not_clipped_where_the_zero_model_leaves_them():
     """The clip is the largest |φ'| at θ = 0: Huber's loss beyond it, and the exact loss on request."""
     data = table(intercept=True)
     asked = problem(data, constraint=L2Ball(3.0))
-    assert MirrorDescentSolver().plan(asked, menu(data, asked), Allowance.gdp(1.0)).settings["clip"] == 1.0
-    assert MirrorDescentSolver(clip=2.5).plan(asked, menu(data, asked), Allowance.gdp(1.0)).settings["clip"] == 2.5
+    assert MirrorDescentSolver().plan(asked, prices(data, asked), Allowance.gdp(1.0)).settings["clip"] == 1.0
+    assert MirrorDescentSolver(clip=2.5).plan(asked, prices(data, asked), Allowance.gdp(1.0)).settings["clip"] == 2.5
 
 
 def test_the_papers_noise_is_printed_and_its_real_price_is_stated():
@@ -424,21 +424,21 @@ def test_the_papers_noise_is_printed_and_its_real_price_is_stated():
     asked = problem(data, constraint=L2Ball(0.5))
     budget = Budget(1.0, 1.0 / 20_000**2)
     printed = MirrorDescentSolver(clip=1.5).plan(
-        asked, menu(data, asked), Allowance(budget, calibration=Calibration.PAPER)
+        asked, prices(data, asked), Allowance(budget, calibration=Calibration.PAPER)
     )
     count = printed.settings["steps"]
     assert count == MOST_STEPS
     assert "cut to what can be run" in printed.reason
     lipschitz_l2 = 1.5 * data.facts.norm_l2
     sigma = math.sqrt(32 * count) * lipschitz_l2 * math.log(count / budget.pair[1]) / 20_000
-    assert printed.quotes[0].sigma / 20_000 == pytest.approx(sigma, rel=1e-6)
-    exact = MirrorDescentSolver(clip=1.5).plan(asked, menu(data, asked), Allowance(budget))
+    assert printed.queries[0].sigma / 20_000 == pytest.approx(sigma, rel=1e-6)
+    exact = MirrorDescentSolver(clip=1.5).plan(asked, prices(data, asked), Allowance(budget))
     per_step = exact.settings["sigma"] / math.sqrt(exact.settings["steps"])
     assert sigma / math.sqrt(count) > 10.0 * per_step
     assert printed.event.gdp_mu() < 0.1 * exact.event.gdp_mu()
     small = problem(data, constraint=L2Ball(0.5), records=300)
     short = MirrorDescentSolver().plan(
-        small, menu(data, small), Allowance(Budget(1.0, 1e-5), calibration=Calibration.PAPER)
+        small, prices(data, small), Allowance(Budget(1.0, 1e-5), calibration=Calibration.PAPER)
     )
     assert 1 <= short.settings["steps"] < MOST_STEPS
     assert "cut" not in short.reason
@@ -448,7 +448,7 @@ def test_a_set_of_one_point_has_the_papers_plan_too():
     data = table(200, 1)
     asked = problem(data, constraint=Simplex(1.0))
     solver, allowance = MirrorDescentSolver(), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER)
-    plan = solver.plan(asked, menu(data, asked), allowance)
+    plan = solver.plan(asked, prices(data, asked), allowance)
     assert math.isfinite(solver.predicted_risk(asked, plan))
 
 
@@ -456,13 +456,13 @@ def test_what_it_cannot_do_is_refused_with_the_remedy():
     data, solver, two = table(), MirrorDescentSolver(), table(targets=2)
     free = problem(data)
     with pytest.raises(CapabilityError, match="Pass constraint=L2Ball"):
-        solver.plan(free, menu(data, free), Allowance.gdp(1.0))
+        solver.plan(free, prices(data, free), Allowance.gdp(1.0))
     sparse = problem(data, constraint=L2Ball(1.0), penalty=ElasticNetPenalty(0.1, 0.5))
     with pytest.raises(CapabilityError, match="constraint=L1Ball"):
-        solver.plan(sparse, menu(data, sparse), Allowance.gdp(1.0))
+        solver.plan(sparse, prices(data, sparse), Allowance.gdp(1.0))
     several = problem(two, constraint=L2Ball(1.0))
     with pytest.raises(CapabilityError, match="solver='moments'"):
-        solver.plan(several, menu(two, several), Allowance.gdp(1.0))
+        solver.plan(several, prices(two, several), Allowance.gdp(1.0))
     asked = problem(data, constraint=L2Ball(1.0))
     with pytest.raises(InvalidParameter, match="needs ε and a δ above 0"):
-        solver.plan(asked, menu(data, asked), Allowance(Budget.gdp(1.0), calibration=Calibration.PAPER))
+        solver.plan(asked, prices(data, asked), Allowance(Budget.gdp(1.0), calibration=Calibration.PAPER))

@@ -12,7 +12,7 @@ from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Bal
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers import MomentsSolver, solve_moments
-from tests.solvers.tables import least_squares, menu, noisy_moments, problem, solve, table
+from tests.solvers.tables import least_squares, noisy_moments, prices, problem, solve, table
 
 SETS = [None, L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3), Simplex(0.5)]
 PENALTIES = [NoPenalty(), L1Penalty(0.02), SquaredL2Penalty(0.1), ElasticNetPenalty(0.05, 0.5)]
@@ -50,7 +50,7 @@ def test_without_noise_it_is_the_penalised_optimum(penalty: object) -> None:
 def test_a_plan_costs_exactly_the_budget(neighbours: Neighbours) -> None:
     data = table()
     asked = problem(data, neighbours)
-    plan = MomentsSolver().plan(asked, menu(data, asked), Allowance.gdp(0.2367))
+    plan = MomentsSolver().plan(asked, prices(data, asked), Allowance.gdp(0.2367))
     spent = plan.event.gdp_mu()
     assert spent is not None
     assert spent <= 0.2367
@@ -110,7 +110,7 @@ def test_errors_are_told_only_where_they_are_normal() -> None:
 def test_predictions_of_risk_and_noise_are_ordered() -> None:
     data = table(5000, 4)
     asked, solver = problem(data), MomentsSolver()
-    plans = [solver.plan(asked, menu(data, asked), Allowance.gdp(mu)) for mu in (0.01, 0.1, 1.0, math.inf)]
+    plans = [solver.plan(asked, prices(data, asked), Allowance.gdp(mu)) for mu in (0.01, 0.1, 1.0, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
     assert risks[-1] == 0.0
@@ -124,7 +124,7 @@ def test_the_predicted_noise_is_what_a_release_shows() -> None:
     """Within a factor 2 of simulation: the size of coefficients, which enters it, is the reference table's."""
     data = table(50_000, 4)
     asked, solver = problem(data), MomentsSolver()
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(1.0))
     expected = solver.predicted_noise(asked, plan, data.X.T @ data.X / data.records)
     draws = np.array([solve(solver, data, asked, 1.0, seed).theta[:, 0] for seed in range(40)])
     ratio = draws.std(axis=0) / expected
@@ -135,4 +135,4 @@ def test_other_losses_are_refused_with_the_remedy() -> None:
     data = table()
     other = replace(problem(data), loss=SimpleNamespace(name="other"))  # type: ignore[arg-type]
     with pytest.raises(CapabilityError, match="solver='gradient'"):
-        MomentsSolver().plan(other, menu(data, other), Allowance.gdp(1.0))
+        MomentsSolver().plan(other, prices(data, other), Allowance.gdp(1.0))

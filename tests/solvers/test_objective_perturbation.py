@@ -14,7 +14,7 @@ from hullabaloo.losses import Huber, Logistic, Loss, Pinball, Poisson, SmoothedH
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.solvers import ObjectivePerturbationSolver, Plan, Problem
-from tests.solvers.tables import Table, menu, problem, table
+from tests.solvers.tables import Table, prices, problem, table
 
 SOLVER = ObjectivePerturbationSolver()
 
@@ -28,8 +28,8 @@ def labelled(data: Table, loss: Loss) -> Table:
 def solved(data: Table, asked: Problem, allowance: Allowance, draw: int = 0) -> tuple[Plan, Any]:
     from hullabaloo.data.source import Rows
 
-    plan = SOLVER.plan(asked, menu(data, asked), allowance)
-    curator = Curator(Rows(data.X, data.Y), plan.quotes, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
+    plan = SOLVER.plan(asked, prices(data, asked), allowance)
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
     return plan, SOLVER.run(asked, plan, curator).theta[:, 0]
 
 
@@ -48,7 +48,7 @@ def best(data: Table, loss: Loss) -> np.ndarray:
 def test_a_plan_costs_the_budget(neighbours: Neighbours, epsilon: float) -> None:
     data = table(2000)
     asked, allowance = problem(data, neighbours), Allowance(Budget(epsilon, 1e-6))
-    event = SOLVER.plan(asked, menu(data, asked), allowance).event
+    event = SOLVER.plan(asked, prices(data, asked), allowance).event
     assert allowance.takes(event)
     assert epsilon_of(event, 1e-6) == pytest.approx(epsilon, rel=0.02)
 
@@ -110,9 +110,9 @@ def test_the_noise_is_what_was_predicted() -> None:
 def test_the_papers_calibration_states_its_real_cost() -> None:
     data = table()
     asked = problem(data)
-    plan = SOLVER.plan(asked, menu(data, asked), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
-    quote: Any = plan.quotes[0]
-    assert quote.noise_multiplier == pytest.approx(math.sqrt(2.0 * math.log(1e6)))
+    plan = SOLVER.plan(asked, prices(data, asked), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
+    query: Any = plan.queries[0]
+    assert query.noise_multiplier == pytest.approx(math.sqrt(2.0 * math.log(1e6)))
     assert "as printed" in plan.reason
     assert epsilon_of(plan.event, 1e-6) > 1.5
 
@@ -121,11 +121,11 @@ def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
     data, private = table(), Allowance(Budget(1.0, 1e-6))
     asked = problem(data)
     with pytest.raises(CapabilityError, match="output_perturbation"):
-        SOLVER.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+        SOLVER.plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     with pytest.raises(CapabilityError, match="mirror_descent"):
-        SOLVER.plan(replace(asked, loss=Pinball(0.5)), menu(data, asked), private)
+        SOLVER.plan(replace(asked, loss=Pinball(0.5)), prices(data, asked), private)
     with pytest.raises(CapabilityError, match="one target"):
-        SOLVER.plan(replace(asked, targets=2), menu(data, asked), private)
+        SOLVER.plan(replace(asked, targets=2), prices(data, asked), private)
     for refused in (Allowance.gdp(0.2), Allowance(Budget(1.0, 1e-6), filter="gdp")):
         with pytest.raises(CalibrationError):
-            SOLVER.plan(asked, menu(data, asked), refused)
+            SOLVER.plan(asked, prices(data, asked), refused)

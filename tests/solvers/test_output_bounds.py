@@ -30,7 +30,7 @@ from hullabaloo.solvers.perturbation.output_bounds import (
     ridge_rise,
     uniform_deviation,
 )
-from tests.solvers.tables import menu, problem, table
+from tests.solvers.tables import prices, problem, table
 
 P = 8
 FUNCTIONS: dict[str, Any] = {
@@ -111,7 +111,7 @@ def test_whole_runs_lose_no_more(name: str, shape: str) -> None:
         asked = replace(problem(data, **added), loss=loss)
         y = data.Y[:, 0] if isinstance(loss, Squared) else np.where(data.Y[:, 0] >= 0.0, 1.0, -1.0)
         for solver in (OutputPerturbationSolver(), ObjectivePerturbationSolver()):
-            plan = solver.plan(asked, menu(data, asked), Allowance(Budget(2.0, 1e-6)))
+            plan = solver.plan(asked, prices(data, asked), Allowance(Budget(2.0, 1e-6)))
             found = upper_bounds(asked, [Forecast(solver, plan)])
             assert len(found) == (shape == "ball" or isinstance(solver, OutputPerturbationSolver))
             clip = float(plan.settings["clip"])
@@ -124,7 +124,7 @@ def test_whole_runs_lose_no_more(name: str, shape: str) -> None:
             lost = []
             for draw in range(12):
                 key = TestKey(bytes(32)).derive(draw)
-                curator = Curator(Rows(data.X, y[:, None]), plan.quotes, key=key)  # type: ignore[arg-type]
+                curator = Curator(Rows(data.X, y[:, None]), plan.queries, key=key)  # type: ignore[arg-type]
                 lost.append(risk(solver.run(asked, plan, curator).theta[:, 0]))
             best = np.zeros(P + 1)
             best[-1] = 0.2
@@ -148,11 +148,11 @@ def test_the_bound_is_not_vacuous(name: str) -> None:
     data = table(3_000, P, intercept=True)
     asked = problem(data, penalty=SubmodularPenalty(FUNCTIONS[name], 0.01))
     solver = OutputPerturbationSolver()
-    plan = solver.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(1.0))
     (bound,) = upper_bounds(asked, [Forecast(solver, plan)])
     lost = []
     for draw in range(100):
-        curator = Curator(Rows(data.X, np.zeros((3_000, 1))), plan.quotes, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
+        curator = Curator(Rows(data.X, np.zeros((3_000, 1))), plan.queries, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
         theta = solver.run(asked, plan, curator).theta[:, 0]
         lost.append(float(huber(data.X @ theta, float(plan.settings["clip"])).mean()) + asked.regulariser.value(theta))
     assert 0.75 * bound.noise <= np.mean(lost) <= bound.noise + 5.0 * np.std(lost) / 10.0
@@ -177,13 +177,13 @@ def test_new_records_cost_no_more() -> None:
     rng, n, ridge, clip = np.random.default_rng(4), 40, 0.2, 0.5
     data = table(4_000, 4)
     asked = problem(data, records=n, penalty=SubmodularPenalty(Intervals(4), 0.005))
-    query = menu(data, asked).price(
-        "minimizer", loss=Squared(), clip=clip, ridge=ridge, feasible=None, penalty=asked.penalty, mu=math.inf
+    query = prices(data, asked).price(
+        "output_perturbation", loss=Squared(), clip=clip, ridge=ridge, feasible=None, penalty=asked.penalty, mu=math.inf
     )
     apart = []
     for _ in range(60):
         chosen = rng.integers(0, 4_000, n)
-        theta = Curator(Rows(data.X[chosen], data.Y[chosen]), [query]).answer("minimizer")
+        theta = Curator(Rows(data.X[chosen], data.Y[chosen]), [query]).answer("output_perturbation")
         z = huber(data.X @ theta - data.Y[:, 0], clip)
         apart.append(float(z.mean() - z[chosen].mean()))
     assert np.mean(apart) + 5.0 * np.std(apart) / math.sqrt(60) <= generalisation(ridge, n, lipschitz=clip, norm=1.0)

@@ -27,7 +27,7 @@ from hullabaloo.losses import (
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.solvers import OutputPerturbationSolver
-from tests.solvers.tables import Table, menu, problem, table
+from tests.solvers.tables import Table, prices, problem, table
 
 SOLVER = OutputPerturbationSolver()
 EXACT = Allowance.gdp(math.inf)
@@ -42,8 +42,8 @@ def solved(
     penalty: Penalty | None = None,
 ) -> np.ndarray:
     asked = replace(problem(data, constraint=constraint, penalty=penalty), loss=loss, targets=data.Y.shape[1])
-    plan = SOLVER.plan(asked, menu(data, asked), allowance)
-    curator = Curator(Rows(data.X, data.Y), plan.quotes, key=TestKey(bytes(32)))  # type: ignore[arg-type]
+    plan = SOLVER.plan(asked, prices(data, asked), allowance)
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes(32)))  # type: ignore[arg-type]
     return SOLVER.run(asked, plan, curator).theta
 
 
@@ -156,7 +156,7 @@ def test_a_plan_costs_the_gaussian_budget(neighbours: Neighbours) -> None:
     data = table()
     asked = problem(data, neighbours)
     for mu in (0.03, 1.0):
-        spent = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(mu)).event.gdp_mu()
+        spent = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(mu)).event.gdp_mu()
         assert spent == pytest.approx(mu, rel=1e-6)
         assert spent is not None
         assert spent <= mu * (1.0 + 2.0**-40)
@@ -183,7 +183,7 @@ def test_multinomial_models_are_noised_once() -> None:
 def test_the_classical_calibration_states_its_real_cost() -> None:
     data = table()
     asked = problem(data)
-    plan = SOLVER.plan(asked, menu(data, asked), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
+    plan = SOLVER.plan(asked, prices(data, asked), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
     assert "classical" in plan.reason
     assert epsilon_of(plan.event, 1e-6) < 1.0
 
@@ -193,4 +193,4 @@ def test_what_it_cannot_do_is_refused() -> None:
     asked = replace(problem(data), loss=SquaredTargets())
     for refused in (asked, replace(asked, loss=Squared()), replace(problem(table()), loss=Pinball(0.5))):
         with pytest.raises(CapabilityError):
-            SOLVER.plan(refused, menu(data, refused), Allowance.gdp(1.0))
+            SOLVER.plan(refused, prices(data, refused), Allowance.gdp(1.0))

@@ -16,7 +16,7 @@ from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, PreconditionedGradientSolver, Problem
 from hullabaloo.solvers.gradient.course import Course
 from hullabaloo.solvers.gradient.whitening import Whitening
-from tests.solvers.tables import Table, least_squares, menu, problem, solve, table
+from tests.solvers.tables import Table, least_squares, prices, problem, solve, table
 
 SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]
 SOLVER = PreconditionedGradientSolver()
@@ -53,7 +53,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(
 ) -> None:
     data = table(intercept=intercept)
     asked = problem(data, neighbours)
-    spent = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(mu)).event.gdp_mu()
+    spent = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(mu)).event.gdp_mu()
     assert spent is not None
     assert mu * (1.0 - 1e-6) <= spent <= mu * (1.0 + 2.0**-40)
 
@@ -97,9 +97,9 @@ def test_counts_with_exposures_find_their_rate_and_its_slope() -> None:
     facts = RowFacts(("a", "b", "i"), True, 3.0, math.sqrt(3.0), 1.0, ("y",), offset_bound=2.0)
     data = Table(np.ascontiguousarray(X), y[:, None], facts)
     asked = replace(problem(data), loss=Poisson(), offset_bound=2.0)
-    plan = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(1.0))
+    plan = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(1.0))
     rows = Rows(data.X, data.Y, None, offset)
-    theta = SOLVER.run(asked, plan, Curator(rows, plan.quotes, key=TestKey(bytes(32)))).theta[:, 0]  # type: ignore[arg-type]
+    theta = SOLVER.run(asked, plan, Curator(rows, plan.queries, key=TestKey(bytes(32)))).theta[:, 0]  # type: ignore[arg-type]
     assert theta == pytest.approx(truth, abs=0.25)
 
 
@@ -144,11 +144,11 @@ def test_what_is_asked_depends_on_the_plan_alone() -> None:
     asked_of = []
     for data in (table(600, 4, intercept=True), table(600, 4, intercept=True, signal=-1.0, seed=5)):
         asked = problem(data)
-        plan = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(0.5))
-        curator = _Counting(Curator(Rows(data.X, data.Y), plan.quotes, key=TestKey(bytes(32))))  # type: ignore[arg-type]
+        plan = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(0.5))
+        curator = _Counting(Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes(32))))  # type: ignore[arg-type]
         SOLVER.run(asked, plan, curator)  # type: ignore[arg-type]
         asked_of.append(curator.asked)
-        counted = {quote.name: quote.count for quote in plan.quotes}
+        counted = {query.name: query.count for query in plan.queries}
         assert {name: curator.asked.count(name) for name in counted} == counted
     assert asked_of[0] == asked_of[1]
 
@@ -157,8 +157,8 @@ class _Counting:
     def __init__(self, curator: Curator, asked: list[str] | None = None) -> None:
         self.curator, self.asked = curator, [] if asked is None else asked
 
-    def turned(self, matrix: np.ndarray) -> "_Counting":
-        return _Counting(self.curator.turned(matrix), self.asked)
+    def projected(self, matrix: np.ndarray) -> "_Counting":
+        return _Counting(self.curator.projected(matrix), self.asked)
 
     def answer(self, name: str, *given: object, **named: object) -> object:
         self.asked.append(name)
@@ -169,19 +169,19 @@ def test_it_refuses_what_it_cannot_do() -> None:
     data = table()
     asked = problem(data)
     with pytest.raises(CapabilityError, match="exact optimum"):
-        SOLVER.plan(asked, menu(data, asked), Allowance.gdp(math.inf))
+        SOLVER.plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     several = problem(table(targets=2))
     with pytest.raises(CapabilityError, match="one target"):
-        SOLVER.plan(several, menu(table(targets=2), several), Allowance.gdp(1.0))
+        SOLVER.plan(several, prices(table(targets=2), several), Allowance.gdp(1.0))
     both = problem(data, constraint=L2Ball(1.0), penalty=L1Penalty(0.1))
     with pytest.raises(CapabilityError, match="not both"):
-        SOLVER.plan(both, menu(data, both), Allowance.gdp(1.0))
+        SOLVER.plan(both, prices(data, both), Allowance.gdp(1.0))
     wide: Problem = replace(asked, dimension=5_000)
     with pytest.raises(CapabilityError, match="between 1 and 2,000"):
-        SOLVER.plan(wide, menu(data, asked), Allowance.gdp(1.0))
+        SOLVER.plan(wide, prices(data, asked), Allowance.gdp(1.0))
     long: Problem = replace(asked, records=200_000_000)
     with pytest.raises(CapabilityError, match="dense copy"):
-        SOLVER.plan(long, menu(data, asked), Allowance.gdp(1.0))
+        SOLVER.plan(long, prices(data, asked), Allowance.gdp(1.0))
 
 
 def test_predictions_fall_as_the_budget_grows() -> None:
@@ -189,7 +189,7 @@ def test_predictions_fall_as_the_budget_grows() -> None:
     asked = problem(data)
     risks, noises = [], []
     for mu in (0.01, 0.1, 1.0):
-        plan = SOLVER.plan(asked, menu(data, asked), Allowance.gdp(mu))
+        plan = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(mu))
         risks.append(SOLVER.predicted_risk(asked, plan))
         noises.append(float(np.linalg.norm(SOLVER.predicted_noise(asked, plan, np.eye(asked.dimension) / 3.0))))
     assert risks[0] > risks[1] > risks[2] > 0.0
@@ -212,7 +212,7 @@ def test_whitening_makes_the_covariance_the_identity_down_to_its_floor() -> None
 
 def test_the_course_takes_more_room_and_less_travel_where_noise_is_loud() -> None:
     quiet, loud = (
-        Course(**SOLVER.plan(problem(data), menu(data, problem(data)), Allowance.gdp(0.5)).settings)
+        Course(**SOLVER.plan(problem(data), prices(data, problem(data)), Allowance.gdp(0.5)).settings)
         for data in (table(50_000, 4, intercept=True), table(200, 4, intercept=True))
     )
     assert quiet.travel > loud.travel

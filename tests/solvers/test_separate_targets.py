@@ -23,10 +23,10 @@ ALLOWANCE = Allowance(Budget(2.0, 1e-6))
 SOLVERS = [GradientSolver(), ObjectivePerturbationSolver()]
 
 
-def curator(quotes: tuple) -> Curator:
+def curator(queries: tuple) -> Curator:
     from hullabaloo.data.source import Rows
 
-    return Curator(Rows(DATA.X, DATA.Y), quotes, key=KEY)
+    return Curator(Rows(DATA.X, DATA.Y), queries, key=KEY)
 
 
 def test_only_losses_of_one_prediction_are_taken_apart() -> None:
@@ -42,12 +42,12 @@ def test_the_plan_uses_the_budget_up_and_no_more(inner) -> None:
     assert ALLOWANCE.takes(plan.event)
     assert not ALLOWANCE.scaled(0.97).takes(plan.event)
     alone = inner.plan(replace(TASK, targets=1), MENU, ALLOWANCE)
-    assert all(q.count % 3 == 0 for q in plan.quotes)
+    assert all(q.count % 3 == 0 for q in plan.queries)
     if inner.name == "gradient":
-        share = replace(plan.quotes[0], count=plan.quotes[0].count // 3)
+        share = replace(plan.queries[0], count=plan.queries[0].count // 3)
         third = compose(share.event, count=share.count).gdp_mu()
         assert third == pytest.approx(
-            compose(alone.quotes[0].event, count=alone.quotes[0].count).gdp_mu() / math.sqrt(3), rel=0.02
+            compose(alone.queries[0].event, count=alone.queries[0].count).gdp_mu() / math.sqrt(3), rel=0.02
         )
 
 
@@ -55,7 +55,7 @@ def test_the_plan_uses_the_budget_up_and_no_more(inner) -> None:
 def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
     solver = SeparateTargetsSolver(inner)
     plan = solver.plan(TASK, MENU, Allowance(Budget(20.0, 1e-6)))
-    asked = curator(plan.quotes)
+    asked = curator(plan.queries)
     theta = solver.run(TASK, plan, asked).theta
     assert theta.shape == (4, 3)
     best = np.linalg.lstsq(DATA.X, DATA.Y, rcond=None)[0]
@@ -63,15 +63,15 @@ def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
         assert np.linalg.norm(theta[:, j] - best[:, j]) < 0.5 * np.linalg.norm(best[:, j])
     for j in range(3):  # nothing is left, whoever asks
         with pytest.raises(NotPaidFor, match="all have been given"):
-            inner.run(replace(TASK, targets=1), replace(plan, quotes=plan.quotes), asked.of_target(j))
+            inner.run(replace(TASK, targets=1), replace(plan, queries=plan.queries), asked.of_target(j))
     assert solver.predicted_risk(TASK, plan) > 0.0
     assert solver.predicted_noise(TASK, plan, DATA.X.T @ DATA.X / 2000).shape == (4,)
 
 
 def test_answers_about_different_targets_have_different_noise() -> None:
     """Under one key: the same noise twice would cancel in the difference of two answers."""
-    quote = MENU.price("gradient", loss=Huber(0.5), clip=0.5, mu=0.1, count=2)
-    asked = curator((quote,))
+    query = MENU.price("gradient", loss=Huber(0.5), clip=0.5, mu=0.1, count=2)
+    asked = curator((query,))
     theta = np.zeros(4)
     noise = []
     for j in (0, 1):

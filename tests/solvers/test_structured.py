@@ -25,7 +25,7 @@ from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.solvers import ObjectivePerturbationSolver, OutputPerturbationSolver, Solution, Solver
 from hullabaloo.solvers.perturbation.restoring import ZERO, faint_reach, restored, structure_of
-from tests.solvers.tables import Table, menu, problem, table
+from tests.solvers.tables import Table, prices, problem, table
 
 P = 12
 FUNCTIONS: dict[str, SetFunction] = {
@@ -52,8 +52,8 @@ def made(name: str, *, n: int = 20_000, intercept: bool = False) -> tuple[Table,
 
 def solved(solver: Solver, data: Table, allowance: Allowance, draw: int = 0, **shape: Any) -> tuple[Solution, Any]:
     asked = problem(data, **shape)
-    plan = solver.plan(asked, menu(data, asked), allowance)
-    curator = Curator(Rows(data.X, data.Y), plan.quotes, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
+    plan = solver.plan(asked, prices(data, asked), allowance)
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
     return solver.run(asked, plan, curator), plan
 
 

@@ -28,22 +28,22 @@ def planned(
 def test_noise_alone_never_does_more_harm_than_promised(n: int, mu: float, relation: Neighbours) -> None:
     path = planned(n, 10, mu, relation)
     assert FEWEST_STEPS <= path.steps <= MOST_STEPS
-    whole_careful = path.steps * (path.careful * path.sigma / path.scale) ** 2
+    whole_careful = path.steps * (path.warmup_step * path.sigma / path.scale) ** 2
     assert whole_careful <= CAREFUL**2 * (1 + 1e-6)
-    bold = path.variance + (path.steps - path.first) * (path.bold * path.sigma / path.scale) ** 2
-    assert bold <= (BOLD**2 + CAREFUL**2) * (1 + 1e-6)
-    assert path.careful <= path.bold <= 2.0
+    main_step = path.variance + (path.steps - path.first) * (path.main_step * path.sigma / path.scale) ** 2
+    assert main_step <= (BOLD**2 + CAREFUL**2) * (1 + 1e-6)
+    assert path.warmup_step <= path.main_step <= 2.0
     assert 0.5 <= path.clip <= 2.0
 
 
 def test_it_scales_as_it_should() -> None:
     add, replace = (planned(3000, 10, 0.2, relation) for relation in (Neighbours.ADD_OR_REMOVE, Neighbours.REPLACE_ONE))
-    travel = [path.bold * (path.steps - path.first) for path in (add, replace)]
+    travel = [path.main_step * (path.steps - path.first) for path in (add, replace)]
     assert travel[0] == pytest.approx(2.0 * travel[1], rel=0.02)
-    assert add.bold <= 1.0  # room for twice the declared number of records
+    assert add.main_step <= 1.0  # room for twice the declared number of records
     longer = planned(3000, 10, 0.2, norm=7.0)
     assert longer.steps == replace.steps
-    assert longer.bold == pytest.approx(replace.bold, rel=1e-6)
+    assert longer.main_step == pytest.approx(replace.main_step, rel=1e-6)
     assert longer.scale == 7.0
 
 
@@ -59,22 +59,22 @@ def test_an_intercept_has_its_own_step_and_a_wider_clip() -> None:
     assert path.clip == 1.0
     assert path.scale == pytest.approx(math.sqrt(8.0))
     assert 0.0 < path.middle <= 0.5
-    assert path.bold + path.middle <= 2.0
+    assert path.main_step + path.middle <= 2.0
     assert planned(3000, 10, 0.2).middle == 0.0
 
 
 def test_heavy_weights_shorten_the_steps() -> None:
-    assert planned(3000, 10, 0.2, max_weight=4.0).bold <= 0.5 * (1 + 1e-6)
+    assert planned(3000, 10, 0.2, max_weight=4.0).main_step <= 0.5 * (1 + 1e-6)
 
 
 def test_boldness_needs_evidence() -> None:
     path = planned(3000, 10, 0.2)
-    assert path.boldness(10.0, 10) == 0.0
-    assert path.boldness(10.0 + 2.0 * math.sqrt(20.0), 10) == 0.0
-    assert 0.0 < path.boldness(30.0, 10) < path.boldness(1e4, 10) < 1.0
-    assert path.boldness(0.0, 0) == 0.0
-    assert path.later(0.0) == path.careful
-    assert path.later(1.0) == path.bold
+    assert path.signal_weight(10.0, 10) == 0.0
+    assert path.signal_weight(10.0 + 2.0 * math.sqrt(20.0), 10) == 0.0
+    assert 0.0 < path.signal_weight(30.0, 10) < path.signal_weight(1e4, 10) < 1.0
+    assert path.signal_weight(0.0, 0) == 0.0
+    assert path.later(0.0) == path.warmup_step
+    assert path.later(1.0) == path.main_step
 
 
 def test_evidence_without_signal_is_at_most_chi_square() -> None:
@@ -85,7 +85,7 @@ def test_evidence_without_signal_is_at_most_chi_square() -> None:
     scales = np.linspace(0.02, 0.3, p)
     theta = np.zeros((2000, p))
     for _ in range(path.first):
-        theta -= path.careful * (theta * scales + path.sigma * rng.normal(size=theta.shape))
+        theta -= path.warmup_step * (theta * scales + path.sigma * rng.normal(size=theta.shape))
     q = (theta**2).sum(axis=1) / path.variance
     assert q.mean() <= p + 6.0 * math.sqrt(2.0 * p / 2000)
-    assert np.mean([path.boldness(value, p) > 0.0 for value in q]) < 0.06
+    assert np.mean([path.signal_weight(value, p) > 0.0 for value in q]) < 0.06

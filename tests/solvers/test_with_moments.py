@@ -33,14 +33,14 @@ INNER = ("gradient", "objective_perturbation", "output_perturbation", "precondit
 def test_the_plan_buys_moments_first_and_a_gradient_last(inner: str) -> None:
     budget = hb.Budget(1.0, 1e-6)
     plan = prepared(hb.LogisticRegression, hb.WithMoments(inner), budget, classes=[0, 1]).plan
-    assert (plan.quotes[0].name, plan.quotes[-1].name, plan.quotes[-1].count) == ("moments", "gradient", 1)
+    assert (plan.queries[0].name, plan.queries[-1].name, plan.queries[-1].count) == ("moments", "gradient", 1)
     assert budget.admits(plan.event)
 
 
 def test_gaussian_prices_add_up() -> None:
     found = prepared(hb.LogisticRegression, hb.WithMoments("gradient", share=0.3), hb.Budget.gdp(0.5), classes=[0, 1])
-    first, *steps, last = found.plan.quotes
-    spent = sum(quote.count * quote.event.gdp_mu() ** 2 for quote in steps)
+    first, *steps, last = found.plan.queries
+    spent = sum(query.count * query.event.gdp_mu() ** 2 for query in steps)
     assert first.event.gdp_mu() ** 2 + last.event.gdp_mu() ** 2 == pytest.approx(0.3 * 0.25, rel=0.01)
     assert spent == pytest.approx(0.7 * 0.25, rel=0.05)
     assert found.plan.event.gdp_mu() <= 0.5
@@ -49,9 +49,9 @@ def test_gaussian_prices_add_up() -> None:
 def test_the_squared_loss_needs_no_gradient_and_moments_no_company() -> None:
     budget = hb.Budget(1.0, 1e-6)
     plan = prepared(hb.LinearRegression, hb.WithMoments("objective_perturbation"), budget).plan
-    assert [quote.name for quote in plan.quotes] == ["moments", "perturbed_minimizer"]
+    assert [query.name for query in plan.queries] == ["moments", "objective_perturbation"]
     alone = prepared(hb.LinearRegression, hb.WithMoments("moments"), budget)
-    assert [quote.name for quote in alone.plan.quotes] == ["moments"]
+    assert [query.name for query in alone.plan.queries] == ["moments"]
     assert alone.solver.name == "moments"
 
 

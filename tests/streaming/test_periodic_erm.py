@@ -345,9 +345,9 @@ def test_what_cannot_be_is_refused_before_anything_is_read(what: str) -> None:
 def test_a_fit_that_starts_from_an_earlier_model_keeps_its_sensitivities(loss: Any, relation: Neighbours) -> None:
     """Real neighbours whose offsets are an earlier model's predictions, while the facts that noise is calibrated by know of no offset."""
     about, rng = facts(4), np.random.default_rng(11)
-    menu = PricedQueries(about, relation, 20)
+    prices = PricedQueries(about, relation, 20)
     clip, lens, grid = 0.15, AffineView(rng.uniform(-0.2, 0.2, 4), 1.0), np.array([0.1, 0.4])
-    reached = dict.fromkeys(("gradient", "step", "scales"), 0.0)
+    reached = dict.fromkeys(("gradient", "centred_gradient", "norm_histogram"), 0.0)
 
     def distance(query: NoisySum, answers: list[Any]) -> None:
         found = float(np.linalg.norm(answers[0] - answers[1]))
@@ -358,10 +358,10 @@ def test_a_fit_that_starts_from_an_earlier_model_keeps_its_sensitivities(loss: A
         earlier = rng.normal(size=4) * 10.0 ** (number % 4 - 1)
         tables = [Rows(one.X, one.Y, one.weight, np.array([row @ earlier for row in one.X])) for one in pair]
         theta = rng.normal(size=4)
-        gradient = menu.price("gradient", loss=loss, clip=clip, mu=1.0, count=1)
+        gradient = prices.price("gradient", loss=loss, clip=clip, mu=1.0, count=1)
         step, scales = (
-            menu.price("step", loss=loss, mu=1.0, count=1),
-            menu.price("scales", loss=loss, bins=3, mu=1.0, count=1),
+            prices.price("centred_gradient", loss=loss, mu=1.0, count=1),
+            prices.price("norm_histogram", loss=loss, bins=3, mu=1.0, count=1),
         )
         distance(gradient, [gradient.exact(one, theta) for one in tables])
         distance(step, [step.exact(one, theta, lens, 0.5) for one in tables])

@@ -13,7 +13,7 @@ from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables
 from hullabaloo.curation.scoring import answer
 from hullabaloo.data import Encoding
-from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import compose
@@ -58,24 +58,24 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
         records=prepared.problem.records,
         words=canary.words,
         claim=plan.event,
-        parts=compose(*(compose(quote.event, count=quote.count) for quote in about.quotes)),
+        parts=compose(*(compose(query.event, count=query.count) for query in about.queries)),
         budget=prepared.budget,
         log=log,
         released=released,
-        opaque=not all(has_law(quote, about.tables) for quote in _perturbed(about.quotes)),
-        quotes=about.quotes,
+        opaque=not all(has_law(query, about.tables) for query in _perturbed(about.queries)),
+        queries=about.queries,
         canary=canary,
     )
 
 
-def _perturbed(quotes: Sequence[Any]) -> list[PerturbedMinimizerQuery]:
-    return [quote for quote in quotes if isinstance(quote, PerturbedMinimizerQuery)]
+def _perturbed(queries: Sequence[Any]) -> list[ObjectivePerturbationQuery]:
+    return [query for query in queries if isinstance(query, ObjectivePerturbationQuery)]
 
 
 def strength(subject: Subject) -> float:
     """How far apart the tables are for this estimator, larger being worse, from a few runs."""
     runs = [(which, _APART.derive(trial)) for trial in range(TRIALS) for which in (0, 1)]
-    if _perturbed(subject.quotes):  # whose laws have no simple distance: how far one draw moves the coefficients
+    if _perturbed(subject.queries):  # whose laws have no simple distance: how far one draw moves the coefficients
         found = [subject.released(*run) for run in runs]
         return float(np.mean([np.sum((a - b) ** 2) for a, b in zip(found[::2], found[1::2], strict=True)]))
     return float(np.mean([sum(answer.rho for answer in subject.log(*run)) for run in runs]))
@@ -110,7 +110,7 @@ def _best(estimator: Any, family: Iterable[Canary], solver: str | Solver, best: 
     most = strength(best) if best else -1.0
     refused: HullabalooError | None = None
     for canary in family:
-        rho = None if best is None or _perturbed(best.quotes) else best.claim.zcdp_rho()
+        rho = None if best is None or _perturbed(best.queries) else best.claim.zcdp_rho()
         if rho is not None and most >= ENOUGH * rho:
             break
         try:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Rows
-from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
+from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.selection.choice import Choice
 from hullabaloo.selection.quantiles import QuantilesQuery
@@ -117,13 +117,13 @@ def flipped(scores: Array) -> Array:
     return np.asarray(scores - scores.max() + np.log(0.5 * weights @ others))
 
 
-def has_law(query: PerturbedMinimizerQuery, tables: Sequence[Rows]) -> bool:
+def has_law(query: ObjectivePerturbationQuery, tables: Sequence[Rows]) -> bool:
     """Whether `perturbed` knows the law of an answer: not of several coefficients, with a set, a penalty, weights or offsets."""
     plain = query.facts.width == 1 and query.feasible is None and isinstance(query.penalty, NoPenalty)
     return plain and all(rows.weight is None and rows.offset is None for rows in tables)
 
 
-def perturbed(query: PerturbedMinimizerQuery, tables: Sequence[Rows], answer: Array, truth: int) -> PrivacyLoss:
+def perturbed(query: ObjectivePerturbationQuery, tables: Sequence[Rows], answer: Array, truth: int) -> PrivacyLoss:
     """A perturbed minimiser of one coefficient: `b = −(λθ + Σ clip(φ'(xθ, y)) x)` is normal, and known once θ is.
 
     `log p₁(θ) − log p₀(θ)` is that of the normal densities of b, and of how fast b moves with θ. How far apart the laws are has no simple

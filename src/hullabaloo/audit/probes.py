@@ -58,7 +58,7 @@ def probe(query: Any, ask: Ask, tables: tuple[Rows, Rows], budget: Budget | None
         budget=budget or Budget(1.0, 1e-6),
         log=log,
         released=released,
-        quotes=(query,),
+        queries=(query,),
     )
 
 
@@ -128,20 +128,24 @@ def asks(query: Any) -> list[Ask]:
     facts, name = query.facts, str(query.name)
     rows = _distinct(longest_rows(facts))
     nowhere = np.zeros(facts.width)
-    if name == "spread":
-        return [_at("spread", centre=far * row[: query.size], reach=1e-3) for row in rows for far in (0.0, 1.0)]
-    if name == "partial":
+    if name == "covariance":
+        return [_at("covariance", centre=far * row[: query.size], clip_norm=1e-3) for row in rows for far in (0.0, 1.0)]
+    if name == "coordinate_gradient":
         tiny, form = np.full(facts.width, 1e-6), separable_form(NoPenalty(), None, facts.width)
-        return [_at("partial", nowhere, order=np.zeros(1, dtype=np.int64), clips=tiny, steps=tiny, form=form)]
-    if name == "scales":
+        return [
+            _at("coordinate_gradient", nowhere, order=np.zeros(1, dtype=np.int64), clips=tiny, steps=tiny, form=form)
+        ]
+    if name == "norm_histogram":
         edges = np.linspace(0.2, 0.8, query.bins - 1) * facts.norm_l2
-        return [_at("scales", None, centre=nowhere, lift=1.0, edges=edges)]
-    if name not in ("gradient", "score", "step", "select", "vertex"):
+        return [_at("norm_histogram", None, centre=nowhere, intercept_weight=1.0, edges=edges)]
+    if name not in ("gradient", "score", "centred_gradient", "select", "vertex"):
         return [_at(name)]
     shape = {"gradient": getattr(query, "shape", ()), "score": (facts.width, len(facts.targets))}.get(
         name, (facts.width,)
     )
-    view: dict[str, Any] = {"centre": nowhere, "lift": 1.0, "reach": 1e-6} if name == "step" else {}
+    view: dict[str, Any] = (
+        {"centre": nowhere, "intercept_weight": 1.0, "clip_norm": 1e-6} if name == "centred_gradient" else {}
+    )
     points = [np.zeros(shape)]
     for row, far in product(rows, FAR):
         points.append(np.zeros(shape))

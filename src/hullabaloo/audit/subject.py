@@ -43,7 +43,7 @@ class Subject:
     log: Callable[[int, TestKey | None], Sequence[PrivacyLoss]]
     released: Callable[[int, TestKey | None], Array]
     opaque: bool = False
-    quotes: Sequence[Any] = ()
+    queries: Sequence[Any] = ()
     canary: Canary | None = None
 
 

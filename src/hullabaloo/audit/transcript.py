@@ -18,14 +18,14 @@ import numpy.typing as npt
 from hullabaloo.audit import privacy_loss
 from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.curator import Curator
-from hullabaloo.curator.descent import PartialQuery
+from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.curator.moments import MomentsQuery, isometric
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery
 from hullabaloo.curator.views import centred_rows, chosen_columns, of_target, turned_rows
 from hullabaloo.data import Rows
-from hullabaloo.erm.objective_perturbation import PerturbedMinimizerQuery
-from hullabaloo.erm.output_perturbation import MinimizerQuery
+from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
+from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
 from hullabaloo.errors import CalibrationError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
@@ -48,12 +48,12 @@ def _matrix(query: MomentsQuery, answer: NoisyMoments) -> Array:
 
 COORDINATES: Mapping[str, Callable[..., Any]] = {
     "count": lambda _, a: a,
-    "means": lambda q, a: a * (q.records / q.reach),
-    "minimizer": lambda _, a, *asked: a,
+    "means": lambda q, a: a * (q.records / q.clip_norm),
+    "output_perturbation": lambda _, a, *asked: a,
     "moments": _matrix,
     "score": lambda _, a, *asked: a,
-    "spread": lambda q, a, centre, reach: isometric(a) * (q.records / reach**2),
-    "step": lambda q, a, theta, view, reach: a * view.scale(q.facts) * (q.records / reach),
+    "covariance": lambda q, a, centre, clip_norm: isometric(a) * (q.records / clip_norm**2),
+    "centred_gradient": lambda q, a, theta, view, clip_norm: a * view.scale(q.facts) * (q.records / clip_norm),
 }
 """The map from an answer to the coordinates that have the stated noise; of sums that are not named, what a mean is made of."""
 
@@ -69,13 +69,13 @@ class TracedTables:
         kept: what the audit works out once, about these tables or about the queries.
     """
 
-    quotes: Sequence[Any]
+    queries: Sequence[Any]
     tables: tuple[Rows, Rows]
     kept: dict[Any, Any] = field(default_factory=dict)
 
     def traced(self, truth: int, key: TestKey | None) -> "TracingCurator":
         """A curator of table number `truth` that keeps a transcript."""
-        return TracingCurator(self, truth, Curator(self.tables[truth], self.quotes, key=key), self.tables)
+        return TracingCurator(self, truth, Curator(self.tables[truth], self.queries, key=key), self.tables)
 
     def once(self, what: str, query: Query, work: Callable[[], Any]) -> Any:
         """What is worked out about a query, once."""
@@ -104,15 +104,15 @@ class TracingCurator:
         """See `Curator`, as for every view."""
         return self._seen(self.curator.of_target(target), lambda rows: of_target(rows, target))
 
-    def of_columns(self, columns: npt.ArrayLike) -> "TracingCurator":
+    def restricted(self, columns: npt.ArrayLike) -> "TracingCurator":
         """A selection of columns."""
-        intercept, found = any(quote.facts.intercept for quote in self.about.quotes), np.array(columns, dtype=np.int64)
-        return self._seen(self.curator.of_columns(columns), lambda rows: chosen_columns(rows, found, intercept))
+        intercept, found = any(query.facts.intercept for query in self.about.queries), np.array(columns, dtype=np.int64)
+        return self._seen(self.curator.restricted(columns), lambda rows: chosen_columns(rows, found, intercept))
 
-    def turned(self, matrix: npt.ArrayLike) -> "TracingCurator":
+    def projected(self, matrix: npt.ArrayLike) -> "TracingCurator":
         """Rows through a matrix."""
         found = np.array(matrix, dtype=np.float64, order="C")
-        return self._seen(self.curator.turned(matrix), lambda rows: turned_rows(rows, found))
+        return self._seen(self.curator.projected(matrix), lambda rows: turned_rows(rows, found))
 
     def centred(self, centre: npt.ArrayLike) -> "TracingCurator":
         """Rows from a centre."""
@@ -129,14 +129,14 @@ class TracingCurator:
         query = self._query(name)
         question = query.question(*given, **named)
         self.asked[name, self.tables[0].X.shape[1]] += query.times(question)
-        if isinstance(query, PartialQuery):
+        if isinstance(query, CoordinateGradientQuery):
             self.log.append(self._descended(query, found, *question))
         elif isinstance(query, Choice):
             asked = question if isinstance(query, SelectQuery) else (query, *question)
             self.log.append(self._chosen(found, *asked))
         elif isinstance(query, QuantilesQuery):
             self.log += self._bounded(query, found)
-        elif isinstance(query, PerturbedMinimizerQuery):
+        elif isinstance(query, ObjectivePerturbationQuery):
             self.log.append(privacy_loss.perturbed(query, self.tables, found, self.truth))
         else:
             self.log.append(self._heard(query, found, question))
@@ -164,16 +164,16 @@ class TracingCurator:
         return self.about.once("exact", query, both) if plain else both()
 
     def _value(self, query: Any, which: int, question: tuple[Any, ...]) -> Array:
-        if not isinstance(query, MinimizerQuery):
+        if not isinstance(query, OutputPerturbationQuery):
             return np.ravel(query.exact(self.tables[which], *question))
         place = "work", which, id(query)
         if place not in self.work:
             self.work[place] = query.kept_work(self.tables[which])
         return np.asarray(self.work[place].minimiser(question[0] * query.records))
 
-    def _descended(self, query: PartialQuery, found: Descent, updates: Any) -> PrivacyLoss:
+    def _descended(self, query: CoordinateGradientQuery, found: Descent, updates: Any) -> PrivacyLoss:
         """One number an update, in units of the coordinate's clip, asked at the point to which the updates before it have led."""
-        almost = self.about.once("quiet", query, lambda: quiet(query))
+        almost = self.about.once("quiet", query, lambda: noiseless(query))
         point, exact, order = updates.theta.copy(), np.empty((2, updates.order.size)), updates.order
         for k, j in enumerate(order.tolist()):
             one = replace(updates, theta=point, order=order[k : k + 1])
@@ -185,7 +185,7 @@ class TracingCurator:
         unit = query.records / updates.clips[order] / query.sigma
         allowed = (query.event.gdp_mu() or 0.0) + FAR * almost.sigma / query.sigma
         pair = (exact[0] * unit, exact[1] * unit)
-        return privacy_loss.gaussian("partial", allowed, found.partials * unit, pair, self.truth, each=True)
+        return privacy_loss.gaussian("coordinate_gradient", allowed, found.partials * unit, pair, self.truth, each=True)
 
     def _chosen(self, found: int, query: Choice, theta: Array, excluded: Any, within: Any) -> PrivacyLoss:
         first, second = (query.exact_scores(rows, theta, within) for rows in self.tables)
@@ -205,16 +205,16 @@ class TracingCurator:
     def _query(self, name: str) -> Any:
         """The query that paid: those of one name and width are used up one after the other, as the curator does."""
         width = int(self.tables[0].X.shape[1])
-        alike = [quote for quote in self.about.quotes if quote.name == name and quote.facts.width == width]
+        alike = [query for query in self.about.queries if query.name == name and query.facts.width == width]
         before = self.asked[name, width]
-        for quote in alike:
-            if before < quote.count:
-                return quote
-            before -= quote.count
+        for query in alike:
+            if before < query.count:
+                return query
+            before -= query.count
         return alike[-1]
 
 
-def quiet(query: PartialQuery) -> PartialQuery:
+def noiseless(query: CoordinateGradientQuery) -> CoordinateGradientQuery:
     """The same question for as many answers as are asked, at as little noise as its lattice holds, and `MARGIN` octaves more."""
     for octaves in range(34, MARGIN, -1):
         try:

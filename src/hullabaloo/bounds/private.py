@@ -107,12 +107,12 @@ def private_bounds(
 
     least = 0.0
 
-    def buy(menu: Any, allowance: Any) -> list[Any]:
+    def buy(prices: Any, allowance: Any) -> list[Any]:
         nonlocal least
         epsilon = allowance.selection_epsilon(len(names))
-        least = _least_share(menu, epsilon)
+        least = _least_share(prices, epsilon)
         if quantiles is None and least > MOST:
-            raise BudgetError(_too_little(menu.records, len(names), least))
+            raise BudgetError(_too_little(prices.records, len(names), least))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
         places = range(0, 2 * len(names), 2)
         columns = {
@@ -120,13 +120,13 @@ def private_bounds(
             "missing": tuple(k + 1 for k in places),
             "grids": tuple(map(grids.get, names)),
         }
-        quote = menu.price("quantiles", **columns, shares=cut, epsilon=epsilon, count=len(names))
-        if not math.isinf(epsilon) and quote.bound > LARGEST * quote.sensitivity:
+        query = prices.price("quantiles", **columns, shares=cut, epsilon=epsilon, count=len(names))
+        if not math.isinf(epsilon) and query.bound > LARGEST * query.sensitivity:
             raise BudgetError(
-                f"Bounds of {len(names)} columns from {menu.records} records at this budget cannot be drawn exactly: in units of the noise "
+                f"Bounds of {len(names)} columns from {prices.records} records at this budget cannot be drawn exactly: in units of the noise "
                 "their scores are too large for 64 bits. Nothing was charged or read. Spend more on them, or buy them from fewer records."
             )
-        return [quote]
+        return [query]
 
     encoding = inner.encoding_for(source, fit_intercept=False)
     detail = {"columns": list(names), "shares": list(asked), "grid": str(kind)}
@@ -268,7 +268,7 @@ def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
     )
 
 
-def _least_share(menu: Any, epsilon: float) -> float:
+def _least_share(prices: Any, epsilon: float) -> float:
     """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`.
 
     One that still leaves the data lands beside it: the base measure of the choice falls with the square of the width, so that
@@ -276,7 +276,7 @@ def _least_share(menu: Any, epsilon: float) -> float:
     """
     if math.isinf(epsilon):
         return 0.0
-    return float(2.0 * menu.facts.records_per_unit / epsilon * math.log(ODDS) / menu.records)
+    return float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
 
 
 def _too_little(records: int, columns: int, share: float) -> str:

@@ -24,19 +24,19 @@ def load_all(plan: SearchPlan, tables: Mapping[Any, Rows]) -> None:
     **Guarantee.** A function of public facts: the plan, and how rows are kept. Nothing of the table is read, and nothing comes of it.
     """
     kinds: dict[Any, PlannedCandidate] = {}
-    for one in plan.contenders:
+    for one in plan.candidates:
         kinds.setdefault(_kind(one), one)
     for one in kinds.values():
         rows = _nothing(tables[one.reads], one.encoding.facts.intercept)
         with suppress(Exception):  # whether a candidate is any good is for its own runs to tell
             release = answer(one.fit, rows, _PUBLIC)
-            score_of(one.read, one.quote, release.theta, rows, _PUBLIC)
+            score_of(one.read, one.query, release.theta, rows, _PUBLIC)
 
 
 def _kind(one: PlannedCandidate) -> tuple[Any, ...]:
     """What decides which code runs."""
     problem = one.fit.problem
-    asked = tuple(type(quote) for quote in one.fit.bought.queries)
+    asked = tuple(type(query) for query in one.fit.bought.queries)
     shapes = tuple(
         (type(shape), type(getattr(shape, "function", None))) for shape in (problem.constraint, problem.penalty)
     )

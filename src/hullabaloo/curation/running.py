@@ -11,7 +11,7 @@ import numpy as np
 from hullabaloo.curation.kept import Best, Kept
 from hullabaloo.curation.loaded import load_all
 from hullabaloo.curation.parts import held_out, part
-from hullabaloo.curation.scoring import Lottery, answer, score_of
+from hullabaloo.curation.scoring import SearchRandomness, answer, score_of
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.errors import StateError
@@ -37,7 +37,7 @@ def search(plan: SearchPlan, source: Any, target: Any, weight: Any, kept: Kept) 
     own was refused (`candidates.own_code`), records are read before the first draw, in every way that some candidate reads them, code that is compiled and
     kept is so for every candidate (`load_all`), and what a run computes reaches no warning and no handler (`_quiet`). So one that is killed has shown nothing but that it was killed, when; when a machine fails
     is no function of what it draws, beyond the time that has passed. Carried out again it is the search of the records that it then reads, its
-    draws fresh or those of before (`Lottery`), in either case with the law of one search of these records. Its end is kept before it is shown, and
+    draws fresh or those of before (`SearchRandomness`), in either case with the law of one search of these records. Its end is kept before it is shown, and
     an end is never followed by another (`Kept`). A run that raises ends the search as the best of its runs would: that is the best of K runs when
     a failure counts as the best score, with its words as that run's release; of several the first.
 
@@ -48,7 +48,7 @@ def search(plan: SearchPlan, source: Any, target: Any, weight: Any, kept: Kept) 
         if kept.best is None:
             raise StateError(FAILED)
         return kept.best
-    parts, lots = _read(plan, source, target, weight, Lottery(kept.key))
+    parts, lots = _read(plan, source, target, weight, SearchRandomness(kept.key))
     with _quiet():
         load_all(plan, {reads: train for reads, (train, _) in parts.items()})
     try:
@@ -64,25 +64,27 @@ def search(plan: SearchPlan, source: Any, target: Any, weight: Any, kept: Kept) 
     return best
 
 
-def _read(plan: SearchPlan, source: Any, target: Any, weight: Any, lots: Lottery) -> tuple[Parts, Lottery]:
+def _read(
+    plan: SearchPlan, source: Any, target: Any, weight: Any, lots: SearchRandomness
+) -> tuple[Parts, SearchRandomness]:
     """The two parts of the records, for each way in which a candidate reads them; nothing is drawn before all of it is read."""
-    encodings = {one.reads: one.encoding for one in plan.contenders}
+    encodings = {one.reads: one.encoding for one in plan.candidates}
     rows = {reads: encoding.encode(source, target, weight=weight) for reads, encoding in encodings.items()}
     lots = lots.about(rows.values())
     held = held_out(plan.terms, source, plan.holdout, lots.secret())
     return {reads: (part(one, ~held), part(one, held)) for reads, one in rows.items()}, lots.about((), held)
 
 
-def _best(plan: SearchPlan, parts: Parts, lots: Lottery) -> Best:
-    count, alone = len(plan.contenders), math.isinf(plan.mu)
+def _best(plan: SearchPlan, parts: Parts, lots: SearchRandomness) -> Best:
+    count, alone = len(plan.candidates), math.isinf(plan.mu)
     runs = count if alone else lots.runs(plan.repeats)
     best: Best | None = None
     for run in range(runs):
         number = run if alone else lots.candidate(count, run)
-        one = plan.contenders[number]
+        one = plan.candidates[number]
         train, rest = parts[one.reads]
         release = answer(one.fit, train, lots.noise("fit", run))
-        score = score_of(one.read, one.quote, release.theta, rest, lots.noise("score", run))
+        score = score_of(one.read, one.query, release.theta, rest, lots.noise("score", run))
         if math.isnan(score):  # the order of outputs is total, whatever a metric makes of its noise
             score = -math.inf
         if best is None or score > best.score:  # of equal ones the first: as good as one at random, runs being alike

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator import Curator, Query, ScoreQuery
-from hullabaloo.curator.lottery import Lottery
+from hullabaloo.curator.search_randomness import SearchRandomness
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
@@ -17,7 +17,7 @@ from hullabaloo.release import Release
 from hullabaloo.release.planned import PlannedFit
 from hullabaloo.release.run import answered, stated
 
-__all__ = ["Lottery", "Noise", "answer", "score_noise", "score_of", "score_quote"]
+__all__ = ["Noise", "SearchRandomness", "answer", "score_noise", "score_of", "score_quote"]
 
 
 @final
@@ -50,25 +50,25 @@ Read = Callable[[npt.NDArray[np.float64], Noise], float]
 
 def score_quote(encoding: Encoding, neighbours: Neighbours, records: int, **question: Any) -> ScoreQuery:
     """What one score costs: a query whose event is at most μ-GDP; `records` is public, the question a reading, its tallies and μ."""
-    quote: ScoreQuery = PricedQueries(encoding.facts, neighbours, records).price("score", **question)
-    return quote
+    query: ScoreQuery = PricedQueries(encoding.facts, neighbours, records).price("score", **question)
+    return query
 
 
-def score_noise(quote: Query) -> Noise:
+def score_noise(query: Query) -> Noise:
     """The public facts by which an answer to it is read."""
-    assert isinstance(quote, ScoreQuery)
-    facts = quote.facts
+    assert isinstance(query, ScoreQuery)
+    facts = query.facts
     inflation = 1.0 if facts.alike else facts.max_weight * facts.records_per_unit
-    return Noise(quote.sigma, quote.records, quote.count_weight, inflation)
+    return Noise(query.sigma, query.records, query.count_weight, inflation)
 
 
-def score_of(read: Read, quote: ScoreQuery, theta: npt.ArrayLike, rows: Rows, key: Key | None = None) -> float:
+def score_of(read: Read, query: ScoreQuery, theta: npt.ArrayLike, rows: Rows, key: Key | None = None) -> float:
     """A private score of released coefficients θ, (p, k), on encoded records; larger is better.
 
     **Guarantee.** One answer to the quote, which costs its event; θ is a function of public facts and earlier releases. What it
     costs has been charged, or is part of what was.
     """
-    return read(Curator(rows, [quote], key=key).answer("score", theta), score_noise(quote))
+    return read(Curator(rows, [query], key=key).answer("score", theta), score_noise(query))
 
 
 def answer(planned: PlannedFit, rows: Rows, key: Key | None = None) -> Release:

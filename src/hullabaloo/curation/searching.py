@@ -36,7 +36,7 @@ class PlannedCandidate:
 
     params: Mapping[str, Any]
     fit: PlannedFit
-    quote: Any
+    query: Any
     read: Read
     metric: str
     higher_is_better: bool
@@ -55,8 +55,8 @@ class PlannedCandidate:
     @property
     def numbers(self) -> int:
         """At most so many numbers are in its release: each is a function of the longest answer or as long as θ."""
-        longest = max(getattr(quote, "length", 1) for quote in self.fit.bought.queries)
-        asked = sum(quote.count for quote in self.fit.bought.queries)
+        longest = max(getattr(query, "length", 1) for query in self.fit.bought.queries)
+        asked = sum(query.count for query in self.fit.bought.queries)
         targets = len(self.encoding.facts.targets)
         return 8 * targets * (longest + self.encoding.facts.width) + asked
 
@@ -77,7 +77,7 @@ class SearchPlan:
     """
 
     terms: ReleaseRequest
-    contenders: tuple[PlannedCandidate, ...]
+    candidates: tuple[PlannedCandidate, ...]
     repeats: Repeats
     mu: float
     holdout: float
@@ -87,12 +87,12 @@ class SearchPlan:
     @property
     def noise(self) -> tuple[Mapping[str, Any], ...]:
         """Queries of one run of the first candidate, for the plan's readers."""
-        return tuple(quote.to_dict() for quote in (*self.contenders[0].fit.bought.queries, self.contenders[0].quote))
+        return tuple(query.to_dict() for query in (*self.candidates[0].fit.bought.queries, self.candidates[0].query))
 
     @property
     def public(self) -> dict[str, Any]:
         """JSON-ready facts by which two searches are told apart."""
-        names = [re.sub(r" at 0x[0-9a-f]+", "", repr(dict(one.params))) for one in self.contenders]
+        names = [re.sub(r" at 0x[0-9a-f]+", "", repr(dict(one.params))) for one in self.candidates]
         return {
             "format": FORMAT,
             "what": self.terms.what,
@@ -104,8 +104,11 @@ class SearchPlan:
             "holdout": self.holdout,
             "test_key": self.terms.key is not None,
             "candidates": names,
-            "metric": self.contenders[0].metric,
-            "plans": [[quote.to_dict() for quote in (*one.fit.bought.queries, one.quote)] for one in self.contenders],
+            "metric": self.candidates[0].metric,
+            "plans": [
+                [{**query.to_dict(), "name": query.key_label} for query in (*one.fit.bought.queries, one.query)]
+                for one in self.candidates
+            ],
         }
 
     @property
@@ -114,8 +117,8 @@ class SearchPlan:
 
         From public facts alone: the text of all plans, and 32 characters a number. (A release that were longer would show its own length.)
         """
-        text = max(len(json.dumps(one.fit.plan.to_dict(), default=str)) for one in self.contenders)
-        most = max(one.numbers for one in self.contenders)
+        text = max(len(json.dumps(one.fit.plan.to_dict(), default=str)) for one in self.candidates)
+        most = max(one.numbers for one in self.candidates)
         return 1 << (2 * text + 32 * most + (1 << 14)).bit_length()
 
     @property
@@ -127,11 +130,11 @@ class SearchPlan:
     @property
     def detail(self) -> dict[str, Any]:
         """For a ledger's readers."""
-        solvers = sorted({one.fit.plan.solver for one in self.contenders})
-        return {"candidates": len(self.contenders), "expected_runs": self.repeats.expected, "solvers": solvers}
+        solvers = sorted({one.fit.plan.solver for one in self.candidates})
+        return {"candidates": len(self.candidates), "expected_runs": self.repeats.expected, "solvers": solvers}
 
 
-def priced(terms: ReleaseRequest, contenders: Sequence[PlannedCandidate], repeats: Repeats, mu: float) -> Event:
+def priced(terms: ReleaseRequest, candidates: Sequence[PlannedCandidate], repeats: Repeats, mu: float) -> Event:
     """What the release costs.
 
     **Guarantee.** Claim: the event bounds the release of the best run. Proof: each contender's fit and score have a Gaussian-DP parameter of
@@ -143,15 +146,15 @@ def priced(terms: ReleaseRequest, contenders: Sequence[PlannedCandidate], repeat
     if math.isinf(mu):
         return NotPrivateEvent()
     draws = 0
-    for one in contenders:
-        for event in (one.fit.bought.event, one.quote.event):
+    for one in candidates:
+        for event in (one.fit.bought.event, one.query.event):
             cost = event.gdp_mu()
             if cost is None or not cost <= mu:
                 raise BudgetError(
                     f"A run with {dict(one.params)!r} has the Gaussian-DP parameter {cost}, and {mu:.6g} is what one run may cost. A search "
                     "prices runs by that parameter; take a solver whose noise is Gaussian or a selection. Nothing was charged or read."
                 )
-        draws = max(draws, math.ceil((one.fit.bought.event.delta0 + one.quote.event.delta0) / TAIL_MASS))
+        draws = max(draws, math.ceil((one.fit.bought.event.delta0 + one.query.event.delta0) / TAIL_MASS))
     event = TunedEvent(mu, repeats.expected, repeats.shape, draws)
     if not terms.allowance().takes(event):
         raise BudgetError(

@@ -130,7 +130,7 @@ class Sketch:
                 f"A sketch of {self.columns} columns was given rows with {slopes} slopes. Use the same."
             )
         most = slopes if self.max_nonzeros is None else min(self.max_nonzeros, slopes)
-        return math.sqrt(max(about.of_columns(most).norm_l2 ** 2 - about.intercept, 0.0))
+        return math.sqrt(max(about.restricted(most).norm_l2 ** 2 - about.intercept, 0.0))
 
 
 def _inside(body: ConvexSet, X: Any, slopes: int) -> npt.NDArray[np.bool_]:

@@ -152,7 +152,7 @@ class Curator:
             return self.__part(of_target(self.__rows, number), self.__queries, self.__key, self.__kept)
 
     @sealed
-    def of_columns(self, columns: npt.ArrayLike) -> "Curator":
+    def restricted(self, columns: npt.ArrayLike) -> "Curator":
         """The same curator, asked about a public selection of columns, and about the intercept, as last, if there is one.
 
         Answers come out of the same payment: of queries priced by `of_columns(s)` for views of s columns.
@@ -166,14 +166,14 @@ class Curator:
         if all(query.facts.width != found.size + intercept for query in self.__queries):
             raise NotPaidFor(
                 f"A view of {found.size} columns was asked, but the plan paid for no answer about so many. Price it by "
-                f"menu.of_columns({found.size}) and charge for it first."
+                f"prices.restricted({found.size}) and charge for it first."
             )
         key = None if self.__key is None else self.__key.derive(f"columns/{found.size}")
         with np.errstate(all="ignore"):
             return self.__part(chosen_columns(self.__rows, found, intercept), self.__queries, key, {})
 
     @sealed
-    def turned(self, matrix: npt.ArrayLike) -> "Curator":
+    def projected(self, matrix: npt.ArrayLike) -> "Curator":
         """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, computed once.
 
         Only `step` and `scales` can be asked of it, which shorten or sort each record whatever its length; every other query

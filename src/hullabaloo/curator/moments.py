@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from hullabaloo.curator.centred_gradient_kernels import shortened_rows
 from hullabaloo.curator.exact import (
     BITS,
     PRODUCT_BLOCK,
@@ -22,7 +23,6 @@ from hullabaloo.curator.exact import (
 from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.known import number, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
-from hullabaloo.curator.step_kernels import shortened_rows
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
@@ -160,7 +160,7 @@ class MomentsQuery(NoisySum):
 
 
 @dataclass(frozen=True)
-class SpreadQuery(NoisySum):
+class CovarianceQuery(NoisySum):
     """`Σ_i w_i t_i t_iᵀ`, `t = (x_s − m) · min(1/R, 1/‖x_s − m‖₂)`, the constant column left out, in isometric coordinates.
 
     Diagonal entries get N(0, σ²), each off-diagonal pair one draw N(0, σ²/2) used twice (as in `MomentsQuery`). The noise of
@@ -174,7 +174,7 @@ class SpreadQuery(NoisySum):
     doubles and summed exactly. Source: docs/second-order.md.
     """
 
-    name: ClassVar[str] = "spread"
+    name: ClassVar[str] = "covariance"
     key_label: ClassVar[str] = "spread"
 
     @cached_property
@@ -209,9 +209,9 @@ class SpreadQuery(NoisySum):
         copies = math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
         return copies * self.stretch**2 * self.facts.max_weight
 
-    def question(self, *, centre: Any, reach: Any) -> tuple[Array, float]:
+    def question(self, *, centre: Any, clip_norm: Any) -> tuple[Array, float]:
         """m and R."""
-        point, longest = numbers(centre), number(reach)
+        point, longest = numbers(centre), number(clip_norm)
         if point.shape != (self.size,) or not np.all(np.isfinite(point)) or not 0.0 < longest < math.inf:
             raise InvalidParameter(
                 f"The spread of {self.size} columns was asked around a centre of shape {point.shape} within {longest!r}. Pass one "
@@ -219,21 +219,21 @@ class SpreadQuery(NoisySum):
             )
         return point, longest
 
-    def partial(self, rows: Rows, centre: Array, reach: float) -> ExactSum:  # noqa: D102
+    def partial(self, rows: Rows, centre: Array, clip_norm: float) -> ExactSum:  # noqa: D102
         root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(self.exponent)
 
         def fill(part: slice, out: Array) -> None:
             X = rows.X[part]
             X = X if isinstance(X, np.ndarray) else X.toarray()
-            shortened_rows(X, root[part], centre, np.ones(self.size), reach, magic, out)
+            shortened_rows(X, root[part], centre, np.ones(self.size), clip_norm, magic, out)
 
         return products_of(rows.Y.shape[0], self.size, self.exponent, fill)
 
     def total(self, state: Any) -> Array:  # noqa: D102
         return np.clip(isometric(state.value(math.inf)), -self.bound, self.bound)
 
-    def read(self, noisy: Array, centre: Array, reach: float) -> Array:  # noqa: D102
-        return symmetric(noisy, self.size) * (reach**2 / self.records)
+    def read(self, noisy: Array, centre: Array, clip_norm: float) -> Array:  # noqa: D102
+        return symmetric(noisy, self.size) * (clip_norm**2 / self.records)
 
 
 def _pair_of_large_targets(kappa: float) -> float:

@@ -84,7 +84,7 @@ class Query(ABC):
 
     @property
     def made_of(self) -> list[object]:
-        """All that it was made of but for the facts, which are the menu's, and as long as rows are wide."""
+        """All that it was made of but for the facts, which are the price list's, and as long as rows are wide."""
         return [getattr(self, one.name) for one in fields(self) if one.name != "facts"]
 
     def afresh(self) -> Self:

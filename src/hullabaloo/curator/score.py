@@ -14,7 +14,7 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.readings import Reading
-from hullabaloo.losses.scores import Tally
+from hullabaloo.losses.scores import Statistic
 from hullabaloo.privacy import Neighbours
 
 _BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
@@ -45,7 +45,7 @@ class ScoreQuery(NoisySum):
     """
 
     reading: Reading
-    tallies: tuple[Tally, ...]
+    tallies: tuple[Statistic, ...]
 
     name: ClassVar[str] = "score"
     key_label: ClassVar[str] = "score"

@@ -26,25 +26,27 @@ class AffineView:
     """
 
     centre: Array
-    lift: float = 1.0
+    intercept_weight: float = 1.0
 
     def scale(self, about: RowFacts) -> Array:
         """The weight of each column, (p,)."""
         scale = np.ones(about.width)
         if about.intercept:
-            scale[-1] = self.lift
+            scale[-1] = self.intercept_weight
         return scale
 
 
-def public_view(centre: Any, lift: Any, about: RowFacts) -> AffineView:
+def public_view(centre: Any, intercept_weight: Any, about: RowFacts) -> AffineView:
     """The view from a centre.
 
     Raises:
-        InvalidParameter: a centre of another shape or not finite, or a lift that is not positive.
+        InvalidParameter: a centre of another shape or not finite, or a weight that is not positive.
     """
-    view = AffineView(public_centre(centre, about.width), number(lift))
-    if not 0.0 < view.lift < np.inf:
-        raise InvalidParameter(f"The constant column's weight must be positive and finite, not {view.lift!r}.")
+    view = AffineView(public_centre(centre, about.width), number(intercept_weight))
+    if not 0.0 < view.intercept_weight < np.inf:
+        raise InvalidParameter(
+            f"The constant column's weight must be positive and finite, not {view.intercept_weight!r}."
+        )
     return view
 
 

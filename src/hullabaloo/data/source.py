@@ -45,7 +45,7 @@ class RowFacts:
         """Number of encoded columns, the intercept included."""
         return len(self.columns)
 
-    def of_columns(self, count: int) -> "RowFacts":
+    def restricted(self, count: int) -> "RowFacts":
         """The facts of rows seen through any ``count`` of their columns, and through the intercept, last, if there is one.
 
         **Guarantee.** Claim: whichever distinct columns they are, ``‖·‖_q`` of such a row is at most the result's ``norm_q``. Proof: its

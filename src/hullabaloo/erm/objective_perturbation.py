@@ -26,7 +26,7 @@ _COARSEST = 2.0**34
 
 
 @dataclass(frozen=True)
-class PerturbedMinimizerQuery(Query):
+class ObjectivePerturbationQuery(Query):
     """`argmin Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + nψ(θ) + ⟨b, θ⟩` over C, `b ~ N(0, σ²I)`, plus faint noise.
 
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in ⟨x, θ⟩ with
@@ -61,7 +61,7 @@ class PerturbedMinimizerQuery(Query):
     curvature: float
     output_multiplier: float
 
-    name: ClassVar[str] = "perturbed_minimizer"
+    name: ClassVar[str] = "objective_perturbation"
     key_label: ClassVar[str] = "perturbed_minimizer"
     price: ClassVar[str] = "output_multiplier"
     instead: ClassVar[str] = OWN_SHAPES
@@ -92,7 +92,7 @@ class PerturbedMinimizerQuery(Query):
                 f"{self.family.smoothness / self.ridge!r}, but {self.curvature!r} was to be paid for. Raise either."
             )
 
-    def resized(self, records: int) -> "PerturbedMinimizerQuery":
+    def resized(self, records: int) -> "ObjectivePerturbationQuery":
         """λ and σ shrink with the table, so that the mean objective stays."""
         share = records / self.records
         return replace(

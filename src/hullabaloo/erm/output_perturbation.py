@@ -12,7 +12,7 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noisy
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
 from hullabaloo.erm.objective import euclidean
-from hullabaloo.erm.repeated import Repeated
+from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, VectorLoss
@@ -23,7 +23,7 @@ NEAR = 1e-4
 
 
 @dataclass(frozen=True)
-class MinimizerQuery(Noisy):
+class OutputPerturbationQuery(Noisy):
     """`argmin (1/n) Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + ψ(θ) + ⟨s, θ⟩` over C, with Gaussian noise; s is public.
 
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in the predictions with
@@ -55,7 +55,7 @@ class MinimizerQuery(Noisy):
     mu: float
     linear_bound: float = 0.0
 
-    name: ClassVar[str] = "minimizer"
+    name: ClassVar[str] = "output_perturbation"
     key_label: ClassVar[str] = "minimizer"
     tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
     instead: ClassVar[str] = OWN_SHAPES
@@ -158,8 +158,8 @@ class MinimizerQuery(Noisy):
             theta = gaussian(theta, self.sigma, bound=self.bound, key=key)
         return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
 
-    def kept_work(self, rows: Rows) -> Repeated:
+    def kept_work(self, rows: Rows) -> WarmStarted:
         """What answers of one query about one table share; PRIVATE."""
         distance, slack = (self.distance, self.hidden) if self.is_private else (0.0, 0.0)
         largest = self.records * self.linear_bound * (1.0 + 1e-12)
-        return Repeated(rows, self.family, largest=largest, distance=distance, slack=slack)
+        return WarmStarted(rows, self.family, largest=largest, distance=distance, slack=slack)

@@ -41,7 +41,7 @@ _REFERENCES = 3
 
 
 @final
-class Repeated:
+class WarmStarted:
     """The minimisers of one family over one table, for one linear term after another; PRIVATE.
 
     Attributes:
@@ -58,7 +58,7 @@ class Repeated:
         self.rows, self.family, self.largest, self.distance, self.slack = rows, family, largest, distance, slack
         kinds = (Squared, Huber) if distance > 0.0 else (Squared,)
         self._straight = isinstance(family.loss, kinds) and family.coordinates <= _DENSE
-        self._pieces: Pieces | None = None
+        self._pieces: PiecewiseQuadratic | None = None
         self._last: Array | None = None
 
     def minimiser(self, slope: Array) -> Array:
@@ -66,7 +66,7 @@ class Repeated:
 
         **Guarantee.** Precondition: `‖slope‖ ≤ largest`. Claim: for every table and whatever was asked before, the answer is within
         the distance (or, as in `minimise`, the nearest double of such a point). Proof: an answer leaves here with a gradient
-        whose size and rounding (`Pieces.error`) are together at most `distance·λ/2`, or by the evidence of `optimise.py`, or from
+        whose size and rounding (`PiecewiseQuadratic.error`) are together at most `distance·λ/2`, or by the evidence of `optimise.py`, or from
         `minimise`; the first two bound the distance by strong monotonicity, in all cases from this table and this linear term
         alone. What is kept is a function of the table and of earlier linear terms, which follow from earlier answers: given
         those, two neighbours' answers are as far apart as the query's sensitivity says, which adaptive composition asks for.
@@ -90,7 +90,7 @@ class Repeated:
         wanted = math.inf
         for _ in range(_REFERENCES if self._straight else 0):
             if self._pieces is None:
-                self._pieces = Pieces.around(start, wanted, self.rows, self.family)
+                self._pieces = PiecewiseQuadratic.around(start, wanted, self.rows, self.family)
                 if goal > 0.0 and not self._pieces.error(2.0 * euclidean(start), self.largest) <= 0.5 * goal:
                     self._straight, self._pieces = False, None  # a table too large for plain doubles
                     break
@@ -127,7 +127,7 @@ class Repeated:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Pieces:
+class PiecewiseQuadratic:
     """The gradient of the sum form around a reference point, from sums over the records whose piece of φ' is known; PRIVATE.
 
     Attributes:
@@ -162,7 +162,7 @@ class Pieces:
     squares: float
 
     @classmethod
-    def around(cls, centre: Array, wanted: float, rows: Rows, family: Family) -> "Pieces":
+    def around(cls, centre: Array, wanted: float, rows: Rows, family: Family) -> "PiecewiseQuadratic":
         """One pass over the table: residuals, then blocks of products, block sums being added in doubled precision.
 
         The radius is the one wanted, if that leaves neither fewer nor more records than is worth it.

@@ -29,7 +29,7 @@ class Estimator(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class TargetInference:
     """What is known of one target's coefficients on the unit domain.
 
     Attributes:
@@ -52,7 +52,7 @@ class Inference:
         about: what the intervals are meant to cover.
     """
 
-    told: tuple[Told, ...]
+    told: tuple[TargetInference, ...]
     method: str = ""
     about: str = ""
     reason: str = ""
@@ -71,7 +71,7 @@ def inference(model: FittedModel, method: str) -> Inference:
         one = bootstrapped(model)
         if isinstance(one, str):
             return Inference((), reason=one)
-        known = (Told(one, np.eye(one.theta.size), one.residual_variance),)  # all coefficients are asked for
+        known = (TargetInference(one, np.eye(one.theta.size), one.residual_variance),)  # all coefficients are asked for
         return Inference(known, "bootstrap", f"{_about(model)}, by a parametric bootstrap of the whole fit")
     if reason:
         return Inference((), reason=reason)
@@ -86,11 +86,11 @@ def inference(model: FittedModel, method: str) -> Inference:
             assert scores is not None
             noise = float(release.plan["settings"]["gradient noise"])
             estimator, variance = stepped(model, release.moments, scores, noise, target), math.nan
-        found.append(Told(estimator, estimator.equations.basis, variance))
+        found.append(TargetInference(estimator, estimator.equations.basis, variance))
     return Inference(tuple(found), "debiased", _about(model))
 
 
-def tell(model: FittedModel, told: Told, functions: Array, confidence: float, own: float = 0.0) -> Intervals:
+def tell(model: FittedModel, told: TargetInference, functions: Array, confidence: float, own: float = 0.0) -> Intervals:
     """Intervals of the functions (m, p) of one target's unit coefficients; NaN where they ask for columns left out.
 
     With `own`, a variance, of the functions' values plus a normal residual of that variance.

@@ -151,7 +151,7 @@ def _apart(plain: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any])
     return plain
 
 
-TOGETHER = ("auto", "mirror_descent", "frank_wolfe", "output_perturbation")
+MULTINOMIAL = ("auto", "mirror_descent", "frank_wolfe", "output_perturbation")
 """Solvers that learn all classes' predictions at once."""
 
 
@@ -193,7 +193,7 @@ class LogisticRegression(LogisticClassifier):
             return chosen == "multinomial"
         if self.solver == "auto" and self.budget is not None and self.budget.is_private:
             return isinstance(self.constraint, NuclearBall)
-        return name_of(self.solver) in TOGETHER
+        return name_of(self.solver) in MULTINOMIAL
 
 
 @final

@@ -15,15 +15,15 @@ class Reads(StrEnum):
     """What z stands for.
 
     ``NUMBERS``: the prediction itself. ``COUNTS``: the logarithm of a mean. ``DECISIONS``: the class of the largest z (of two
-    classes: the second where z > 0). ``APART``: logistic chances, each class's own, brought to sum 1. ``TOGETHER``: multinomial
+    classes: the second where z > 0). ``OVR``: logistic chances, each class's own, brought to sum 1. ``MULTINOMIAL``: multinomial
     chances.
     """
 
     NUMBERS = "numbers"
     COUNTS = "counts"
     DECISIONS = "decisions"
-    APART = "chances"
-    TOGETHER = "multinomial chances"
+    OVR = "chances"
+    MULTINOMIAL = "multinomial chances"
 
     @property
     def classes(self) -> bool:
@@ -33,7 +33,7 @@ class Reads(StrEnum):
     @property
     def chances(self) -> bool:
         """Whether classes have chances."""
-        return self in (Reads.APART, Reads.TOGETHER)
+        return self in (Reads.OVR, Reads.MULTINOMIAL)
 
 
 def unit(numbers: Array) -> Array:
@@ -43,7 +43,7 @@ def unit(numbers: Array) -> Array:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class Scored:
     """Records as a metric sees them; PRIVATE. Every number is finite and in [0, 1], whatever the record and θ are.
 
     Attributes:
@@ -86,7 +86,7 @@ class Reading:
     origin: tuple[float, ...] = ()
     classes: int = 0
 
-    def seen(self, z: Array, Y: Array) -> Seen:
+    def seen(self, z: Array, Y: Array) -> Scored:
         """The records as metrics see them; a row of the result is a function of the row alone, bit for bit. PRIVATE.
 
         z may hold anything: what is no number counts as 0. Y may hold any finite numbers.
@@ -94,7 +94,7 @@ class Reading:
         z = np.ascontiguousarray(np.clip(np.where(np.isnan(z), 0.0, z), -_LARGEST, _LARGEST))
         return self._classes(z, Y) if self.reads.classes else self._numbers(z, Y)
 
-    def _numbers(self, z: Array, Y: Array) -> Seen:
+    def _numbers(self, z: Array, Y: Array) -> Scored:
         from hullabaloo.losses.reading_kernels import exponentials
 
         if self.reads is Reads.COUNTS:
@@ -102,9 +102,9 @@ class Reading:
         low, high = np.asarray(self.low), np.asarray(self.high)
         nothing = np.zeros(0, dtype=np.intp)
         forecast, truth = ((values - low) / (high - low) for values in (z, Y))
-        return Seen(forecast, truth, nothing, nothing)
+        return Scored(forecast, truth, nothing, nothing)
 
-    def _classes(self, z: Array, Y: Array) -> Seen:
+    def _classes(self, z: Array, Y: Array) -> Scored:
         from hullabaloo.losses.reading_kernels import chances_apart, chances_of_two, chances_together
 
         two = self.classes == 2
@@ -112,6 +112,6 @@ class Reading:
         every = np.arange(self.classes)
         truth = (actual[:, None] == every).astype(np.float64)
         if not self.reads.chances:
-            return Seen((guess[:, None] == every).astype(np.float64), truth, guess, actual)
-        chances = chances_apart if self.reads is Reads.APART else chances_together
-        return Seen(chances_of_two(z) if two else chances(z), truth, guess, actual)
+            return Scored((guess[:, None] == every).astype(np.float64), truth, guess, actual)
+        chances = chances_apart if self.reads is Reads.OVR else chances_together
+        return Scored(chances_of_two(z) if two else chances(z), truth, guess, actual)

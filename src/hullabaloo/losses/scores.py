@@ -11,7 +11,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from hullabaloo.losses.base import Array
-from hullabaloo.losses.readings import Reading, Seen, unit
+from hullabaloo.losses.readings import Reading, Scored, unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Score(ABC):
     """Whether it is always 0 or 1, so that its mean tells its variance."""
 
     @abstractmethod
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """(n,) numbers in [0, 1], each a function of its record alone, bit for bit; PRIVATE."""
 
     @final
-    def within(self, seen: Seen) -> Array:
+    def within(self, seen: Scored) -> Array:
         """`of`, held within [0, 1] whatever public numbers the score was made of: sensitivities rest on it; PRIVATE."""
         return unit(self.of(seen))
 
@@ -47,12 +47,12 @@ class Outcome(Score):
     target: int
     bounds = 0.0, 1.0
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """o."""
         return seen.truth[:, self.target]
 
 
-def _errors(seen: Seen, target: int, reach: float) -> Array:
+def _errors(seen: Scored, target: int, reach: float) -> Array:
     """|f − o| over `reach`, cut off at 1."""
     apart = np.abs(seen.forecast[:, target] - seen.truth[:, target])
     return np.asarray(np.minimum(apart / reach, 1.0))
@@ -70,7 +70,7 @@ class SquaredError(Score):
     span: float
     reach: float = 1.0
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """(f − o)² over reach²."""
         return np.asarray(np.square(_errors(seen, self.target, self.reach)))
 
@@ -89,7 +89,7 @@ class AbsoluteError(Score):
     span: float
     reach: float = 1.0
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """|f − o| over reach."""
         return _errors(seen, self.target, self.reach)
 
@@ -108,7 +108,7 @@ class PinballError(Score):
     span: float
     quantile: float
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """The loss over max(τ, 1 − τ)."""
         above = seen.truth[:, self.target] - seen.forecast[:, self.target]
         return np.clip(np.where(above > 0.0, self.quantile, self.quantile - 1.0) * above / self._steepest, 0.0, 1.0)
@@ -137,7 +137,7 @@ class PoissonDeviance(Score):
     low: float
     floor: float
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """The deviance over its bound."""
         from hullabaloo.losses.reading_kernels import logarithms
 
@@ -168,7 +168,7 @@ class LogLoss(Score):
 
     floor: float
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """The loss between its bounds."""
         from hullabaloo.losses.reading_kernels import logarithms
 
@@ -191,7 +191,7 @@ class Correct(Score):
     bounds = 0.0, 1.0
     two_valued = True
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """1 or 0."""
         return np.asarray(seen.guess == seen.actual, dtype=np.float64)
 
@@ -203,7 +203,7 @@ class Brier(Score):
 
     classes: int
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """The score over its bound; added up class by class."""
         columns = range(1, 2) if self.classes == 2 else range(self.classes)
         total = np.zeros(seen.truth.shape[0])
@@ -221,7 +221,7 @@ class Brier(Score):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally(ABC):
+class Statistic(ABC):
     """A vector c(record) with coordinates in [−½, ½], whatever the record is.
 
     `radius` bounds ‖c‖₂: what adding or removing a record moves the sum by. `diameter` bounds ‖c − c'‖₂: what replacing one does.
@@ -252,13 +252,13 @@ class Tally(ABC):
         return 2.0 * self.radius
 
     @abstractmethod
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """(n, length), each row a function of its record alone, bit for bit; PRIVATE."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Moments(Tally):
+class Moments(Statistic):
     """`(v, v² − 1)/2` with v = 2s − 1 ∈ [−1, 1], s a score: its mean and its mean square, from which its variance.
 
     **Guarantee.** *Radius ½*: `v² + (1 − v²)² = 1 − v² + v⁴ ≤ 1`. *Diameter 1*: with `d = |v − v'|` and `t = |v + v'|`,
@@ -281,7 +281,7 @@ class Moments(Tally):
         """2, or 1 for scores of two values."""
         return 1 if self.score.two_valued else 2
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """(n, 2) or (n, 1)."""
         v = 2.0 * self.score.within(seen) - 1.0
         if self.score.two_valued:
@@ -295,7 +295,7 @@ MIXED = 0.25
 
 @final
 @dataclass(frozen=True, slots=True)
-class Mixed(Tally):
+class Mixed(Statistic):
     """`κ(vy, vy², y³, y⁴ − ½)/2`, κ = ¼, v = 2s − 1 of the squared error, y = 2o − 1 of the target: what R²'s sampling variance needs.
 
     **Guarantee.** *Radius* `κ√13/4`: three coordinates within `κ/2`, one within `κ/4`. *Diameter*: twice that.
@@ -307,7 +307,7 @@ class Mixed(Tally):
     length = 4
     radius = MIXED * math.sqrt(13.0) / 4.0
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """(n, 4)."""
         v, y = 2.0 * self.error.within(seen) - 1.0, 2.0 * self.outcome.within(seen) - 1.0
         square = np.square(y)
@@ -316,7 +316,7 @@ class Mixed(Tally):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Bins(Tally):
+class Bins(Statistic):
     """How predictions f ∈ [0, 1] turn out: in the bin b of f, of m equal ones, `(½, o − ½, f − mid_b)`; zeros in all others.
 
     f and o are a target's prediction and value between its bounds; of two classes the chance and the outcome of the second; of more the
@@ -348,7 +348,7 @@ class Bins(Tally):
         """√(1 + 1/m²)."""
         return math.sqrt(1.0 + 1.0 / self.bins**2)
 
-    def of(self, seen: Seen) -> Array:
+    def of(self, seen: Scored) -> Array:
         """(n, 3m)."""
         forecast, outcome = self._pair(seen)
         place = np.minimum((forecast * self.bins).astype(np.intp), self.bins - 1)
@@ -360,7 +360,7 @@ class Bins(Tally):
         out[every, place, 2] = np.clip(forecast - (place + 0.5) / self.bins, -half, half)
         return out.reshape(forecast.size, self.length)
 
-    def _pair(self, seen: Seen) -> tuple[Array, Array]:
+    def _pair(self, seen: Scored) -> tuple[Array, Array]:
         if not self.reading.reads.classes:
             return seen.forecast[:, self.target], seen.truth[:, self.target]
         if self.reading.classes == 2:

@@ -230,12 +230,12 @@ def contend(
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
             fit = prepare(task, encoding, trained if terms.count_is_public else None)
             score = SearchMetric.of(encoding, task.loss, metric)
-            quote = score_quote(encoding, terms.neighbours, held, mu=fit.allowance.mu, **score.chosen.question)
-            error = score.error(score_noise(quote))
+            query = score_quote(encoding, terms.neighbours, held, mu=fit.allowance.mu, **score.chosen.question)
+            error = score.error(score_noise(query))
         except HullabalooError as fault:
             more = GAUSSIAN if isinstance(fault, CalibrationError) else ""
             raise type(fault)(f"Candidate {number} of {len(models)}, {dict(params)!r}: {fault}{more}") from fault
-        found.append(PlannedCandidate(params, fit, quote, score.oriented, score.name, score.higher_is_better, error))
+        found.append(PlannedCandidate(params, fit, query, score.oriented, score.name, score.higher_is_better, error))
     if len({one.metric for one in found}) > 1:
         raise InvalidParameter(
             f"The candidates are measured by {sorted({one.metric for one in found})}, which cannot be compared. Name one metric for "

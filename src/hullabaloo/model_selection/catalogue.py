@@ -22,7 +22,7 @@ from hullabaloo.losses.scores import (
     PinballError,
     PoissonDeviance,
     SquaredError,
-    Tally,
+    Statistic,
 )
 from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, RSquared
 
@@ -46,7 +46,7 @@ class Chosen:
     cut: tuple[str, ...]
 
     @property
-    def tallies(self) -> tuple[Tally, ...]:
+    def tallies(self) -> tuple[Statistic, ...]:
         """Everything that has to be added up, once each."""
         needed = [tally for metric in self.metrics for tally in metric.tallies]
         return tuple(dict.fromkeys([*needed, *(table.tally for table in self.calibration)]))
@@ -63,9 +63,9 @@ def reading_of(encoding: Encoding, loss: AnyLoss) -> Reading:
     if isinstance(first, ClassTarget):
         reads = Reads.DECISIONS
         if isinstance(loss, MultinomialLogistic):
-            reads = Reads.TOGETHER
+            reads = Reads.MULTINOMIAL
         elif isinstance(loss, Logistic):
-            reads = Reads.APART
+            reads = Reads.OVR
         return Reading(reads, names=(first.column or "target",), classes=len(first.classes))
     targets = [target for target in encoding.targets if isinstance(target, BoundedTarget)]
     scales = [target.scale(encoding.fit_intercept, encoding.scale) for target in targets]

@@ -164,7 +164,7 @@ def _chosen(
     """What is measured, and how it is bought."""
     reading = reading_of(public.encoding, public.loss)
     chosen = choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
-    return chosen, lambda menu, allowance: [menu.price("score", mu=allowance.mu, **chosen.question)]
+    return chosen, lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]
 
 
 def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:

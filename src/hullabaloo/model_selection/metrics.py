@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.scores import MIXED, Bins, Mixed, Moments, Outcome, Score, SquaredError, Tally
+from hullabaloo.losses.scores import MIXED, Bins, Mixed, Moments, Outcome, Score, SquaredError, Statistic
 
 SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
@@ -93,12 +93,12 @@ class ScoreAnswer:
         noise: how noisy all of it is.
     """
 
-    sums: dict[Tally, npt.NDArray[np.float64]]
+    sums: dict[Statistic, npt.NDArray[np.float64]]
     number: float
     noise: Noise
 
     @classmethod
-    def split(cls, answer: npt.NDArray[np.float64], tallies: Sequence[Tally], noise: Noise) -> "ScoreAnswer":
+    def split(cls, answer: npt.NDArray[np.float64], tallies: Sequence[Statistic], noise: Noise) -> "ScoreAnswer":
         """Cut the answer of a query about these tallies into theirs."""
         ends = np.cumsum([tally.length for tally in tallies])
         sums = dict(zip(tallies, np.split(answer[: ends[-1]], ends[:-1]), strict=True))
@@ -120,7 +120,7 @@ class Metric(ABC):
 
     @property
     @abstractmethod
-    def tallies(self) -> tuple[Tally, ...]:
+    def tallies(self) -> tuple[Statistic, ...]:
         """What has to be added up for it."""
 
     @property
@@ -150,7 +150,7 @@ class Mean(Metric):
     score: Score
 
     @property
-    def tallies(self) -> tuple[Tally, ...]:
+    def tallies(self) -> tuple[Statistic, ...]:
         """The score's moments."""
         return (Moments(self.score),)
 
@@ -200,7 +200,7 @@ class RSquared(Metric):
     outcome: Outcome
 
     @property
-    def tallies(self) -> tuple[Tally, ...]:
+    def tallies(self) -> tuple[Statistic, ...]:
         """Errors, targets and both together."""
         return Moments(self.error), Moments(self.outcome), Mixed(self.error, self.outcome)
 

@@ -178,8 +178,8 @@ class PrivateSearchCV(Around):
                 best = search(plan, source, y, sample_weight, kept)
         finally:
             kept.close()
-        number, score, one = best.number, best.score, plan.contenders[best.number]
-        noise = tuple(quote.to_dict() for quote in (*one.fit.bought.queries, one.quote))
+        number, score, one = best.number, best.score, plan.candidates[best.number]
+        noise = tuple(query.to_dict() for query in (*one.fit.bought.queries, one.query))
         self.statement_: PrivacyStatement = replace(begun, query_noise=noise)
         self.best_index_, self.best_params_ = number, dict(one.params)
         self.best_score_ = score if one.higher_is_better else -score
@@ -275,14 +275,14 @@ class PrivateSearchCV(Around):
         budget = models[0].budget
         mu = math.inf if budget is None or budget.mu is None else budget.mu
         rows = rows if terms.count_is_public else None
-        contenders = contend(models, encodings, listed(self.candidates), terms, self.metric, self.holdout, rows)
-        event = priced(terms, contenders, repeats, mu)
-        return SearchPlan(terms, contenders, repeats, mu, float(self.holdout), terms.records(rows), event)
+        candidates = contend(models, encodings, listed(self.candidates), terms, self.metric, self.holdout, rows)
+        event = priced(terms, candidates, repeats, mu)
+        return SearchPlan(terms, candidates, repeats, mu, float(self.holdout), terms.records(rows), event)
 
 
 def price_search(plan: SearchPlan) -> SearchPrice:
     """Read the price off a plan."""
-    budget, count = plan.terms.budget, len(plan.contenders)
+    budget, count = plan.terms.budget, len(plan.candidates)
     trained, held = sizes(plan.records, plan.holdout)
     delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
     private = budget.is_private
@@ -302,7 +302,7 @@ def price_search(plan: SearchPlan) -> SearchPrice:
         grid_epsilon=epsilon_of(GaussianEvent(1.0 / grid), delta) if private else math.inf,
         trained=trained,
         held=held,
-        solvers=tuple(one.fit.plan.solver for one in plan.contenders),
-        score_error=max(one.error for one in plan.contenders),
-        metric=plan.contenders[0].metric,
+        solvers=tuple(one.fit.plan.solver for one in plan.candidates),
+        score_error=max(one.error for one in plan.candidates),
+        metric=plan.candidates[0].metric,
     )

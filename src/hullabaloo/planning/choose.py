@@ -10,7 +10,7 @@ from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import Menu, Plan, Problem, SeparateTargetsSolver, Solver, WithMoments, separate
+from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithMoments, separate
 from hullabaloo.solvers.perturbation.restoring import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -47,7 +47,7 @@ WIDEST = 16_384
 
 
 def choose(
-    problem: Problem, menu: Menu, allowance: Allowance, asked: str | Solver, perform: Perform | None = None
+    problem: Problem, prices: QueryPrices, allowance: Allowance, asked: str | Solver, perform: Perform | None = None
 ) -> tuple[Solver, Plan]:
     """The solver that was asked, by name or itself, or for "auto" the one that the budget calls for, and its plan.
 
@@ -56,29 +56,29 @@ def choose(
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
     if isinstance(asked, WithMoments):
-        return _with_moments(problem, menu, allowance, asked, perform)
+        return _with_moments(problem, prices, allowance, asked, perform)
     if asked != "auto":
         solver = solver_named(asked)
         if solver.name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = SeparateTargetsSolver(solver) if separate(problem) else solver
-        return solver, solver.plan(problem, menu, allowance)
+        return solver, solver.plan(problem, prices, allowance)
     if not allowance.is_private:
-        return exact(problem, menu)
-    best = best_of(forecasts(problem, menu, allowance, perform), weights(problem, menu, allowance))
+        return exact(problem, prices)
+    best = best_of(forecasts(problem, prices, allowance, perform), weights(problem, prices, allowance))
     assert best.plan is not None
     return best.solver, best.plan
 
 
 def _with_moments(
-    problem: Problem, menu: Menu, allowance: Allowance, asked: WithMoments, perform: Perform | None
+    problem: Problem, prices: QueryPrices, allowance: Allowance, asked: WithMoments, perform: Perform | None
 ) -> tuple[Solver, Plan]:
     """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others."""
-    inner, _ = choose(problem, menu, asked.inner_allowance(allowance), asked.solver, perform)
+    inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform)
     if inner.name == "moments":
-        return inner, inner.plan(problem, menu, allowance)
+        return inner, inner.plan(problem, prices, allowance)
     solver = replace(asked, solver=inner)
-    return solver, solver.plan(problem, menu, allowance)
+    return solver, solver.plan(problem, prices, allowance)
 
 
 def solvers_for(problem: Problem) -> dict[str, Solver]:
@@ -98,7 +98,7 @@ def _slow(function: SetFunction | None) -> bool:
     return function is not None and not isinstance(function, HasProximalForm)
 
 
-def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
+def exact(problem: Problem, prices: QueryPrices) -> tuple[Solver, Plan]:
     """The solver of the optimum itself, without noise."""
     refusals = []
     for name in EXACT:
@@ -108,14 +108,14 @@ def exact(problem: Problem, menu: Menu) -> tuple[Solver, Plan]:
             if name == "moments":
                 _refuse_wide(problem, "")
             solver = solvers_for(problem)[name]
-            return solver, solver.plan(problem, menu, Allowance.gdp(float("inf")))
+            return solver, solver.plan(problem, prices, Allowance.gdp(float("inf")))
         except (CapabilityError, InvalidParameter) as refused:
             refusals.append(str(refused))
     raise CapabilityError(refusals[-1])
 
 
 def forecasts(
-    problem: Problem, menu: Menu, allowance: Allowance, perform: Perform | None, *, fewest: int = 2
+    problem: Problem, prices: QueryPrices, allowance: Allowance, perform: Perform | None, *, fewest: int = 2
 ) -> list[Forecast]:
     """What each solver would do, best first among those that can; those that cannot at the end.
 
@@ -124,13 +124,13 @@ def forecasts(
     able = solvers_for(problem)
     if problem.dimension > WIDEST:
         able.pop("moments", None)
-    found = propose(problem, menu, allowance, able)
+    found = propose(problem, prices, allowance, able)
     if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
-        found = rehearsed(found, problem, exact(problem, menu), perform)
+        found = rehearsed(found, problem, exact(problem, prices), perform)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
-def weights(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, float]:
+def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
     """How many times better than rehearsed, or than their formulas, solvers can be expected to do, from public facts; 1 for the others.
 
     Counts are taken as rehearsed: how rare they are matters more than anything that the favours were chosen on.
@@ -145,7 +145,7 @@ def weights(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, 
     found = dict.fromkeys(ADAPTIVE, FAVOUR)
     free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
     if free and isinstance(problem.loss, Loss):
-        s = menu.price("step", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
+        s = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
         if s * math.sqrt(problem.dimension) <= QUIET:
             found["preconditioned_gradient"] *= ROUND
     return found

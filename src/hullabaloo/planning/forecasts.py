@@ -17,7 +17,7 @@ from hullabaloo.geometry import HasProximalForm, SubmodularBall
 from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers import Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.base import Array
 
 Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
@@ -176,12 +176,14 @@ class Forecast:
         return self.score if self.rehearsed else self.predicted
 
 
-def propose(problem: Problem, menu: Menu, allowance: Allowance, solvers: Mapping[str, Solver]) -> list[Forecast]:
+def propose(
+    problem: Problem, prices: QueryPrices, allowance: Allowance, solvers: Mapping[str, Solver]
+) -> list[Forecast]:
     """Every solver's plan and formula, or its refusal; reads nothing."""
     found = []
     for solver in solvers.values():
         try:
-            plan = solver.plan(problem, menu, allowance)
+            plan = solver.plan(problem, prices, allowance)
         except (CapabilityError, CalibrationError, BudgetError, InvalidParameter) as refused:
             found.append(Forecast(solver, None, refused))
             continue

@@ -67,7 +67,7 @@ class PlanRow:
             high=max((run.high for run in runs), default=one.risk),
             harm=None if one.silent is None else one.silent.risk,
             formula=one.predicted,
-            answers=sum(quote.count for quote in one.plan.quotes),
+            answers=sum(query.count for query in one.plan.queries),
             epsilon=epsilon_of(one.plan.event, delta) if allowance.is_private else math.inf,
             reason=one.plan.reason,
         )

@@ -100,13 +100,13 @@ class PlanContext:
     """A task as solvers see it: the problem, what can be bought, what may be spent, and how plans are tried out."""
 
     problem: Problem
-    menu: PricedQueries
+    prices: PricedQueries
     allowance: Allowance
 
     @property
     def perform(self) -> Perform:
         """How plans are tried out."""
-        return rehearsal(self.menu.facts)
+        return rehearsal(self.prices.facts)
 
 
 def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
@@ -139,15 +139,15 @@ def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
 
 @lru_cache(maxsize=256)
 def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
-    return choose(context.problem, context.menu, context.allowance, asked, context.perform)
+    return choose(context.problem, context.prices, context.allowance, asked, context.perform)
 
 
 def plan_context(task: Task, encoding: Encoding, rows: int | None) -> PlanContext:
     """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
     check(task, encoding)
     problem = problem_of(task, encoding, task.request.records(rows))
-    menu = PricedQueries(replace(encoding.facts), task.neighbours, problem.records)
-    return PlanContext(problem, menu, allowance(task))
+    prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records)
+    return PlanContext(problem, prices, allowance(task))
 
 
 def check(task: Task, encoding: Encoding) -> None:
@@ -226,8 +226,8 @@ def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], target
 def replanned(planned: PlannedFit, *, records: int, spend: float) -> float:
     """Predicted excess risk of the same solver with another number of records and a multiple of the budget."""
     problem = replace(planned.problem, records=records)
-    menu = PricedQueries(planned.encoding.facts, problem.neighbours, records)
-    return planned.solver.predicted_risk(problem, planned.solver.plan(problem, menu, planned.allowance.scaled(spend)))
+    prices = PricedQueries(planned.encoding.facts, problem.neighbours, records)
+    return planned.solver.predicted_risk(problem, planned.solver.plan(problem, prices, planned.allowance.scaled(spend)))
 
 
 def tried_out(planned: PlannedFit, draws: int = 4) -> tuple[Rehearsed, ...]:

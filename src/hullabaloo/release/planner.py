@@ -142,8 +142,8 @@ def planned_task(
 
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
-    found = forecasts(posed.problem, posed.menu, posed.allowance, posed.perform, fewest=1)
-    taken = best_of(found, weights(posed.problem, posed.menu, posed.allowance))
+    found = forecasts(posed.problem, posed.prices, posed.allowance, posed.perform, fewest=1)
+    taken = best_of(found, weights(posed.problem, posed.prices, posed.allowance))
     stated = budget.kind == "dp" and budget.is_private
     delta = budget.delta if stated and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]

@@ -144,7 +144,7 @@ def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
     if not named:
         why = ": it depends on where the records' predictions lie" if encoding.facts.width <= WIDEST else ""
         notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown{why}")
-    if named and any(quote.name == "select" for quote in prepared.plan.quotes):
+    if named and any(query.name == "select" for query in prepared.plan.queries):
         notes.append(
             "which columns are chosen is not known beforehand: this is the noise of columns that are, and leaves out that steps along "
             "one column at a time end short of the optimum; all other coefficients are 0"

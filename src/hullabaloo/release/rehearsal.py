@@ -17,9 +17,9 @@ def rehearsal(facts: RowFacts) -> Perform:
     """How plans are tried out: the real curator answers their queries on a synthetic table, with noise of a fixed key."""
 
     def perform(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
-        quotes = tuple(quote.resized(problem.records) for quote in plan.quotes)  # type: ignore[attr-defined]
+        queries = tuple(query.resized(problem.records) for query in plan.queries)  # type: ignore[attr-defined]
         rows = Rows(table.X, table.Y, offset=table.offset)
-        curator = Curator(rows, quotes, key=_REHEARSAL.derive(draw))
-        return solver.run(problem, replace(plan, quotes=quotes), curator)
+        curator = Curator(rows, queries, key=_REHEARSAL.derive(draw))
+        return solver.run(problem, replace(plan, queries=queries), curator)
 
     return perform

@@ -48,6 +48,17 @@ def large_delta(budget: Budget, records: int) -> str:
     )
 
 
+FORMERLY = {
+    "scales": "norm_histogram",
+    "spread": "covariance",
+    "step": "centred_gradient",
+    "partial": "coordinate_gradient",
+    "minimizer": "output_perturbation",
+    "perturbed_minimizer": "objective_perturbation",
+}
+"""Names of queries in releases of versions before 0.1, and what they are called now."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivacyStatement:
     """What a release guarantees, to whom, and what it does not.
@@ -227,7 +238,7 @@ class PrivacyStatement:
                 "event": event_from_dict(data["event"]),
                 "budget": Budget.from_dict(data["budget"]),
                 "neighbours": Neighbours.parse(data["neighbours"]),
-                "query_noise": tuple(data["query_noise"]),
+                "query_noise": tuple(map(_renamed, data["query_noise"])),
             }
         )
 
@@ -268,7 +279,7 @@ class Release:
         return cls(
             theta=np.asarray(data["theta"], dtype=np.float64),
             statement=PrivacyStatement.from_dict(data["statement"]),
-            plan=MappingProxyType(dict(data["plan"])),
+            plan=MappingProxyType({**data["plan"], "queries": list(map(_renamed, data["plan"]["queries"]))}),
             privacy_covariance=array("privacy_covariance"),
             sampling_covariance=array("sampling_covariance"),
             moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
@@ -297,3 +308,10 @@ class Release:
             raise ValueError("texts")
         str(self.statement)  # what cannot be shown was changed
         return self
+
+
+def _renamed(query: Any) -> Any:
+    """A query as it was written down, by its name of today."""
+    if isinstance(query, Mapping) and query.get("name") in FORMERLY:
+        return {**query, "name": FORMERLY[query["name"]]}
+    return query

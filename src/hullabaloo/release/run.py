@@ -137,8 +137,8 @@ def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int
     """What `buy` takes, checked: queries of this menu, within the budget. Reads and charges nothing."""
     request.check()
     records = request.records(rows)
-    menu = PricedQueries(encoding.facts, request.neighbours, records)
-    queries = _owned(menu, tuple(buy(menu, request.allowance())))
+    prices = PricedQueries(encoding.facts, request.neighbours, records)
+    queries = _owned(prices, tuple(buy(prices, request.allowance())))
     if not queries:
         raise InvalidParameter(
             "A question was planned with a query that was not made by the menu it was given, so its price cannot be relied on. "
@@ -153,12 +153,12 @@ def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int
     return Purchase(queries, event, tuple(query.to_dict() for query in queries), records, request.budget)
 
 
-def buy_plan(request: ReleaseRequest, menu: PricedQueries, plan: Plan, calibration: Calibration) -> Purchase:
+def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibration: Calibration) -> Purchase:
     """What a solver's plan takes, checked: the solver may be the user's own. Reads and charges nothing.
 
     The noise that a paper prints may be less than its claim needs: then the budget that the plan really costs is declared.
     """
-    queries = _owned(menu, plan.quotes) if type(plan) is Plan and type(plan.solver) is str else None
+    queries = _owned(prices, plan.queries) if type(plan) is Plan and type(plan.solver) is str else None
     if queries is None:
         raise InvalidParameter(
             f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "
@@ -173,14 +173,14 @@ def buy_plan(request: ReleaseRequest, menu: PricedQueries, plan: Plan, calibrati
                 "was charged or read. This is a fault of the planner; please report it."
             )
         budget = _real_budget(claimed, plan.solver, event)
-    return Purchase(queries, event, tuple(query.to_dict() for query in queries), menu.records, budget, claimed)
+    return Purchase(queries, event, tuple(query.to_dict() for query in queries), prices.records, budget, claimed)
 
 
-def _owned(menu: PricedQueries, queries: object) -> tuple[Query, ...] | None:
+def _owned(prices: PricedQueries, queries: object) -> tuple[Query, ...] | None:
     """The menu's own records of these queries; None where one of them is not the menu's."""
     if type(queries) is not tuple:
         return None
-    found = [menu.own(query) for query in queries]
+    found = [prices.own(query) for query in queries]
     known = tuple(query for query in found if query is not None)
     return known if len(known) == len(found) else None
 

@@ -49,9 +49,9 @@ def _how(query: Mapping[str, Any]) -> str:
         return f"{query['mechanism']}, {spread}, {scores}"
     if kind == "laplace":
         return "Laplace noise on the sum, the sensitivity in l1"
-    if query["name"] == "minimizer":
+    if query["name"] == "output_perturbation":
         return f"Gaussian noise on the minimiser, ridge {shown(_number(query.get('ridge')))}"
-    if query["name"] == "perturbed_minimizer":
+    if query["name"] == "objective_perturbation":
         return (
             f"objective perturbation: ridge {shown(_number(query.get('ridge_of_sum')))}, a Gaussian linear term, the minimiser within "
             f"{shown(_number(query.get('distance_to_minimiser')))} and Gaussian noise of standard deviation "
@@ -103,7 +103,7 @@ def asked(statement: PrivacyStatement) -> dict[str, bool]:
     names = {str(query["name"]) for query in statement.query_noise}
     return {
         "selections": bool(names & {"vertex", "select"}),
-        "objective": "perturbed_minimizer" in names,
+        "objective": "objective_perturbation" in names,
         "gaussian": statement.mu is not None,
     }
 

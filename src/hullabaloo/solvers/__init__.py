@@ -1,10 +1,10 @@
 """One algorithm a file, over one shared loop; solvers see public facts and private answers only."""
 
 from hullabaloo.solvers.base import Answers as Answers
-from hullabaloo.solvers.base import Menu as Menu
 from hullabaloo.solvers.base import Plan as Plan
 from hullabaloo.solvers.base import PricedQuery as PricedQuery
 from hullabaloo.solvers.base import Problem as Problem
+from hullabaloo.solvers.base import QueryPrices as QueryPrices
 from hullabaloo.solvers.base import Solution as Solution
 from hullabaloo.solvers.base import Solver as Solver
 from hullabaloo.solvers.coordinate.coordinate_descent import CoordinateDescentSolver as CoordinateDescentSolver

@@ -1,6 +1,6 @@
 """What every solver is given, what it promises, and what it returns.
 
-A solver sees public facts (`Problem`), buys answers from a menu (`Menu`: names, sensitivities and prices, no data), and
+A solver sees public facts (`Problem`), buys answers from a menu (`QueryPrices`: names, sensitivities and prices, no data), and
 then works on the private answers of a curator (`Answers`). It never holds a row and never draws noise.
 """
 
@@ -88,10 +88,10 @@ class PricedQuery(Protocol):
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
 
 
-class Menu(Protocol):
+class QueryPrices(Protocol):
     """What can be bought, priced from public facts: each query by its name and what it is made of."""
 
-    def of_columns(self, count: int) -> "Menu": ...  # noqa: D102
+    def restricted(self, count: int) -> "QueryPrices": ...  # noqa: D102
     def price(self, name: str, /, *, count: int = 1, **about: Any) -> Any: ...  # noqa: D102
 
 
@@ -100,8 +100,8 @@ class Answers(Protocol):
 
     def answer(self, name: str, /, *given: Any, **named: Any) -> Any: ...  # noqa: D102
     def of_target(self, target: int) -> "Answers": ...  # noqa: D102
-    def of_columns(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
-    def turned(self, matrix: npt.ArrayLike) -> "Answers": ...  # noqa: D102
+    def restricted(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
+    def projected(self, matrix: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def centred(self, centre: npt.ArrayLike) -> "Answers": ...  # noqa: D102
 
 
@@ -110,7 +110,7 @@ class Plan:
     """What a solver will do, fixed before any data is read: its queries, hence its price, and its public settings."""
 
     solver: str
-    quotes: tuple[PricedQuery, ...]
+    queries: tuple[PricedQuery, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
 
@@ -120,15 +120,15 @@ class Plan:
     @property
     def event(self) -> Event:
         """The composition of all the noisy answers that this plan pays for."""
-        if any(isinstance(quote.event, NotPrivateEvent) for quote in self.quotes):
+        if any(isinstance(query.event, NotPrivateEvent) for query in self.queries):
             return NotPrivateEvent()
-        return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes))
+        return compose(*(compose(query.event, count=query.count) for query in self.queries))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
         return {
             "solver": self.solver,
-            "queries": [quote.to_dict() for quote in self.quotes],
+            "queries": [query.to_dict() for query in self.queries],
             "settings": dict(self.settings),
             "reason": self.reason,
         }
@@ -159,7 +159,7 @@ class Solver(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Choose queries and settings whose composed cost the allowance takes (no noise where it is not private)."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.errors import BudgetError
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, compose
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 
 
 def separate(problem: Problem) -> bool:
@@ -39,14 +39,14 @@ class SeparateTargetsSolver(Solver):
         """The name of the solver of one target."""
         return self.solver.name
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The plan of one target, k times over, at the largest share of the budget that k such plans fit into."""
         k, one = problem.targets, replace(problem, targets=1)
         if not allowance.is_private:
-            return _repeated(self.solver.plan(one, menu, allowance), k)
+            return _repeated(self.solver.plan(one, prices, allowance), k)
 
         def fits(share: float) -> Plan | None:
-            plan = self.solver.plan(one, menu, allowance.scaled(share))
+            plan = self.solver.plan(one, prices, allowance.scaled(share))
             return plan if allowance.takes(compose(plan.event, count=k)) else None
 
         # about 1/√k for Gaussian noise. Plans of ε/k and δ/k are always allowed, but a share keeps δ: it may go below 1/k.
@@ -79,8 +79,8 @@ class SeparateTargetsSolver(Solver):
 
 def _times(plan: Plan, factor: float) -> Plan:
     """Each query of a plan so many times as often."""
-    quotes: Any = plan.quotes
-    return replace(plan, quotes=tuple(replace(one, count=max(1, round(one.count * factor))) for one in quotes))
+    queries: Any = plan.queries
+    return replace(plan, queries=tuple(replace(one, count=max(1, round(one.count * factor))) for one in queries))
 
 
 def _repeated(plan: Plan, k: int) -> Plan:

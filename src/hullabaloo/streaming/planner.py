@@ -21,7 +21,7 @@ from hullabaloo.release.parameters import whole
 from hullabaloo.release.planned import PlannedFit, Task, plan_context
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Menu, Plan, Problem, Solver
+from hullabaloo.solvers import Plan, Problem, QueryPrices, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.streaming.regression import SketchedRegression
@@ -236,11 +236,11 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
     query = plan_moments(StreamTask(**about, schedule=schedule), encoding.facts)
     found = []
     for position in looks:
-        problem, menu = _posed(task, encoding, position)
+        problem, prices = _posed(task, encoding, position)
         noise = query.sigma * query.error(schedule.completed(position))
-        once = menu.price("moments", mu=1.0, target_scale=TARGET_SCALE)
+        once = prices.price("moments", mu=1.0, target_scale=TARGET_SCALE)
         spent = Allowance.gdp(math.inf if noise == 0.0 else once.sigma / noise)
-        found.append((_tried(encoding, problem, menu, spent, MomentsSolver()), 1.0))
+        found.append((_tried(encoding, problem, prices, spent, MomentsSolver()), 1.0))
     reason = f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
     return found, _state(query), 1.0, reason
 
@@ -257,7 +257,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     schedule = Schedule.of(horizon, own)
     refits = planned(task, encoding, schedule)
     found = [_fitted(refits.fits[max(1, schedule.completed(position)) - 1], encoding) for position in looks]
-    answers = [sum(quote.count for quote in fit.plan.quotes) for fit in refits.fits]
+    answers = [sum(query.count for query in fit.plan.queries) for fit in refits.fits]
     visits = math.fsum(count * schedule.position(step) for step, count in enumerate(answers, start=1))
     facts = encoding.facts
     solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
@@ -267,9 +267,9 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
 
 def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
-    problem, menu = _posed(fit.task, encoding, fit.problem.records)
-    weight = favours(problem, menu, fit.allowance) if fit.allowance.is_private else {}
-    return _tried(encoding, problem, menu, fit.allowance, fit.solver), weight.get(fit.plan.solver, 1.0)
+    problem, prices = _posed(fit.task, encoding, fit.problem.records)
+    weight = favours(problem, prices, fit.allowance) if fit.allowance.is_private else {}
+    return _tried(encoding, problem, prices, fit.allowance, fit.solver), weight.get(fit.plan.solver, 1.0)
 
 
 def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
@@ -304,20 +304,20 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
     return found, _state(query), 1.0, f"{facts.width} coordinates of {encoding.facts.width}"
 
 
-def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Menu]:
+def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, QueryPrices]:
     """The problem of the records so far."""
     alone = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": position}))
     posed = plan_context(alone, encoding, position)
-    return posed.problem, posed.menu
+    return posed.problem, posed.prices
 
 
-def _tried(encoding: Encoding, problem: Problem, menu: Menu, allowance: Allowance, solver: Solver) -> Forecast:
-    found = propose(problem, menu, allowance, {solver.name: solver})
+def _tried(encoding: Encoding, problem: Problem, prices: QueryPrices, allowance: Allowance, solver: Solver) -> Forecast:
+    found = propose(problem, prices, allowance, {solver.name: solver})
     refusal = found[0].refusal
     if refusal is not None:
         raise refusal
     if can_rehearse(problem):
-        found = rehearsed(found, problem, exact(problem, menu), rehearsal(encoding.facts))
+        found = rehearsed(found, problem, exact(problem, prices), rehearsal(encoding.facts))
     return found[0]
 
 

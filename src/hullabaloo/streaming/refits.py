@@ -16,7 +16,7 @@ from hullabaloo.privacy import Allowance, Budget, Calibration, compose
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Menu, Problem, Solver
+from hullabaloo.solvers import Problem, QueryPrices, Solver
 from hullabaloo.solvers.mirror.mirror_rule import penalty_strength, prediction_bound, slope_bound
 
 MOST = 10_000
@@ -153,14 +153,14 @@ def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets
     return chosen
 
 
-def favours(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, float]:
+def favours(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
     """`weights` of what solvers can be expected to do, made for shares of a budget and for fits that start from each other.
 
     Without a set or penalty the preconditioned gradient is favoured no more than the adaptive one, as fits that start from each other catch up
     in directions that one of them leaves behind; and not at all where noise is not low (`QUIET`), as its covariance then takes too much
     of a share and blows up what is rare.
     """
-    found = dict(weights(problem, menu, allowance))
+    found = dict(weights(problem, prices, allowance))
     free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
     if free and found.get(ROUGH, 0.0) >= FAVOUR:
         found[ROUGH] = FAVOUR if found[ROUGH] > FAVOUR else 1.0
@@ -168,7 +168,7 @@ def favours(problem: Problem, menu: Menu, allowance: Allowance) -> Mapping[str, 
 
 
 def _best(posed: PlanContext) -> str:
-    facts = (posed.problem, posed.menu, posed.allowance)
+    facts = (posed.problem, posed.prices, posed.allowance)
     try:
         hash(facts)
     except TypeError:  # a set that holds an array cannot be remembered
@@ -177,9 +177,9 @@ def _best(posed: PlanContext) -> str:
 
 
 @lru_cache(maxsize=256)
-def _remembered(problem: Problem, menu: Menu, allowance: Allowance) -> str:
-    found = forecasts(problem, menu, allowance, rehearsal(menu.facts))  # type: ignore[attr-defined]  # the curator's menu
-    return best_of(found, favours(problem, menu, allowance)).solver.name
+def _remembered(problem: Problem, prices: QueryPrices, allowance: Allowance) -> str:
+    found = forecasts(problem, prices, allowance, rehearsal(prices.facts))  # type: ignore[attr-defined]  # the curator's menu
+    return best_of(found, favours(problem, prices, allowance)).solver.name
 
 
 def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:

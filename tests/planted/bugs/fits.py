@@ -96,10 +96,10 @@ FITS = (
     ),
     Bug(
         "plans of one's own are believed",
-        "A plan need not be made of the menu's quotes, so its events are what a solver claims that they are.",
+        "A plan need not be made of the price list's queries, so its events are what a solver claims that they are.",
         "release.run",
-        old="    queries = _owned(menu, plan.quotes) if type(plan) is Plan and type(plan.solver) is str else None",
-        new="    queries: Any = tuple(plan.quotes)",
+        old="    queries = _owned(prices, plan.queries) if type(plan) is Plan and type(plan.solver) is str else None",
+        new="    queries: Any = tuple(plan.queries)",
         caught_by=("tests/test_attack_solvers.py::test_a_solver_of_ones_own_buys_from_the_menu_alone[records]",),
     ),
     Bug(
@@ -197,8 +197,8 @@ FITS = (
         "count forgotten in composition",
         "A plan of T answers is priced as one answer.",
         "solvers.base",
-        old="return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes))",
-        new="return compose(*(compose(quote.event) for quote in self.quotes))",
+        old="return compose(*(compose(query.event, count=query.count) for query in self.queries))",
+        new="return compose(*(compose(query.event) for query in self.queries))",
         caught_by=(
             "tests/solvers/test_gradient.py::test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it[2.0-replace-one]",
         ),
@@ -207,8 +207,8 @@ FITS = (
         "the first quote alone is priced",
         "A plan of several queries is priced as its first.",
         "solvers.base",
-        old="return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes))",
-        new="return compose(*(compose(quote.event, count=quote.count) for quote in self.quotes[:1]))",
+        old="return compose(*(compose(query.event, count=query.count) for query in self.queries))",
+        new="return compose(*(compose(query.event, count=query.count) for query in self.queries[:1]))",
         caught_by=(
             "tests/solvers/test_coordinate_descent.py::test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it[0.2367-gaussian-add-or-remove]",
         ),
@@ -217,8 +217,8 @@ FITS = (
         "a budget spent twice",
         "Two queries of a plan get the whole μ each, and the check of a plan's price is loose enough to let it pass.",
         "solvers.coordinate.coordinate_descent",
-        old='bought = menu.price("second_moments", mu=mu * math.sqrt(rule.CONSTANTS))',
-        new='bought = menu.price("second_moments", mu=mu)',
+        old='bought = prices.price("second_moments", mu=mu * math.sqrt(rule.CONSTANTS))',
+        new='bought = prices.price("second_moments", mu=mu)',
         caught_by=(
             "tests/solvers/test_coordinate_descent.py::test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it[0.2367-gaussian-replace-one]",
         ),

@@ -36,7 +36,7 @@ QUERIES = (
     Bug(
         "partial: factor 2",
         f"{_REPLACED}partial derivatives.",
-        "curator.descent",
+        "curator.coordinate_gradient",
         old=f"return largest{_FACTOR}",
         new="return largest",
         caught_by=(
@@ -57,7 +57,7 @@ QUERIES = (
     Bug(
         "step: factor 2",
         f"{_REPLACED}gradients shortened one by one.",
-        "curator.step",
+        "curator.centred_gradient",
         old=f"return norm{_FACTOR}",
         new="return norm",
         caught_by=(
@@ -175,7 +175,7 @@ QUERIES = (
     Bug(
         "partial: no clip",
         "Columns' derivatives get the clips of a neighbouring setting, eight times as large, and the noise of the stated ones.",
-        "curator.descent",
+        "curator.coordinate_gradient",
         old="settings = (updates.clips, updates.steps, whole, noise, grid, float(query.records))",
         new="settings = (8.0 * updates.clips, updates.steps, whole, noise // 8, grid, float(query.records))",
         caught_by=(
@@ -196,7 +196,7 @@ QUERIES = (
     ),
     Bug(
         "stale sensitivity of rescaled scores",
-        "Scores are multiplied by scales that were chosen after the quote, and their sensitivity is still that of the plain ones.",
+        "Scores are multiplied by scales that were chosen after the query was priced, and their sensitivity is still that of the plain ones.",
         "selection.select",
         old="return self.length * self.facts.norm_linf",
         new="return self.facts.norm_linf",
@@ -308,7 +308,7 @@ QUERIES = (
     Bug(
         "records counted exactly",
         "The number of records is rounded to a multiple of ten in place of getting noise.",
-        "curator.scales",
+        "curator.norm_histogram",
         old="    def read(self, noisy: Array) -> float:",
         new="    def noisy(self, exact, key):\n        return np.round(exact / 10.0) * 10.0\n\n    def read(self, noisy: Array) -> float:",
         caught_by=("tests/curator/test_count.py::test_the_answer_carries_the_noise_of_its_query",),

@@ -37,7 +37,7 @@ _REMEMBERED = (
     ),
     Bug(
         "subclasses of queries are sold",
-        "A subclass of a query that calls itself not private is on the menu, and states any price.",
+        "A subclass of a query that calls itself not private is priced like any other, and states any price.",
         "queries",
         old=_STRANGE,
         new="        kind: Any = type(query) if isinstance(query, tuple(QUERIES.values())) else None",
@@ -153,7 +153,7 @@ _REMEMBERED = (
     Bug(
         "a digest without weights",
         "The key of a search's draws is not bound to weights and offsets, so tables that differ in them have the same noise.",
-        "curator.lottery",
+        "curator.search_randomness",
         old="    yield from (rows.Y, rows.weight, rows.offset)",
         new="    yield rows.Y",
         caught_by=("tests/model_selection/test_search_keys.py::test_the_lottery_of_other_records_is_another",),

@@ -48,7 +48,7 @@ STRANGERS = (
     ),
     Bug(
         "numbers that compare as they like",
-        "A menu sells what was made by its own class, whatever numbers it was made of.",
+        "A price list takes what was made by its own class, whatever numbers it was made of.",
         "queries",
         old="        if type(found) is not RowFacts or stranger(found) is not None:\n            return None\n",
         new="        found: Any = found\n",
@@ -101,7 +101,7 @@ STRANGERS = (
     Bug(
         "a prox beside records",
         "Coordinates are updated inside the curator under whatever form a solver hands over.",
-        "curator.descent",
+        "curator.coordinate_gradient",
         old="if type(form) is not SeparableForm or form.own is not None:",
         new="if type(form) is not SeparableForm and form.own is not None:",
         caught_by=(

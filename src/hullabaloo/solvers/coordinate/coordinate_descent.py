@@ -16,7 +16,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import separable_form
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, PricedQuery, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import coordinate_rule as rule
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule, measured, warmed
 from hullabaloo.solvers.coordinate.updates import check_clip, check_curvature, descend
@@ -62,7 +62,7 @@ class CoordinateDescentSolver(Solver):
         check_options(self, constants=words("gaussian", "laplace", "declared"))
         check_options(self, rounds=WHOLE, updates=WHOLE, clip=POSITIVE, centre=YES_OR_NO)
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Means, constants, and the partial derivatives at what is left; without noise as many as the optimum takes.
 
         Raises:
@@ -72,11 +72,11 @@ class CoordinateDescentSolver(Solver):
         """
         loss = self._check(problem)
         if not allowance.is_private:
-            return self._exact(problem, loss, menu)
+            return self._exact(problem, loss, prices)
         if allowance.calibration is Calibration.PAPER:
             pair = paper_pair(allowance, "8 TK L_j² ln(1/δ)/(nε)²")
-            return self._noisy(problem, loss, menu, allowance.mu, pair)
-        return self._noisy(problem, loss, menu, allowance.mu)
+            return self._noisy(problem, loss, prices, allowance.mu, pair)
+        return self._noisy(problem, loss, prices, allowance.mu)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """T rounds of K updates."""
@@ -151,54 +151,56 @@ class CoordinateDescentSolver(Solver):
         return rounds, self.updates or max(1, math.ceil(total / rounds))
 
     def _prepaid(
-        self, problem: Problem, menu: Menu, mu: float, centred: bool
+        self, problem: Problem, prices: QueryPrices, mu: float, centred: bool
     ) -> tuple[list[PricedQuery], float, float, float]:
         """What is bought before the updates, the μ left for them, and the noise of a column's mean and of its mean square."""
-        quotes: list[PricedQuery] = []
+        queries: list[PricedQuery] = []
         share, means, moments = 1.0, 0.0, 0.0
         if centred:
-            bought = menu.price("means", mu=mu * math.sqrt(rule.MEANS))
+            bought = prices.price("means", mu=mu * math.sqrt(rule.MEANS))
             means = bought.sigma * problem.norm_l2 / problem.records
-            quotes.append(bought)
+            queries.append(bought)
             share -= rule.MEANS
         if self.constants == "gaussian":
-            bought = menu.price("second_moments", mu=mu * math.sqrt(rule.CONSTANTS))
+            bought = prices.price("second_moments", mu=mu * math.sqrt(rule.CONSTANTS))
         if self.constants == "laplace":
-            bought = menu.price("second_moments_laplace", epsilon=_pure(mu * math.sqrt(rule.CONSTANTS)))
+            bought = prices.price("second_moments_laplace", epsilon=_pure(mu * math.sqrt(rule.CONSTANTS)))
         if self.constants != "declared":
             moments = bought.sigma / problem.records
-            quotes.append(bought)
+            queries.append(bought)
             share -= rule.CONSTANTS
-        return quotes, mu * math.sqrt(share), means, moments
+        return queries, mu * math.sqrt(share), means, moments
 
-    def _exact(self, problem: Problem, loss: Loss, menu: Menu) -> Plan:
+    def _exact(self, problem: Problem, loss: Loss, prices: QueryPrices) -> Plan:
         """No noise: passes to the optimum. A set's bound of the intercept is not that of the level: no centre then."""
         centre = self.centre if problem.constraint is None else False
         centred = rule.centred(problem, centre)
         updates, smoothness = rule.EXACT_PASSES * problem.dimension, rule.smoothness_of(loss, exact=True)
         schedule = Schedule(rule.EXACT_ROUNDS, updates, centred, smoothness, exact=True)
-        quotes: list[PricedQuery] = [menu.price("means", mu=math.inf)] if centred else []
-        quotes.append(menu.price("second_moments", mu=math.inf))
-        quotes.append(menu.price("partial", loss=loss, mu=math.inf, count=schedule.count))
-        return Plan(self.name, tuple(quotes), asdict(schedule), "no noise: exact coordinate descent")
+        queries: list[PricedQuery] = [prices.price("means", mu=math.inf)] if centred else []
+        queries.append(prices.price("second_moments", mu=math.inf))
+        queries.append(prices.price("coordinate_gradient", loss=loss, mu=math.inf, count=schedule.count))
+        return Plan(self.name, tuple(queries), asdict(schedule), "no noise: exact coordinate descent")
 
     def _noisy(
-        self, problem: Problem, loss: Loss, menu: Menu, mu: float, printed: tuple[float, float] | None = None
+        self, problem: Problem, loss: Loss, prices: QueryPrices, mu: float, printed: tuple[float, float] | None = None
     ) -> Plan:
         """The rule's plan; or for a pair (ε, δ) the poster's: one round unless asked otherwise, j uniform, whole steps, no centre.
 
         What M_j costs comes on top of the poster's noise; it does not say from which budget.
         """
         centred = rule.centred(problem, self.centre if printed is None else bool(self.centre))
-        quotes, rest, means, moments = self._prepaid(problem, menu, mu, centred)
-        noise = menu.price("partial", loss=loss, mu=rest, count=1).sigma / problem.records * problem.dimension
+        queries, rest, means, moments = self._prepaid(problem, prices, mu, centred)
+        noise = (
+            prices.price("coordinate_gradient", loss=loss, mu=rest, count=1).sigma / problem.records * problem.dimension
+        )
         travel = rule.passes(noise, self.constants)
         rounds, updates = self._counts(problem, max(travel, rule.FEWEST_PASSES), 1 if printed else None)
         usual = rule.WARM if rule.is_smooth(loss) else rule.WARM_COUNTS
         warm = usual if problem.intercept and not printed else 0
         count = warm + rounds * updates
-        price = rest / math.sqrt(count) if printed is None else _printed(problem, menu, loss, count, *printed)
-        quote = menu.price("partial", loss=loss, mu=price, count=count)
+        price = rest / math.sqrt(count) if printed is None else _printed(problem, prices, loss, count, *printed)
+        query = prices.price("coordinate_gradient", loss=loss, mu=price, count=count)
         reach, middle = rule.reaches(loss, noise)
         schedule = Schedule(
             rounds=rounds,
@@ -212,19 +214,19 @@ class CoordinateDescentSolver(Solver):
             reach=reach,
             middle=middle,
             smoothness=rule.smoothness_of(loss),
-            sigma=quote.sigma / problem.records,
+            sigma=query.sigma / problem.records,
             mean_noise=means,
             moment_noise=moments,
         )
         how = "as printed by Mangold et al. 2022, σ_j² = 8 TK C_j² ln(1/δ)/(nε)²" if printed else "each C_j ∝ √M_j"
         reason = f"{rounds} rounds of {updates} coordinate updates, M_j {self.constants}, {how}"
-        return Plan(self.name, (*quotes, quote), asdict(schedule), reason)
+        return Plan(self.name, (*queries, query), asdict(schedule), reason)
 
 
-def _printed(problem: Problem, menu: Menu, loss: Loss, count: int, epsilon: float, delta: float) -> float:
+def _printed(problem: Problem, prices: QueryPrices, loss: Loss, count: int, epsilon: float, delta: float) -> float:
     """The μ that one of `count` answers really has at `σ_j² = 8 TK L_j² ln(1/δ)/(nε)²`: the poster's T counts updates."""
     sigma = math.sqrt(8.0 * count * math.log(1.0 / delta)) * problem.max_weight / epsilon
-    return float(menu.price("partial", loss=loss, mu=1.0, count=count).sigma) / sigma
+    return float(prices.price("coordinate_gradient", loss=loss, mu=1.0, count=count).sigma) / sigma
 
 
 def _gathered(schedule: Schedule, problem: Problem, values: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate.greedy_search import (
     CUT,
     GreedySearch,
@@ -59,7 +59,7 @@ class GreedyCoordinateDescentSolver(Solver):
     def __post_init__(self) -> None:
         check_options(self, steps=WHOLE, curvatures=words("chosen", "all"))
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T selections and updates.
 
         Raises:
@@ -69,11 +69,11 @@ class GreedyCoordinateDescentSolver(Solver):
         check(problem, "Greedy coordinate descent")
         separable_form(problem.regulariser, problem.feasible, problem.dimension)
         count = self.steps or (picks(problem, allowance, SHARES.choices) if allowance.is_private else FREE)
-        prices = prices_of(allowance, SHARES, count)
+        parts = prices_of(allowance, SHARES, count)
         together = self.curvatures == "all"
-        search, quotes = bought(problem, menu, prices, count, window=0, again=True, together=together)
+        search, queries = bought(problem, prices, parts, count, window=0, again=True, together=together)
         reason = f"{count} steps, each along a coordinate chosen privately"
-        return Plan(self.name, tuple(quotes), asdict(search), reason)
+        return Plan(self.name, tuple(queries), asdict(search), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Choose and move, T times."""

@@ -28,7 +28,7 @@ from hullabaloo.geometry import (
 from hullabaloo.geometry.separable import SeparableForm, separable_form
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import DRAWS, Allowance, Event, GaussianEvent, SelectionEvent, compose
-from hullabaloo.solvers.base import Answers, Array, Menu, PricedQuery, Problem
+from hullabaloo.solvers.base import Answers, Array, PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.coordinate.updates import check_curvature, descend, within_reach
 from hullabaloo.solvers.gradient.histogram import edges, quantile
 from hullabaloo.solvers.gradient.route import symmetric
@@ -152,32 +152,39 @@ def _tau(allowance: Allowance, choices: float, count: int) -> float:
 
 
 def bought(
-    problem: Problem, menu: Menu, prices: Prices, count: int, *, window: int, again: bool, together: bool = False
+    problem: Problem,
+    prices: QueryPrices,
+    parts: Prices,
+    count: int,
+    *,
+    window: int,
+    again: bool,
+    together: bool = False,
 ) -> tuple[Search, list[PricedQuery]]:
     """The search for `count` coordinates and its quotes."""
     loss = problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
     smoothness, slope = smooth_and_steep(loss)
     opening = OPENING if problem.intercept else 0
-    free, measured = math.isinf(prices.choice), symmetric(loss)
+    free, measured = math.isinf(parts.choice), symmetric(loss)
     behind = sum(min(window, t) for t in range(1, count + 1))
     updates = opening + count * (1 + problem.intercept) + behind  # a choice, the intercept, the window behind
-    one = menu.of_columns(1)
-    choice = menu.price("select", loss=loss, clip=UNCUT if free else slope, epsilon=prices.choice, count=count)
-    partial = menu.price("partial", loss=loss, mu=prices.partials / math.sqrt(updates), count=updates)
+    one = prices.restricted(1)
+    choice = prices.price("select", loss=loss, clip=UNCUT if free else slope, epsilon=parts.choice, count=count)
+    partial = prices.price("coordinate_gradient", loss=loss, mu=parts.partials / math.sqrt(updates), count=updates)
     if together:
-        square = menu.price("second_moments", mu=prices.squares)
+        square = prices.price("second_moments", mu=parts.squares)
     else:
-        square = one.price("second_moments", mu=prices.squares / math.sqrt(count), count=count)
-    quotes: list[PricedQuery] = [choice, partial, square]
+        square = one.price("second_moments", mu=parts.squares / math.sqrt(count), count=count)
+    queries: list[PricedQuery] = [choice, partial, square]
     share_noise = 0.0
     if measured and not free:
-        lengths = one.price("scales", loss=loss, bins=BINS, mu=prices.lengths, count=1)
+        lengths = one.price("norm_histogram", loss=loss, bins=BINS, mu=parts.lengths, count=1)
         share_noise = lengths.sigma / problem.records
-        quotes.append(lengths)
+        queries.append(lengths)
     noise = (partial.sigma / problem.records, square.sigma / problem.records, share_noise)
-    chosen = (*noise, smoothness, slope, measured and not free, together, None if free else prices.choice)
-    return Search(count, again, window, opening, *chosen), quotes
+    chosen = (*noise, smoothness, slope, measured and not free, together, None if free else parts.choice)
+    return Search(count, again, window, opening, *chosen), queries
 
 
 def check(problem: Problem, who: str) -> None:
@@ -256,7 +263,7 @@ class GreedySearch:
         scales = None if self._squares is None else tuple((1.0 / np.sqrt(self._squares)).tolist())
         j = self._curator.answer("select", self.theta, excluded, clip=self.clip, scales=scales, within=self._still())
         if self._squares is None:  # bought for every choice, whether or not it is a new one
-            squares = self._curator.of_columns([j]).answer("second_moments")
+            squares = self._curator.restricted([j]).answer("second_moments")
             self._settle(j, self._believed(float(squares[0])))
             if problem.intercept:
                 self._settle(problem.dimension - 1, self._counted(float(squares[-1])))
@@ -317,10 +324,12 @@ class GreedySearch:
         far = AFAR * self._problem.norm_linf
         grid = edges(2.0 * self._search.slope, BINS - 1) * far
         if self._problem.intercept:
-            centre, lift, point = np.zeros(2), far, np.array([0.0, self.theta[-1]])
+            centre, intercept_weight, point = np.zeros(2), far, np.array([0.0, self.theta[-1]])
         else:
-            centre, lift, point = np.array([-far]), 1.0, np.zeros(1)
-        shares = self._curator.of_columns([0]).answer("scales", point, centre=centre, lift=lift, edges=grid)
+            centre, intercept_weight, point = np.array([-far]), 1.0, np.zeros(1)
+        shares = self._curator.restricted([0]).answer(
+            "norm_histogram", point, centre=centre, intercept_weight=intercept_weight, edges=grid
+        )
         likely = 0.25 * self._search.slope * far
         return quantile(shares, grid, self._search.share_noise, above=0.5, likely=likely) / far
 

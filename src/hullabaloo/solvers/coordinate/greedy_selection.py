@@ -28,7 +28,7 @@ from hullabaloo.geometry import (
     SquaredL2Penalty,
 )
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate.greedy_search import (
     UNCUT,
     WINDOW,
@@ -71,7 +71,7 @@ class GreedySelectionSolver(Solver):
     def __post_init__(self) -> None:
         check_options(self, selected=WHOLE)
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """k selections, partial derivatives, second moments and the queries of the refit.
 
         Raises:
@@ -82,14 +82,14 @@ class GreedySelectionSolver(Solver):
         _check_penalty(problem)
         slopes = problem.dimension - problem.intercept
         count = min(self.selected or picks(problem, allowance, SHARES.choices), slopes)
-        prices = prices_of(allowance, SHARES, count)
+        parts = prices_of(allowance, SHARES, count)
         if not allowance.is_private:
-            return self._exact(problem, menu, allowance, count)
-        search, quotes = bought(problem, menu, prices, count, window=WINDOW, again=False)
-        refit = REFIT.plan(of_columns(problem, count), menu.of_columns(count), Allowance.gdp(prices.refit))
+            return self._exact(problem, prices, allowance, count)
+        search, queries = bought(problem, prices, parts, count, window=WINDOW, again=False)
+        refit = REFIT.plan(restricted(problem, count), prices.restricted(count), Allowance.gdp(parts.refit))
         settings = {**asdict(search), "refit": dict(refit.settings)}
         reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
-        return Plan(self.name, (*quotes, *refit.quotes), settings, reason)
+        return Plan(self.name, (*queries, *refit.queries), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Search, then refit."""
@@ -111,7 +111,7 @@ class GreedySelectionSolver(Solver):
         if "optimum" in settings:
             return 0.0
         search, signal = Search(**settings), Reference.of(problem).signal
-        on_them = REFIT.predicted_risk(of_columns(problem, settings["picks"]), Plan(REFIT.name, (), refit))
+        on_them = REFIT.predicted_risk(restricted(problem, settings["picks"]), Plan(REFIT.name, (), refit))
         return min(expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
@@ -120,30 +120,30 @@ class GreedySelectionSolver(Solver):
             return np.zeros(problem.dimension)
         count, inner = plan.settings["picks"], Plan(REFIT.name, (), plan.settings["refit"])
         kept = [*range(count), *([problem.dimension - 1] * problem.intercept)]
-        known = REFIT.predicted_noise(of_columns(problem, count), inner, gram[np.ix_(kept, kept)])
+        known = REFIT.predicted_noise(restricted(problem, count), inner, gram[np.ix_(kept, kept)])
         noise = np.full(problem.dimension, float(known[:count].mean()))
         if problem.intercept:
             noise[-1] = known[-1]
         return noise
 
-    def _exact(self, problem: Problem, menu: Menu, allowance: Allowance, count: int) -> Plan:
+    def _exact(self, problem: Problem, prices: QueryPrices, allowance: Allowance, count: int) -> Plan:
         """Without noise: the exact optimum on the columns chosen so far, after each choice."""
         if isinstance(problem.constraint, Box) and problem.constraint.dimension is not None:
             raise CapabilityError(
                 "Without noise greedy selection asks for the exact optimum on columns that are not known beforehand, and the bounds of "
                 "each are then not either. Use a box of one pair of bounds, or solver='output_perturbation'."
             )
-        choices = menu.price("select", loss=problem.loss, clip=UNCUT, epsilon=math.inf, count=count)
+        choices = prices.price("select", loss=problem.loss, clip=UNCUT, epsilon=math.inf, count=count)
         parts = [
-            OPTIMUM.plan(of_columns(problem, size), menu.of_columns(size), allowance)
+            OPTIMUM.plan(restricted(problem, size), prices.restricted(size), allowance)
             for size in range(1 - problem.intercept, count + 1)
         ]
-        quotes = (choices, *(quote for part in parts for quote in part.quotes))
+        queries = (choices, *(query for part in parts for query in part.queries))
         settings = {"picks": count, "optimum": dict(parts[-1].settings), "refit": {}}
-        return Plan(self.name, quotes, settings, f"no noise: orthogonal matching pursuit, {count} steps")
+        return Plan(self.name, queries, settings, f"no noise: orthogonal matching pursuit, {count} steps")
 
 
-def of_columns(problem: Problem, columns: int | list[int]) -> Problem:
+def restricted(problem: Problem, columns: int | list[int]) -> Problem:
     """The problem on these slopes (or any so many) and the intercept: bounds as `RowFacts.of_columns` has them, set and penalty cut down."""
     places = None if isinstance(columns, int) else np.array(columns, dtype=np.int64)
     count = columns if isinstance(columns, int) else len(columns)
@@ -198,7 +198,7 @@ def _on_chosen(
     model: Solver, settings: Mapping[str, Any], problem: Problem, picked: list[int], curator: Answers
 ) -> Solution:
     """What a solver finds on the chosen columns, with their own part of a box; coefficients of all others are 0."""
-    found = model.run(of_columns(problem, picked), Plan(model.name, (), settings), curator.of_columns(picked))
+    found = model.run(restricted(problem, picked), Plan(model.name, (), settings), curator.restricted(picked))
     theta = np.zeros((problem.dimension, 1))
     theta[picked] = found.theta[: len(picked)]
     if problem.intercept:

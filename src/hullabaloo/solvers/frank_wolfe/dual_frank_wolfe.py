@@ -40,7 +40,7 @@ from hullabaloo.geometry.submodular.norm import greedy_vertex, singletons
 from hullabaloo.geometry.width import expected_largest_magnitude
 from hullabaloo.losses import Pinball, Squared
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.options import POSITIVE, WHOLE, YES_OR_NO, check_options, one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
@@ -261,7 +261,7 @@ class DualFrankWolfeSolver(Solver):
     def __post_init__(self) -> None:
         check_options(self, steps=WHOLE, ridge=POSITIVE, unclipped=YES_OR_NO)
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T minimisers of equal price.
 
         Raises:
@@ -277,8 +277,8 @@ class DualFrankWolfeSolver(Solver):
             )
         mu = allowance.mu
         rule = best_rule(problem, about, mu, steps=self.steps, ridge=self.ridge, unclipped=self.unclipped)
-        quote = menu.price(
-            "minimizer",
+        query = prices.price(
+            "output_perturbation",
             loss=problem.loss,
             clip=rule.clip,
             ridge=rule.ridge,
@@ -289,13 +289,13 @@ class DualFrankWolfeSolver(Solver):
             linear_bound=about.largest,
         )
         gamma = weights(rule.steps, rule.peak)
-        sigma = quote.sigma * math.sqrt(float(gamma @ gamma))
+        sigma = query.sigma * math.sqrt(float(gamma @ gamma))
         settings = {
             "steps": rule.steps,
             "peak": rule.peak,
             "ridge": rule.ridge,
             "clip": rule.clip if math.isfinite(rule.clip) else None,
-            "sigma": quote.sigma,
+            "sigma": query.sigma,
             "averaged_sigma": sigma,
             "shrinkage": _shrinkage(problem, about, rule.ridge, sigma),
             "curvature": about.curvature(rule.ridge),
@@ -303,7 +303,7 @@ class DualFrankWolfeSolver(Solver):
         noisy = "noisy" if allowance.is_private else "exact"
         clipped = f"derivatives clipped at {rule.clip:.3g}, " if math.isfinite(rule.clip) else ""
         reason = f"{rule.steps} {noisy} minimisers, {clipped}ridge {rule.ridge:.3g} on the mean loss"
-        return Plan(self.name, (quote,), settings, reason)
+        return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Walk; the number and kind of questions is the plan's. The trace's gaps are those that the answers show, noise included."""
@@ -350,7 +350,7 @@ class _Walk:
 
     def step(self, t: int, s: Array) -> Array:
         """One step of Algorithm 1, or 2 where answers are noisy."""
-        w = self.curator.answer("minimizer", s)
+        w = self.curator.answer("output_perturbation", s)
         vertex = np.zeros_like(s)
         if self.slopes and self.penalty.strength > 0.0:
             vertex[: self.slopes] = self.penalty.strength * greedy_vertex(self.penalty.function, w[: self.slopes])

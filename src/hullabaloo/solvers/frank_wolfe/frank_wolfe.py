@@ -17,13 +17,13 @@ from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasVertices, require
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, Calibration, PermuteAndFlipEvent
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, PricedQuery, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
     MOST_STEPS,
     NARROW,
     NARROW_ABOVE,
+    Iterates,
     Terms,
-    Walk,
     check,
     noise_error,
     printed_gradients,
@@ -82,7 +82,7 @@ class FrankWolfeSolver(Solver):
     form: Literal["auto", "polytope", "general"] = "auto"
     name: ClassVar[str] = "frank_wolfe"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T selections, or T gradients, of equal price.
 
         Raises:
@@ -93,27 +93,27 @@ class FrankWolfeSolver(Solver):
         check(problem)
         polytope = self._is_polytope(problem)
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
-            walk, quote, reason = (printed_selections if polytope else printed_gradients)(problem, menu, allowance)
-            return Plan(self.name, (quote,), asdict(walk), reason)
+            walk, query, reason = (printed_selections if polytope else printed_gradients)(problem, prices, allowance)
+            return Plan(self.name, (query,), asdict(walk), reason)
         buy, clip = self._selections if polytope else self._gradients, self.clip
         if clip is None:
             anywhere = slope_bound(problem, prediction_bound(problem))
             at_zero = slope_bound(problem, problem.offset_bound)
             clip = max(at_zero, min(1.0, anywhere)) if allowance.is_private else anywhere
-        walk, quote = buy(problem, menu, allowance, terms(problem, clip))
+        walk, query = buy(problem, prices, allowance, terms(problem, clip))
         # beside an intercept a narrow clip would draw an unbalanced 0/1 target to its majority
         narrow = isinstance(problem.loss, Squared) and not problem.intercept and self.clip is None
         if narrow and allowance.is_private and walk.risk > NARROW_ABOVE:
-            walk, quote = buy(problem, menu, allowance, terms(problem, NARROW))
+            walk, query = buy(problem, prices, allowance, terms(problem, NARROW))
         how = "private choices of a vertex" if polytope else "noisy gradients"
         reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}"
         if not allowance.is_private:
             reason = f"no noise: {walk.steps} classical steps, within {walk.risk:.3g} of the optimum"
-        return Plan(self.name, (quote,), asdict(walk), reason)
+        return Plan(self.name, (query,), asdict(walk), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Walk; the number and kind of questions is the plan's."""
-        walk = Walk(**plan.settings)
+        """Iterates; the number and kind of questions is the plan's."""
+        walk = Iterates(**plan.settings)
         theta = descend(_start(problem), _towards(problem, curator, walk), steps=walk.steps)
         slopes = theta[: problem.dimension - problem.intercept]
         trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(slopes))},)
@@ -122,15 +122,15 @@ class FrankWolfeSolver(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """A hundredth of the bound's first term `2Γ/(T+2)` and an eighth of its second, e: what simulated tables showed.
 
-        Nothing is below the bound itself, `Walk.risk`, on the worst table.
+        Nothing is below the bound itself, `Iterates.risk`, on the worst table.
         """
-        walk = Walk(**plan.settings)
+        walk = Iterates(**plan.settings)
         return walk.usual(walk.steps, walk.slope_error)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """Spread of each coefficient if noise alone chose the vertices: `‖C‖₂ √(Σ w_t²/p)`, w_t the final weight of step t."""
-        walk, slopes = Walk(**plan.settings), problem.dimension - problem.intercept
-        if all(quote.event.zcdp_rho() == math.inf for quote in plan.quotes):
+        walk, slopes = Iterates(**plan.settings), problem.dimension - problem.intercept
+        if all(query.event.zcdp_rho() == math.inf for query in plan.queries):
             return np.zeros(problem.dimension)
         t = np.arange(1.0, walk.steps + 1.0)
         spread = math.sqrt(float(np.sum((2.0 * (t + 1.0) / ((walk.steps + 1.0) * (walk.steps + 2.0))) ** 2)))
@@ -154,38 +154,42 @@ class FrankWolfeSolver(Solver):
             return False
         return self.form != "general" and scalar and isinstance(problem.constraint, HasVertices)
 
-    def _selections(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, PricedQuery]:
+    def _selections(
+        self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: Terms
+    ) -> tuple[Iterates, PricedQuery]:
         assert problem.feasible is not None
         asked = {"constraint": problem.feasible, "loss": problem.loss, "clip": about.clip}
 
-        def quote(epsilon: float, count: int, once: bool = False) -> Any:
-            return menu.price("vertex", epsilon=epsilon, count=count, once=once, **asked)
+        def query(epsilon: float, count: int, once: bool = False) -> Any:
+            return prices.price("vertex", epsilon=epsilon, count=count, once=once, **asked)
 
         if not allowance.is_private:
             count = self.steps or MOST_STEPS
-            return Walk.of("polytope", count, about, 0.0), quote(math.inf, count)
+            return Iterates.of("polytope", count, about, 0.0), query(math.inf, count)
         pure = allowance.budget.pair is not None and allowance.budget.pair[1] == 0.0
         many = 1024  # beyond the exact composition: ε₀ √T is then constant
         lone = allowance.selection_epsilon(1) if pure else math.sqrt(many) * allowance.selection_epsilon(many)
-        count = self.steps or about.count(selection_error(problem, quote(lone, 1), about), pure=pure)
+        count = self.steps or about.count(selection_error(problem, query(lone, 1), about), pure=pure)
         epsilon = allowance.selection_epsilon(count)
-        chosen = quote(epsilon, count)
+        chosen = query(epsilon, count)
         if count == 1 and allowance.budget.pair is not None:
             single = min(epsilon, allowance.budget.pair[0])
             if single >= 0.99 * epsilon and allowance.takes(PermuteAndFlipEvent(single)):
-                chosen = quote(single, 1, once=True)
-        return Walk.of("polytope", count, about, selection_error(problem, chosen, about)), chosen
+                chosen = query(single, 1, once=True)
+        return Iterates.of("polytope", count, about, selection_error(problem, chosen, about)), chosen
 
-    def _gradients(self, problem: Problem, menu: Menu, allowance: Allowance, about: Terms) -> tuple[Walk, PricedQuery]:
+    def _gradients(
+        self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: Terms
+    ) -> tuple[Iterates, PricedQuery]:
         if not allowance.is_private:
             count = self.steps or MOST_STEPS
-            free = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=math.inf, count=count)
-            return Walk.of("general", count, about, 0.0), free
+            free = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=math.inf, count=count)
+            return Iterates.of("general", count, about, 0.0), free
         mu = allowance.mu
-        one = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
+        one = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
         count = self.steps or about.count(noise_error(problem, one, about), pure=False)
-        quote = menu.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
-        return Walk.of("general", count, about, noise_error(problem, quote.sigma / problem.records, about)), quote
+        query = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
+        return Iterates.of("general", count, about, noise_error(problem, query.sigma / problem.records, about)), query
 
 
 def _start(problem: Problem) -> Array:
@@ -202,7 +206,7 @@ def _start(problem: Problem) -> Array:
     return theta[:, 0] if isinstance(problem.loss, Loss) else theta
 
 
-def _towards(problem: Problem, curator: Answers, walk: Walk) -> Callable[[Array], Array]:
+def _towards(problem: Problem, curator: Answers, walk: Iterates) -> Callable[[Array], Array]:
     """s_t: the vertex of C whose number the exponential mechanism gives, or `argmin over C of ⟨s, ∇f(θ_t) + b_t⟩` of a noisy gradient."""
     body, slopes, ends = problem.constraint, problem.dimension - problem.intercept, problem.loss.intercept_bounds
     assert body is not None

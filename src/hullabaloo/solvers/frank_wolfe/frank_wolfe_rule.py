@@ -19,7 +19,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasVertices, NoPenalty
 from hullabaloo.losses import VectorLoss
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Menu, PricedQuery, Problem
+from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.mirror.mirror_rule import gradients_at, prediction_bound, runnable, slope_bound, slope_reach
 from hullabaloo.solvers.options import paper_pair
 
@@ -82,7 +82,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk(Terms):
+class Iterates(Terms):
     """What a plan fixes, in numbers: the public constants, and
 
     Attributes:
@@ -98,7 +98,7 @@ class Walk(Terms):
     window: float | None
 
     @classmethod
-    def of(cls, form: str, steps: int, about: Terms, slope_error: float, window: float | None = WINDOW) -> "Walk":
+    def of(cls, form: str, steps: int, about: Terms, slope_error: float, window: float | None = WINDOW) -> "Iterates":
         """The walk with its constants side by side, as plain numbers."""
         return cls(**asdict(about), form=form, steps=steps, slope_error=slope_error, window=window)
 
@@ -143,13 +143,13 @@ def check(problem: Problem) -> None:
         )
 
 
-def selection_error(problem: Problem, quote: Any, about: Terms) -> float:
+def selection_error(problem: Problem, query: Any, about: Terms) -> float:
     """`λ ln V` for the slopes at the temperature λ = 2Δ/ε₀ of mean scores, and the loss of a wrong end."""
-    temperature = 2.0 * quote.sensitivity / (problem.records * quote.epsilon)
+    temperature = 2.0 * query.sensitivity / (problem.records * query.epsilon)
     slopes = problem.dimension - problem.intercept
     assert isinstance(problem.constraint, HasVertices)
     error = temperature * math.log(problem.constraint.vertex_count(slopes)) if slopes else 0.0
-    return error + (WRONG_END * temperature / quote.weight if about.half > 0.0 else 0.0)
+    return error + (WRONG_END * temperature / query.weight if about.half > 0.0 else 0.0)
 
 
 def noise_error(problem: Problem, sigma: float, about: Terms) -> float:
@@ -165,7 +165,9 @@ def _printed(problem: Problem) -> Terms:
     return terms(problem, slope_bound(problem, prediction_bound(problem)), window=math.inf)
 
 
-def printed_selections(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, PricedQuery, str]:
+def printed_selections(
+    problem: Problem, prices: QueryPrices, allowance: Allowance
+) -> tuple[Iterates, PricedQuery, str]:
     """`T = (Γnε/(L₁‖C‖₁))^{2/3}` points; the temperature is the Laplace scale `b = L₁‖C‖₁ √(8T ln(1/δ))/(nε)`."""
     epsilon, delta = paper_pair(allowance, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
     about, n, body = _printed(problem), problem.records, problem.feasible
@@ -175,18 +177,18 @@ def printed_selections(problem: Problem, menu: Menu, allowance: Allowance) -> tu
     points, short = runnable(wanted, 2, MOST_STEPS + 1)
     scale = size * math.sqrt(8.0 * points * math.log(1.0 / delta)) / (n * epsilon)
     asked: dict[str, Any] = {"constraint": body, "loss": problem.loss, "clip": about.clip, "count": points - 1}
-    unit = menu.price("vertex", epsilon=1.0, **asked)
-    quote = menu.price("vertex", epsilon=2.0 * unit.sensitivity / (n * scale), **asked)
-    error = selection_error(problem, quote, about)
+    unit = prices.price("vertex", epsilon=1.0, **asked)
+    query = prices.price("vertex", epsilon=2.0 * unit.sensitivity / (n * scale), **asked)
+    error = selection_error(problem, query, about)
     reason = (
         f"scale and T as printed by Talwar, Thakurta, Zhang 2015, Algorithm 2: b = L₁‖C‖₁√(8T ln(1/δ))/(nε) = {scale:.3g} with "
         f"L₁‖C‖₁ = {size:.3g}, T = {points}{short}. Scores get Gumbel noise of that scale (the exponential mechanism), not Laplace "
         "noise: the same ε a selection, cheaper composed; the paper's own noise is about (2ε, δ) under replace-one"
     )
-    return Walk.of("polytope", points - 1, about, error, None), quote, reason
+    return Iterates.of("polytope", points - 1, about, error, None), query, reason
 
 
-def printed_gradients(problem: Problem, menu: Menu, allowance: Allowance) -> tuple[Walk, PricedQuery, str]:
+def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowance) -> tuple[Iterates, PricedQuery, str]:
     """`T = (Γnε/(L₂ w(C)))^{2/3}` points, `σ² = 32 L₂² T ln²(T/δ)/(nε)²`."""
     epsilon, delta = paper_pair(allowance, "32 L₂² T ln²(T/δ)/(nε)²")
     about, n, size = _printed(problem), problem.records, (problem.dimension - problem.intercept) * problem.targets
@@ -196,9 +198,9 @@ def printed_gradients(problem: Problem, menu: Menu, allowance: Allowance) -> tup
     wanted = (about.curvature * n * epsilon / (lipschitz * width)) ** (2.0 / 3.0)
     points, short = runnable(wanted, 2, MOST_STEPS + 1)
     sigma = math.sqrt(32.0 * points) * lipschitz * math.log(points / delta) / (n * epsilon)
-    quote = gradients_at(problem, menu, about.clip, sigma, points - 1)
+    query = gradients_at(problem, prices, about.clip, sigma, points - 1)
     reason = (
         "as printed by Talwar, Thakurta, Zhang 2014, Algorithm 5, but for the step 2/(t+2): σ² = 32 L₂² T ln²(T/δ)/(nε)² with "
         f"L₂ = {lipschitz:.3g}, T = {points}{short}"
     )
-    return Walk.of("general", points - 1, about, noise_error(problem, sigma, about), None), quote, reason
+    return Iterates.of("general", points - 1, about, noise_error(problem, sigma, about), None), query, reason

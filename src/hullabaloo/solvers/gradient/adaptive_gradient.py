@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, quantile
 from hullabaloo.solvers.gradient.route import BINS, TYPICAL, Route, looks, route, split, symmetric
 from hullabaloo.solvers.gradient.survey import Survey, boldness, centred, check_adaptive, held
@@ -65,22 +65,24 @@ class AdaptiveGradientSolver(Solver):
 
     name: ClassVar[str] = "adaptive_gradient"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Means, two or three histograms, T steps.
 
         Raises:
             CapabilityError: no noise is asked for, several targets, or a set without a projection.
         """
         loss = check_adaptive(problem, allowance, "adaptive gradient")
-        path = route(problem, menu, allowance.mu)
+        path = route(problem, prices, allowance.mu)
         to_means, to_lengths, to_steps = split(allowance.mu, looks(loss))
-        quotes: list[PricedQuery] = [menu.price("means", mu=to_means)] if centred(problem) else []
-        quotes.append(menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=looks(loss)))
-        quotes.append(menu.price("step", loss=loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
+        queries: list[PricedQuery] = [prices.price("means", mu=to_means)] if centred(problem) else []
+        queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to_lengths, count=looks(loss)))
+        queries.append(
+            prices.price("centred_gradient", loss=loss, mu=to_steps / math.sqrt(path.steps), count=path.steps)
+        )
         reason = (
             f"{path.steps} noisy gradients of {'centred ' * centred(problem)}records, cut at {path.cut:.0%} of them"
         )
-        return Plan(self.name, tuple(quotes), MappingProxyType(path.to_dict()), reason)
+        return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Measure, walk, measure, walk."""
@@ -91,12 +93,12 @@ class AdaptiveGradientSolver(Solver):
         if path.opening:
             theta = walk.levelled(theta, path.opening, path.slope)
         usual = walk.usual
-        reach = walk.measured(theta, LIKELY) if usual else 0.5 * walk.unit
-        ridge = path.ridge(view.typical, reach)
+        clip_norm = walk.measured(theta, LIKELY) if usual else 0.5 * walk.unit
+        ridge = path.ridge(view.typical, clip_norm)
         travel = LEAD * path.reach / ridge if usual else min(TRAVEL_FIRST / ridge, walk.linear)
-        last, mean, gradient = walk.go(theta, path.first, reach, travel, BURN_FIRST)
-        boldness = walk.boldness(gradient, reach)
-        cut = walk.measured(mean, reach / walk.unit if usual else LIKELY_SKEWED)
+        last, mean, gradient = walk.go(theta, path.first, clip_norm, travel, BURN_FIRST)
+        boldness = walk.boldness(gradient, clip_norm)
+        cut = walk.measured(mean, clip_norm / walk.unit if usual else LIKELY_SKEWED)
         travel = boldness * path.reach / path.ridge(view.typical, cut)
         _, theta, _ = walk.go(last, path.second, cut, travel, BURN)
         if path.level:
@@ -132,7 +134,7 @@ class _View:
     """Where records are seen from, and how long they then are."""
 
     centre: Array
-    lift: float
+    intercept_weight: float
     typical: float
 
     @classmethod
@@ -150,8 +152,8 @@ class _View:
             share_noise=path.share_noise,
         )
         slopes = problem.dimension - problem.intercept
-        lift = seen.typical * max(slopes, 1) ** -0.25 if centred(problem) else 1.0
-        return cls(seen.centre, lift, seen.typical)
+        intercept_weight = seen.typical * max(slopes, 1) ** -0.25 if centred(problem) else 1.0
+        return cls(seen.centre, intercept_weight, seen.typical)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,13 +173,17 @@ class _Walk:
     @property
     def unit(self) -> float:
         """The length of a gradient whose derivative is of natural size."""
-        return self.path.slope * math.hypot(self.view.typical, self.view.lift if self.problem.intercept else 0.0)
+        return self.path.slope * math.hypot(
+            self.view.typical, self.view.intercept_weight if self.problem.intercept else 0.0
+        )
 
     def measured(self, theta: Array, likely: float) -> float:
         """The private quantile of gradients' lengths at θ, which are `likely` units beforehand."""
         path, unit = self.path, self.unit
         grid = edges((1.0 if self.usual else 2.0) * unit, BINS - 1)
-        shares = self.curator.answer("scales", theta, centre=self.view.centre, lift=self.view.lift, edges=grid)
+        shares = self.curator.answer(
+            "norm_histogram", theta, centre=self.view.centre, intercept_weight=self.view.intercept_weight, edges=grid
+        )
         read = gradient_quantile if self.usual else quantile
         return max(read(shares, grid, path.share_noise, above=path.cut, likely=likely * unit), path.least * unit)
 
@@ -193,15 +199,15 @@ class _Walk:
         """How far one may travel while the slopes still grow in proportion: 1 over the largest curvature."""
         return 1.0 / (self.path.smoothness * self.view.typical**2)
 
-    def boldness(self, gradient: Array, reach: float) -> float:
+    def boldness(self, gradient: Array, clip_norm: float) -> float:
         """How much of the full travel the first walk's mean gradient speaks for."""
         slopes = gradient[: self.problem.dimension - self.problem.intercept]
-        variance = (self.path.noise * reach) ** 2 * self.path.steps / self.path.first
+        variance = (self.path.noise * clip_norm) ** 2 * self.path.steps / self.path.first
         if self.usual:
             return boldness(slopes, variance, doubt=DOUBT, careful=CAREFUL, eager=EAGER)
         return boldness(slopes, variance, doubt=DOUBT_SKEWED, careful=CAREFUL_SKEWED, eager=EAGER_SKEWED)
 
-    def go(self, start: Array, steps: int, reach: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
+    def go(self, start: Array, steps: int, clip_norm: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
         """The last iterate, the mean of all but the first share `burn`, and the mean gradient."""
         problem, path, view = self.problem, self.path, self.view
         largest = 1.0 / (path.smoothness * view.typical**2 * path.room)
@@ -212,7 +218,13 @@ class _Walk:
         theta, speed, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
         first, gradient = int(steps * burn), np.zeros_like(start)
         for t in range(steps):
-            g = self.curator.answer("step", theta, centre=view.centre, lift=view.lift, reach=reach)
+            g = self.curator.answer(
+                "centred_gradient",
+                theta,
+                centre=view.centre,
+                intercept_weight=view.intercept_weight,
+                clip_norm=clip_norm,
+            )
             gradient += g / steps
             before = theta[:slopes]
             speed[:slopes] = memory * speed[:slopes] - step * g[:slopes]
@@ -233,12 +245,14 @@ class _Walk:
     def levelled(self, theta: Array, steps: int, clip: float) -> Array:
         """The intercept alone, by steps that cut derivatives at `clip`: a skewed target's mean is not its median."""
         problem, path, view = self.problem, self.path, self.view
-        lift = 20.0 * view.typical
-        reach, (low, high) = clip * lift * 1.01, problem.loss.intercept_bounds
+        intercept_weight = 20.0 * view.typical
+        clip_norm, (low, high) = clip * intercept_weight * 1.01, problem.loss.intercept_bounds
         step, theta, total, speed = 0.5 / path.smoothness, theta.copy(), 0.0, 0.0
         middle = float(view.centre @ theta)  # the prediction at the centre, but for the intercept theta[-1]
         for t in range(steps):
-            g = self.curator.answer("step", theta, centre=view.centre, lift=lift, reach=reach)
+            g = self.curator.answer(
+                "centred_gradient", theta, centre=view.centre, intercept_weight=intercept_weight, clip_norm=clip_norm
+            )
             speed = 0.5 * speed - step * float(g[-1])
             theta[-1] = min(max(theta[-1] + speed, low - middle), high - middle)
             total += float(theta[-1]) if t >= steps // 3 else 0.0
@@ -248,8 +262,8 @@ class _Walk:
 
 def _expected(problem: Problem, path: Route) -> tuple[float, float]:
     """λ and the noise of one coordinate of the mean gradient for rows of norm ≤ 1, lengths as usual."""
-    reach = 0.35 * path.slope * TYPICAL
-    return path.ridge(TYPICAL, reach), path.noise * reach * path.bound
+    clip_norm = 0.35 * path.slope * TYPICAL
+    return path.ridge(TYPICAL, clip_norm), path.noise * clip_norm * path.bound
 
 
 def _middle(problem: Problem, path: Route) -> float:

@@ -20,7 +20,7 @@ from typing import Any
 
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
-from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.gradient.survey import centred
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
@@ -106,9 +106,9 @@ class Course:
         """T."""
         return self.opening + self.first + self.second + self.level
 
-    def floor(self, reach: float, slopes: int) -> float:
+    def floor(self, clip_norm: float, slopes: int) -> float:
         """λ for a covariance of records shortened to `reach`."""
-        return max(FLOOR * self.spread_noise * math.sqrt(0.5 * slopes), 1e-5) * reach**2
+        return max(FLOOR * self.spread_noise * math.sqrt(0.5 * slopes), 1e-5) * clip_norm**2
 
     def to_dict(self) -> dict[str, Any]:
         """The settings of a plan."""
@@ -133,14 +133,14 @@ def split(problem: Problem, mu: float) -> tuple[float, float, float, float]:
     return mu * math.sqrt(means), mu * math.sqrt(LENGTHS), mu * math.sqrt(SPREAD), mu * math.sqrt(rest)
 
 
-def course(problem: Problem, menu: Menu, mu: float) -> Course:
+def course(problem: Problem, prices: QueryPrices, mu: float) -> Course:
     """The public rule for a budget of `mu` (finite)."""
     loss = problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
     slopes = problem.dimension - problem.intercept
     smoothness, slope = smooth_and_steep(loss)
     to_means, to_lengths, to_spread, to_steps = split(problem, mu)
-    noise = menu.price("step", loss=loss, mu=to_steps, count=1).sigma / problem.records
+    noise = prices.price("centred_gradient", loss=loss, mu=to_steps, count=1).sigma / problem.records
     level = noise * math.sqrt(slopes)
     residual = residuals(problem)
     classes = not residual and not counts(problem)
@@ -152,11 +152,12 @@ def course(problem: Problem, menu: Menu, mu: float) -> Course:
         second=SECOND,
         level=LEVEL if centred(problem) and (counts(problem) or (residual and noise * slope < AUDIBLE)) else 0,
         noise=noise,
-        mean_noise=menu.price("means", mu=to_means).sigma * problem.norm_l2 / problem.records
+        mean_noise=prices.price("means", mu=to_means).sigma * problem.norm_l2 / problem.records
         if centred(problem)
         else 0.0,
-        share_noise=menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=2).sigma / problem.records,
-        spread_noise=menu.price("spread", mu=to_spread).sigma / problem.records,
+        share_noise=prices.price("norm_histogram", loss=loss, bins=BINS, mu=to_lengths, count=2).sigma
+        / problem.records,
+        spread_noise=prices.price("covariance", mu=to_spread).sigma / problem.records,
         around=around,
         travel=TRAVEL * min(max(math.sqrt(USUAL / level), 0.1), 10.0),
         smoothness=smoothness,

@@ -19,7 +19,7 @@ from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.solvers.base import Answers, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.path_law import PathLaw
 from hullabaloo.solvers.gradient.travel import Itinerary, itinerary, smooth_and_steep
 from hullabaloo.solvers.loop import Averaging, iterate, proximal
@@ -39,7 +39,7 @@ class GradientSolver(Solver):
 
     name: ClassVar[str] = "gradient"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T gradients at `μ/√T` each; without noise the p + 1 that determine a quadratic.
 
         Raises:
@@ -55,14 +55,14 @@ class GradientSolver(Solver):
                     "or a finite budget."
                 )
             clip = 1.0 + problem.norm_linf
-            quote = menu.price("gradient", loss=problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)
-            return Plan(self.name, (quote,), MappingProxyType({"exact": True}), "no noise: exact least squares")
-        path = itinerary(problem, menu, mu)
-        quote = menu.price(
+            query = prices.price("gradient", loss=problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)
+            return Plan(self.name, (query,), MappingProxyType({"exact": True}), "no noise: exact least squares")
+        path = itinerary(problem, prices, mu)
+        query = prices.price(
             "gradient", loss=problem.loss, clip=path.clip, mu=mu / math.sqrt(path.steps), count=path.steps
         )
         reason = f"{path.steps} noisy gradients, residuals clipped at {path.clip:.3g} of half the target's range"
-        return Plan(self.name, (quote,), MappingProxyType(path.to_dict()), reason)
+        return Plan(self.name, (query,), MappingProxyType(path.to_dict()), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Walk the itinerary."""
@@ -75,10 +75,10 @@ class GradientSolver(Solver):
             size = slope_step / path.scale**2
             return lambda _, theta: _step(problem, theta, curator.answer("gradient", theta), size, path.middle)
 
-        theta = iterate(start, walk(path.careful), steps=path.first, averaging=Averaging.LAST)
+        theta = iterate(start, walk(path.warmup_step), steps=path.first, averaging=Averaging.LAST)
         slopes = problem.dimension - problem.intercept
         q = float(np.sum((theta - start)[:slopes] ** 2)) * path.scale**2 / path.variance
-        w = path.boldness(q, slopes)
+        w = path.signal_weight(q, slopes)
         last = iterate(theta, walk(path.later(w)), steps=path.steps - path.first, averaging=Averaging.SECOND_HALF)
         return Solution(last[:, None], trace=({"step": path.first, "evidence": q, "boldness": w},))
 

@@ -25,10 +25,10 @@ class PathLaw:
     @classmethod
     def of(cls, path: Itinerary, reference: Reference) -> "PathLaw":
         """Expect the evidence that the reference's signal would give."""
-        grown = 1.0 - (1.0 - path.careful * reference.eigenvalues) ** path.first
+        grown = 1.0 - (1.0 - path.warmup_step * reference.eigenvalues) ** path.first
         p = reference.eigenvalues.size
         q = p + float(np.sum((reference.coefficient * grown) ** 2)) / path.variance
-        return cls(path, path.later(path.boldness(q, p)))
+        return cls(path, path.later(path.signal_weight(q, p)))
 
     @property
     def sigma(self) -> float:
@@ -38,13 +38,13 @@ class PathLaw:
     def bias(self, eigenvalues: Array) -> Array:
         """Share of θ that is not reached, in the middle of the averaged iterates."""
         later = self.path.steps - self.path.first - 0.5 * self.path.averaged
-        left = np.abs(1.0 - self.path.careful * eigenvalues) ** self.path.first
+        left = np.abs(1.0 - self.path.warmup_step * eigenvalues) ** self.path.first
         return np.asarray(left * np.abs(1.0 - self.step * eigenvalues) ** later, dtype=np.float64)
 
     def variance(self, eigenvalues: Array) -> Array:
         """Variance of the averaged iterate from noise."""
         path = self.path
-        early = _gathered(path.careful, eigenvalues, path.first)
+        early = _gathered(path.warmup_step, eigenvalues, path.first)
         later = path.steps - path.first
         kept = (1.0 - self.step * eigenvalues) ** (2 * later)
         late = _gathered(self.step, eigenvalues, later)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hullabaloo.errors import CapabilityError
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Menu, Plan, PricedQuery, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.course import (
     BINS,
     CAREFUL,
@@ -59,34 +59,38 @@ class PreconditionedGradientSolver(Solver):
 
     name: ClassVar[str] = "preconditioned_gradient"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Means, two histograms, a covariance, T steps.
 
         Raises:
             CapabilityError: no noise is asked for, several targets, no features or too many, or a set without a projection.
         """
         loss = self._check(problem, allowance)
-        path = course(problem, menu, allowance.mu)
+        path = course(problem, prices, allowance.mu)
         to_means, to_lengths, to_spread, to_steps = split(problem, allowance.mu)
-        quotes: list[PricedQuery] = [menu.price("means", mu=to_means)] if centred(problem) else []
-        quotes.append(menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=2))
-        quotes.append(menu.price("spread", mu=to_spread))
-        quotes.append(menu.price("step", loss=loss, mu=to_steps / math.sqrt(path.steps), count=path.steps))
+        queries: list[PricedQuery] = [prices.price("means", mu=to_means)] if centred(problem) else []
+        queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to_lengths, count=2))
+        queries.append(prices.price("covariance", mu=to_spread))
+        queries.append(
+            prices.price("centred_gradient", loss=loss, mu=to_steps / math.sqrt(path.steps), count=path.steps)
+        )
         reason = f"a noisy covariance, and {path.steps} noisy gradients of records that it has made round"
-        return Plan(self.name, tuple(quotes), MappingProxyType(path.to_dict()), reason)
+        return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Measure, turn, walk, measure, walk."""
         path = Course(**plan.settings)
         view = _survey(problem, path, curator)
-        records = curator.turned(view.matrix)
+        records = curator.projected(view.matrix)
         path, level = _opened(problem, path, view, records)
         walk = Walk(problem, path, view, records)
         early, travel = OPENING * path.travel / path.smoothness, path.travel / path.curvature
         natural = path.slope * view.length
         last, mean, gradient = walk.go(walk.start(level), path.first, 0.5 * natural, early, 0.5)
         grid = edges(path.longest * natural, BINS - 1)
-        shares = records.answer("scales", mean, centre=view.nowhere, lift=view.lift, edges=grid)
+        shares = records.answer(
+            "norm_histogram", mean, centre=view.nowhere, intercept_weight=view.intercept_weight, edges=grid
+        )
         read = gradient_quantile if residuals(problem) else quantile
         cut = read(shares, grid, path.share_noise, above=path.cut, likely=0.25 * natural)
         cut = max(cut, path.least * natural)
@@ -155,9 +159,9 @@ def _survey(problem: Problem, path: Course, curator: Answers) -> Whitening:
         share_noise=path.share_noise,
     )
     slopes = problem.dimension - problem.intercept
-    centre, reach = seen.centre[:slopes], path.around * seen.typical
-    covariance = curator.answer("spread", centre=centre, reach=reach)
-    return Whitening.of(covariance, centre, path.floor(reach, slopes), intercept=problem.intercept)
+    centre, clip_norm = seen.centre[:slopes], path.around * seen.typical
+    covariance = curator.answer("covariance", centre=centre, clip_norm=clip_norm)
+    return Whitening.of(covariance, centre, path.floor(clip_norm, slopes), intercept=problem.intercept)
 
 
 def _opened(problem: Problem, path: Course, view: Whitening, records: Answers) -> tuple[Course, float]:
@@ -168,12 +172,22 @@ def _opened(problem: Problem, path: Course, view: Whitening, records: Answers) -
     if not path.opening:
         return path, 0.0
     low, high = problem.loss.intercept_bounds
-    lift = 20.0 * view.length
+    intercept_weight = 20.0 * view.length
     noise = path.noise * math.sqrt(path.steps)
     slopes = []
     for at in (low, -problem.offset_bound):
         point = np.append(np.zeros(problem.dimension - 1), at)
-        slopes.append(float(records.answer("step", point, centre=view.nowhere, lift=lift, reach=1.01 * lift)[-1]))
+        slopes.append(
+            float(
+                records.answer(
+                    "centred_gradient",
+                    point,
+                    centre=view.nowhere,
+                    intercept_weight=intercept_weight,
+                    clip_norm=1.01 * intercept_weight,
+                )[-1]
+            )
+        )
     rate = max(-slopes[0], noise)
     exposure = max(slopes[1] + rate, noise)
     level = min(max(math.log(rate / exposure) - problem.offset_bound, low), high)
@@ -186,6 +200,6 @@ def _expected(problem: Problem, path: Course, values: Array) -> tuple[Array, flo
     floor = path.floor(path.around * TYPICAL, values.size)
     gain = values / (values + floor)
     length = math.sqrt(max(float(gain.sum()), 1.0))
-    lift = length * values.size**-0.25 if problem.intercept else 1.0
-    noise = path.noise * 0.5 * path.slope * math.hypot(length, lift if problem.intercept else 0.0)
-    return gain, noise, noise / lift / path.curvature
+    intercept_weight = length * values.size**-0.25 if problem.intercept else 1.0
+    noise = path.noise * 0.5 * path.slope * math.hypot(length, intercept_weight if problem.intercept else 0.0)
+    return gain, noise, noise / intercept_weight / path.curvature

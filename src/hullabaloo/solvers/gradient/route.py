@@ -22,7 +22,7 @@ from typing import Any
 
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
-from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.gradient.survey import centred
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
@@ -101,9 +101,9 @@ class Route:
         """T."""
         return self.opening + self.first + self.second + self.level
 
-    def ridge(self, typical: float, reach: float) -> float:
+    def ridge(self, typical: float, clip_norm: float) -> float:
         """λ for gradients shortened to `reach`."""
-        return RIDGE * math.sqrt(self.smoothness) * typical * self.noise * reach
+        return RIDGE * math.sqrt(self.smoothness) * typical * self.noise * clip_norm
 
     def to_dict(self) -> dict[str, Any]:
         """The settings of a plan."""
@@ -125,7 +125,7 @@ def symmetric(loss: Loss) -> bool:
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
 
 
-def route(problem: Problem, menu: Menu, mu: float) -> Route:
+def route(problem: Problem, prices: QueryPrices, mu: float) -> Route:
     """The public rule for a budget of `mu` (finite)."""
     loss = problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
@@ -133,7 +133,7 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
     bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
     smoothness, slope = smooth_and_steep(loss)
     to_means, to_lengths, to_steps = split(mu, looks(loss))
-    noise = menu.price("step", loss=loss, mu=to_steps, count=1).sigma / problem.records
+    noise = prices.price("centred_gradient", loss=loss, mu=to_steps, count=1).sigma / problem.records
     level = max(noise * math.sqrt(max(slopes, 1)), TINY)
     usual = symmetric(loss)
     reach = (REACH if usual else REACH_SKEWED) * min(
@@ -152,10 +152,10 @@ def route(problem: Problem, menu: Menu, mu: float) -> Route:
         second=steps,
         level=max(6, round(LEVEL * steps)) if closed else 0,
         noise=noise,
-        mean_noise=menu.price("means", mu=to_means).sigma * problem.norm_l2 / problem.records
+        mean_noise=prices.price("means", mu=to_means).sigma * problem.norm_l2 / problem.records
         if centred(problem)
         else 0.0,
-        share_noise=menu.price("scales", loss=loss, bins=BINS, mu=to_lengths, count=looks(loss)).sigma
+        share_noise=prices.price("norm_histogram", loss=loss, bins=BINS, mu=to_lengths, count=looks(loss)).sigma
         / problem.records,
         reach=reach,
         smoothness=smoothness,

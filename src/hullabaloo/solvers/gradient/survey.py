@@ -60,7 +60,9 @@ class Survey:
             centre *= max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0
             centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
         grid = edges(bound, bins - 1)
-        shares = curator.answer("scales", None, centre=centre, lift=TINY if problem.intercept else 1.0, edges=grid)
+        shares = curator.answer(
+            "norm_histogram", None, centre=centre, intercept_weight=TINY if problem.intercept else 1.0, edges=grid
+        )
         shares = evened(shares, grid) if uneven else shares
         return cls(centre, quantile(shares, grid, share_noise, above=0.5, likely=likely))
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import Neighbours
-from hullabaloo.solvers.base import Menu, Problem
+from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.reference import spread
 
 CAREFUL = 0.025
@@ -57,8 +57,8 @@ class Itinerary:
     steps: int
     clip: float
     scale: float
-    careful: float
-    bold: float
+    warmup_step: float
+    main_step: float
     middle: float
     sigma: float
 
@@ -76,23 +76,23 @@ class Itinerary:
     @property
     def variance(self) -> float:
         """V after the careful steps: a bound of the noise's variance in each normalised coordinate."""
-        return self.first * (self.careful * self.sigma / self.scale) ** 2
+        return self.first * (self.warmup_step * self.sigma / self.scale) ** 2
 
-    def boldness(self, q: float, p: int) -> float:
+    def signal_weight(self, q: float, p: int) -> float:
         """w for evidence q in p coordinates."""
         mean = p + DOUBT * math.sqrt(2.0 * p)
         return 1.0 - mean / q if q > mean else 0.0
 
     def later(self, w: float) -> float:
         """Step of the second half for boldness w."""
-        return (1.0 - w) * self.careful + w * self.bold
+        return (1.0 - w) * self.warmup_step + w * self.main_step
 
     def to_dict(self) -> dict[str, Any]:
         """The settings of a plan."""
         return asdict(self)
 
 
-def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
+def itinerary(problem: Problem, prices: QueryPrices, mu: float) -> Itinerary:
     """The public rule for a budget of `mu` (finite)."""
     norm, p = problem.norm_l2, problem.dimension
     scale = math.sqrt(max(norm**2 - 1.0, 1.0)) if problem.intercept and p > 1 else norm
@@ -101,7 +101,7 @@ def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
     squared = isinstance(loss, Squared)
     smoothness, lipschitz = smooth_and_steep(loss)
     clip = (1.0 if problem.intercept else 0.5) if squared else lipschitz
-    whole = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
+    whole = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
     largest = _largest_step(problem, whole, mu, clip) / smoothness
     slopes = 0.75 * largest if problem.intercept else largest
     reach = BOLD * stretch / (whole / scale) / math.sqrt(smoothness)
@@ -114,10 +114,10 @@ def itinerary(problem: Problem, menu: Menu, mu: float) -> Itinerary:
         steps=steps,
         clip=clip,
         scale=scale,
-        careful=min(reach * CAREFUL / BOLD / steps, slopes),
-        bold=min(reach * math.sqrt(second / steps) / second, slopes),
+        warmup_step=min(reach * CAREFUL / BOLD / steps, slopes),
+        main_step=min(reach * math.sqrt(second / steps) / second, slopes),
         middle=min(MIDDLE / math.sqrt(smoothness) / whole / steps, 0.25 * largest) if problem.intercept else 0.0,
-        sigma=menu.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(steps), count=steps).sigma
+        sigma=prices.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(steps), count=steps).sigma
         / problem.records,
     )
 

@@ -78,14 +78,14 @@ class Whitening:
         return float(np.sqrt(max(self.gain.sum(), 0.25)))
 
     @property
-    def lift(self) -> float:
+    def intercept_weight(self) -> float:
         """Weight of the constant column."""
         return self.typical * len(self.centre) ** -0.25 if self.intercept else 1.0
 
     @property
     def length(self) -> float:
         """Typical length of u, the constant column included."""
-        return float(np.hypot(self.typical, self.lift if self.intercept else 0.0))
+        return float(np.hypot(self.typical, self.intercept_weight if self.intercept else 0.0))
 
     @property
     def nowhere(self) -> Array:
@@ -117,7 +117,7 @@ class Walk:
         last = float(point[-1]) - float(self.view.centre @ theta)
         return held(self.problem, np.append(theta, last), self.view.centre)
 
-    def go(self, start: Array, steps: int, reach: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
+    def go(self, start: Array, steps: int, clip_norm: float, travel: float, burn: float) -> tuple[Array, Array, Array]:
         """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far."""
         path, view, q = self.path, self.view, len(self.view.centre)
         largest = 1.0 / (path.smoothness * max(float(view.gain.max()), 0.25) * path.room)
@@ -129,7 +129,13 @@ class Walk:
         point, speed, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
         first, gradient = int(steps * burn), np.zeros_like(start)
         for t in range(steps):
-            g = self.records.answer("step", point, centre=view.nowhere, lift=view.lift, reach=reach)
+            g = self.records.answer(
+                "centred_gradient",
+                point,
+                centre=view.nowhere,
+                intercept_weight=view.intercept_weight,
+                clip_norm=clip_norm,
+            )
             gradient += g / steps
             speed[:q] = memory * speed[:q] - step * g[:q]
             after = point[:q] + speed[:q]
@@ -148,10 +154,16 @@ class Walk:
     def levelled(self, point: Array) -> Array:
         """The level once more, by steps that cut next to no derivative: a skewed target's mean is not its median."""
         path, view, point = self.path, self.view, point.copy()
-        lift, (low, high) = WEIGHT * view.length, self.problem.loss.intercept_bounds
+        intercept_weight, (low, high) = WEIGHT * view.length, self.problem.loss.intercept_bounds
         step, total, speed = 0.5 / path.smoothness, 0.0, 0.0
         for t in range(path.level):
-            g = self.records.answer("step", point, centre=view.nowhere, lift=lift, reach=1.01 * path.slope * lift)
+            g = self.records.answer(
+                "centred_gradient",
+                point,
+                centre=view.nowhere,
+                intercept_weight=intercept_weight,
+                clip_norm=1.01 * path.slope * intercept_weight,
+            )
             speed = 0.5 * speed - step * float(g[-1])
             point[-1] = min(max(point[-1] + speed, low), high)
             total += float(point[-1]) if t >= path.level // 3 else 0.0

@@ -16,7 +16,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror.mirror_rule import (
     MOST_STEPS,
@@ -106,7 +106,7 @@ class MirrorDescentSolver(Solver):
     clip: float | None = None
     name: ClassVar[str] = "mirror_descent"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T gradients at `μ/√T` each, T where optimisation meets noise; without noise T = 1000.
 
         Raises:
@@ -116,21 +116,21 @@ class MirrorDescentSolver(Solver):
         """
         self._check(problem)
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
-            return self._paper(problem, menu, allowance)
+            return self._paper(problem, prices, allowance)
         clip = slope_bound(problem, problem.offset_bound) if self.clip is None else self.clip
         strength = penalty_strength(problem)
         mu = allowance.mu
-        one = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
+        one = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
         choices = []
         for euclidean in _potentials(problem):
             blocks = blocks_of(problem, clip, euclidean)
             choices.append((euclidean, blocks, *best(blocks, one, strength)))
         euclidean, blocks, count, bound = min(choices, key=lambda choice: choice[3].risk)
-        quote = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
-        descent = _descent(bound, blocks, count, clip, euclidean, quote.sigma / problem.records, strength)
+        query = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
+        descent = _descent(bound, blocks, count, clip, euclidean, query.sigma / problem.records, strength)
         potential = "½‖θ‖²" if euclidean else "the set's own potential"
         reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}"
-        return Plan(self.name, (quote,), asdict(descent), reason)
+        return Plan(self.name, (query,), asdict(descent), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Algorithm 1 with the curator's gradients; the squared penalty's own gradient is public and exact."""
@@ -172,7 +172,7 @@ class MirrorDescentSolver(Solver):
         spread = np.sqrt(vectors**2 @ variance) * descent.sigma / (descent.steps + 1)
         return np.asarray(np.minimum(spread, largest_coordinate(problem)), dtype=np.float64)
 
-    def _paper(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def _paper(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The paper's σ, T and η with its constants: `T = (‖Q‖₂εn)²/(ln²(n/δ)(w(Q)² + ‖Q‖₂²))`, `η = R/(L‖Q‖₂√T)`.
 
         Both as in the proof of its Theorem 3.2 (the statement has another L in T and no R in η; neither fits the units).
@@ -189,14 +189,14 @@ class MirrorDescentSolver(Solver):
         count, short = runnable(wanted, 1, MOST_STEPS)
         sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
         sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
-        quote = gradients_at(problem, menu, slope, sigma, count)
+        query = gradients_at(problem, prices, slope, sigma, count)
         bound = fixed(blocks, count, sigma, sizes, Rule.PAPER)
         descent = _descent(bound, blocks, count, slope, euclidean, sigma, penalty_strength(problem))
         reason = (
             f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, "
             f"T = {count}{short}, η = R/(L‖Q‖√T)"
         )
-        return Plan(self.name, (quote,), asdict(descent), reason)
+        return Plan(self.name, (query,), asdict(descent), reason)
 
     def _check(self, problem: Problem) -> None:
         if problem.constraint is None:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, HasMirrorMap, MirrorMap, NoPenalty
 from hullabaloo.geometry.mirror import EuclideanMap, euclidean_map
-from hullabaloo.solvers.base import Menu, PricedQuery, Problem
+from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
 
 MOST_STEPS = 1000
 """Gradients of one fit at most: each is a pass over the table."""
@@ -251,12 +251,12 @@ def runnable(wanted: float, least: int, most: int) -> tuple[int, str]:
     return count, "" if count == round(wanted) else f" (the paper's T is {wanted:.3g}: cut to what can be run)"
 
 
-def gradients_at(problem: Problem, menu: Menu, clip: float, sigma: float, count: int) -> PricedQuery:
+def gradients_at(problem: Problem, prices: QueryPrices, clip: float, sigma: float, count: int) -> PricedQuery:
     """Gradients at the noise σ of the mean that a paper prints, at the price that this really has."""
-    unit = menu.price("gradient", loss=problem.loss, clip=clip, mu=1.0, count=count)
+    unit = prices.price("gradient", loss=problem.loss, clip=clip, mu=1.0, count=count)
     mu = unit.sigma / (problem.records * sigma)
-    quote: PricedQuery = menu.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=count)
-    return quote
+    query: PricedQuery = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=count)
+    return query
 
 
 def penalty_strength(problem: Problem) -> float:

@@ -17,7 +17,7 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, choose_ridge, normalised
 from hullabaloo.solvers.moments.uncertainty import Errors, least_squares_errors
 from hullabaloo.solvers.reference import Reference
@@ -36,7 +36,7 @@ class MomentsSolver(Solver):
 
     name: ClassVar[str] = "moments"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """One moments release with all of the budget.
 
         Raises:
@@ -49,12 +49,12 @@ class MomentsSolver(Solver):
         if problem.constraint is not None:
             require(problem.constraint, [Projectable], "The moments solver")
         mu = allowance.mu
-        quote = menu.price("moments", mu=mu, target_scale=TARGET_SCALE)
+        query = prices.price("moments", mu=mu, target_scale=TARGET_SCALE)
         reason = (
             "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
         )
-        settings = {"target_scale": TARGET_SCALE, "sigma": quote.sigma}
-        return Plan(self.name, (quote,), settings, reason)
+        settings = {"target_scale": TARGET_SCALE, "sigma": query.sigma}
+        return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
@@ -114,10 +114,10 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> tuple
     scale, cross = moments.scale_x, moments.cross[:, target]
     squares = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
     own = np.zeros(problem.dimension) if squares is None else squares
-    lift = np.maximum(ridge.strength * scale**2 - own, 0.0)
+    intercept_weight = np.maximum(ridge.strength * scale**2 - own, 0.0)
     if ridge.free_intercept and problem.intercept:
-        lift[-1] = 0.0
-    gram = moments.gram if facts.noiseless else facts.gram * scale**2 + np.diag(lift)
+        intercept_weight[-1] = 0.0
+    gram = moments.gram if facts.noiseless else facts.gram * scale**2 + np.diag(intercept_weight)
     if ridge.strength >= INFINITE:
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
         free = problem.feasible is None

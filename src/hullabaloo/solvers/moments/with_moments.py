@@ -17,7 +17,7 @@ import numpy as np
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.losses import Loss, Squared, SquaredTargets
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, PricedQuery, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE
 from hullabaloo.solvers.options import Kind, check_options, number
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for
@@ -70,7 +70,7 @@ class WithMoments(Solver):
         """What the solver of the coefficients may spend, about: for the planner's choice of it."""
         return allowance.scaled(math.sqrt(1.0 - self.share))
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Moments, the solver's own plan, gradients.
 
         Raises:
@@ -78,12 +78,12 @@ class WithMoments(Solver):
         """
         inner = self._resolved()
         if not allowance.is_private:
-            return self._composed(problem, menu, inner.plan(problem, menu, allowance), math.inf)
+            return self._composed(problem, prices, inner.plan(problem, prices, allowance), math.inf)
 
         def fits(factor: float) -> Plan | None:
             """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
-            own = inner.plan(problem, menu, allowance.scaled(math.sqrt(1.0 - self.share) * factor))
-            made = self._composed(problem, menu, own, allowance.mu)
+            own = inner.plan(problem, prices, allowance.scaled(math.sqrt(1.0 - self.share) * factor))
+            made = self._composed(problem, prices, own, allowance.mu)
             return made if allowance.takes(made.event) else None
 
         found = largest_share(fits, 1.0, 1.0, shorter=0.85, least=1e-3, fine=1.02)
@@ -122,23 +122,23 @@ class WithMoments(Solver):
     def _own(self, plan: Plan) -> Plan:
         """The plan of the solver of the coefficients."""
         scored = plan.settings["gradient noise"] is not None
-        quotes = plan.quotes[1 : len(plan.quotes) - scored]
-        return Plan(self._resolved().name, quotes, plan.settings["solver settings"])
+        queries = plan.queries[1 : len(plan.queries) - scored]
+        return Plan(self._resolved().name, queries, plan.settings["solver settings"])
 
-    def _composed(self, problem: Problem, menu: Menu, own: Plan, mu: float) -> Plan:
+    def _composed(self, problem: Problem, prices: QueryPrices, own: Plan, mu: float) -> Plan:
         scored = not isinstance(problem.loss, Squared | SquaredTargets)
         for_gradient = self.share * FOR_GRADIENT if scored else 0.0
-        moments = menu.price("moments", mu=mu * math.sqrt(self.share - for_gradient), target_scale=TARGET_SCALE)
-        quotes: list[PricedQuery] = [moments, *own.quotes]
+        moments = prices.price("moments", mu=mu * math.sqrt(self.share - for_gradient), target_scale=TARGET_SCALE)
+        queries: list[PricedQuery] = [moments, *own.queries]
         settings: dict[str, Any] = {"solver settings": dict(own.settings), "gradient noise": None}
         if scored:
             separate = problem.targets if isinstance(problem.loss, Loss) else 1
             price = mu * math.sqrt(for_gradient / separate)
-            gradient = menu.price("gradient", loss=problem.loss, clip=clip_for(problem), mu=price, count=separate)
-            quotes.append(gradient)
+            gradient = prices.price("gradient", loss=problem.loss, clip=clip_for(problem), mu=price, count=separate)
+            queries.append(gradient)
             settings["gradient noise"] = gradient.sigma / problem.records
         reason = f"{self.share:.0%} of the budget for moments{' and a gradient' * scored}, that intervals come from; {own.reason}"
-        return Plan(self.name, tuple(quotes), settings, reason)
+        return Plan(self.name, tuple(queries), settings, reason)
 
 
 def _gradients(problem: Problem, theta: Array, curator: Answers) -> Array:

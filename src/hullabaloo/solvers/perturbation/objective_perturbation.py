@@ -33,7 +33,7 @@ from hullabaloo.privacy import (
     output_noise_multiplier,
     paper_objective_perturbation,
 )
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.restoring import ZERO, restored, structure_of
 from hullabaloo.solvers.reference import Reference
@@ -60,7 +60,7 @@ class ObjectivePerturbationSolver(Solver):
 
     name: ClassVar[str] = "objective_perturbation"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """One perturbed minimiser.
 
         Raises:
@@ -90,8 +90,8 @@ class ObjectivePerturbationSolver(Solver):
             multiplier = objective_noise_multiplier(allowance, curvature, problem.neighbours, output=output_event)
             how = f"derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the sum of losses"
             reason = f"one perturbed minimiser, {how}"
-        quote = menu.price(
-            "perturbed_minimizer",
+        query = prices.price(
+            "objective_perturbation",
             loss=problem.loss,
             clip=clip,
             ridge=ridge,
@@ -101,12 +101,12 @@ class ObjectivePerturbationSolver(Solver):
             curvature=curvature,
             output_multiplier=output,
         )
-        settings = {"clip": clip, "ridge": ridge, "sigma": quote.sigma, "output_sigma": quote.output_sigma}
-        return Plan(self.name, (quote,), settings, reason)
+        settings = {"clip": clip, "ridge": ridge, "sigma": query.sigma, "output_sigma": query.output_sigma}
+        return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Ask for the minimiser; undo what the faint noise on it did to the set's and the penalty's shape."""
-        theta = curator.answer("perturbed_minimizer")
+        theta = curator.answer("objective_perturbation")
         function = structure_of(problem)
         if function is not None:
             theta = restored(problem, function, theta, plan.settings["output_sigma"])

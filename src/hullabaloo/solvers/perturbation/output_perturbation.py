@@ -17,7 +17,7 @@ from hullabaloo.errors import CalibrationError
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
 from hullabaloo.losses import Loss, VectorLoss
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Array, Menu, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
 
@@ -32,7 +32,7 @@ class OutputPerturbationSolver(Solver):
 
     name: ClassVar[str] = "output_perturbation"
 
-    def plan(self, problem: Problem, menu: Menu, allowance: Allowance) -> Plan:
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """One minimiser.
 
         Raises:
@@ -44,20 +44,20 @@ class OutputPerturbationSolver(Solver):
         feasible, penalty = _with_intercepts(problem)
         common: dict[str, Any] = {"loss": problem.loss, "feasible": feasible, "penalty": penalty}
         if not allowance.is_private:
-            quote = menu.price("minimizer", clip=math.inf, ridge=0.0, mu=math.inf, **common)
-            return Plan(self.name, (quote,), {"clip": None, "ridge": 0.0, "sigma": 0.0}, "no noise: the exact optimum")
+            query = prices.price("output_perturbation", clip=math.inf, ridge=0.0, mu=math.inf, **common)
+            return Plan(self.name, (query,), {"clip": None, "ridge": 0.0, "sigma": 0.0}, "no noise: the exact optimum")
         clip = clip_of(problem)
         mu = _paper_mu(allowance) if allowance.calibration is Calibration.PAPER else allowance.mu
         ridge = _best_ridge(problem, clip, mu)
-        quote = menu.price("minimizer", clip=clip, ridge=ridge, mu=mu, **common)
+        query = prices.price("output_perturbation", clip=clip, ridge=ridge, mu=mu, **common)
         reason = f"one noisy minimiser, derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the mean loss"
         if allowance.calibration is Calibration.PAPER:
             reason += "; noise √(2 ln(1.25/δ))·Δ/ε, the classical Gaussian mechanism (Dwork & Roth 2014, Theorem A.1)"
-        return Plan(self.name, (quote,), {"clip": clip, "ridge": ridge, "sigma": quote.sigma}, reason)
+        return Plan(self.name, (query,), {"clip": clip, "ridge": ridge, "sigma": query.sigma}, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Ask for the minimiser; bring it back to the set."""
-        theta = curator.answer("minimizer")
+        theta = curator.answer("output_perturbation")
         feasible, _ = _with_intercepts(problem)
         if isinstance(feasible, Projectable) and plan.settings["sigma"] > 0.0:
             theta = feasible.project(theta.ravel()).reshape(theta.shape)

@@ -15,7 +15,7 @@ from hullabaloo.privacy import Repeats
 
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Lottery:
+class SearchRandomness:
     """The draws of one search; PRIVATE as long as its release says so, as the law of the best run rests on them.
 
     **Guarantee.** Precondition: a `ReleaseKey`, and `about` was called with everything that the search reads. Claims. (1) A search draws as if
@@ -38,11 +38,13 @@ class Lottery:
 
     key: Key
 
-    def about(self, tables: Iterable[Rows], *more: npt.NDArray[Any]) -> "Lottery":
+    def about(self, tables: Iterable[Rows], *more: npt.NDArray[Any]) -> "SearchRandomness":
         """The lottery of these records: their digest, keyed by the secret, goes into the key and nowhere else."""
         if not isinstance(self.key, ReleaseKey):
             return self
-        return Lottery(self.key.derive("records", *(part for table in tables for part in _content(table)), *more))
+        return SearchRandomness(
+            self.key.derive("records", *(part for table in tables for part in _content(table)), *more)
+        )
 
     def runs(self, repeats: Repeats) -> int:
         """The number of runs."""

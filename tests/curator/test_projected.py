@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, ScalesQuery, SpreadQuery, StepQuery
+from hullabaloo.curator import CentredGradientQuery, CovarianceQuery, Curator, NormHistogramQuery
 from hullabaloo.curator.views import AffineView, public_matrix, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -46,14 +46,14 @@ def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity_whatever_the_
     relation: Neighbours, about: RowFacts
 ) -> None:
     rng = np.random.default_rng(61)
-    steps = StepQuery(about, relation, 20, 3, 0.5, Logistic())
-    scales = ScalesQuery(about, relation, 20, 2, 0.5, Squared(), 6)
+    steps = CentredGradientQuery(about, relation, 20, 3, 0.5, Logistic())
+    scales = NormHistogramQuery(about, relation, 20, 2, 0.5, Squared(), 6)
     view, moved, counted = AffineView(np.zeros(about.width)), 0.0, 0.0
     for (left, right), matrix in zip(pairs(rng, relation, about, rounds=120), matrices(rng, about.width), strict=False):
-        theta, reach = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width), 10.0 ** rng.uniform(-9.0, 3.0)
+        theta, clip_norm = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width), 10.0 ** rng.uniform(-9.0, 3.0)
         edges = np.sort(10.0 ** rng.uniform(-3.0, 3.0, 5))
         seen = [turned_rows(rows, public_matrix(matrix, about.width)) for rows in (left, right)]
-        one, other = (steps.exact(rows, theta, view, float(reach)) for rows in seen)
+        one, other = (steps.exact(rows, theta, view, float(clip_norm)) for rows in seen)
         moved = max(moved, float(np.linalg.norm(one - other)))
         point = None if rng.random() < 0.5 else theta
         one, other = (scales.exact(rows, point, view, edges) for rows in seen)
@@ -67,11 +67,11 @@ def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity_whatever_the_
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_the_spread_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
     rng = np.random.default_rng(62)
-    asked, largest = SpreadQuery(about, relation, 20, 1, 0.5), 0.0
+    asked, largest = CovarianceQuery(about, relation, 20, 1, 0.5), 0.0
     for left, right in pairs(rng, relation, about, rounds=120):
         centre = about.norm_linf * rng.uniform(-1.0, 1.0, about.width) * float(rng.integers(0, 2))
-        reach = float(10.0 ** rng.uniform(-150.0, 1.0)) if rng.random() < 0.3 else float(rng.uniform(0.1, 2.0))
-        one, other = (asked.exact(rows, centre, reach) for rows in (left, right))
+        clip_norm = float(10.0 ** rng.uniform(-150.0, 1.0)) if rng.random() < 0.3 else float(rng.uniform(0.1, 2.0))
+        one, other = (asked.exact(rows, centre, clip_norm) for rows in (left, right))
         largest = max(largest, float(np.linalg.norm(one - other)))
     copies = math.sqrt(2.0) if relation is Neighbours.REPLACE_ONE else 1.0
     assert 0.0 < largest <= asked.sensitivity
@@ -81,7 +81,7 @@ def test_no_neighbour_moves_the_spread_by_more_than_the_sensitivity(relation: Ne
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_sensitivity_of_the_spread_is_attained(relation: Neighbours) -> None:
     about = facts(3)
-    asked = SpreadQuery(about, relation, 20, 1, 0.5)
+    asked = CovarianceQuery(about, relation, 20, 1, 0.5)
     one = Rows(np.array([[1.0, 0.0, 0.0]]), np.zeros((1, 1)))
     other = Rows(np.array([[0.0, 1.0, 0.0]]), np.zeros((1, 1)))
     if relation is Neighbours.ADD_OR_REMOVE:
@@ -97,24 +97,28 @@ def test_answers_are_their_formulas(sparse: bool) -> None:
     X = np.append(rng.uniform(-1.0, 1.0, (3000, 4)) * (rng.random((3000, 4)) < 0.6), np.ones((3000, 1)), axis=1)
     y, matrix, theta = rng.choice([-1.0, 1.0], 3000), rng.normal(size=(5, 5)), rng.normal(size=5)
     rows = Rows(sp.csr_array(X) if sparse else X, y[:, None])
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 3000)
-    quotes = [
-        menu.price("step", loss=Logistic(), mu=1e4, count=1),
-        menu.price("scales", loss=Logistic(), bins=4, mu=1e4, count=1),
-        menu.price("spread", mu=1e4),
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 3000)
+    queries = [
+        prices.price("centred_gradient", loss=Logistic(), mu=1e4, count=1),
+        prices.price("norm_histogram", loss=Logistic(), bins=4, mu=1e4, count=1),
+        prices.price("covariance", mu=1e4),
     ]
-    curator = Curator(rows, quotes)
-    turned, u = curator.turned(matrix), X @ matrix
+    curator = Curator(rows, queries)
+    projected, u = curator.projected(matrix), X @ matrix
     slope, length = Logistic().derivative(u @ theta, y), np.linalg.norm(u, axis=1)
     plain = u.T @ np.clip(slope, -0.4 / length, 0.4 / length) / 3000
-    assert turned.answer("step", theta, centre=np.zeros(5), lift=1.0, reach=0.4) == pytest.approx(plain, abs=1e-5)
+    assert projected.answer(
+        "centred_gradient", theta, centre=np.zeros(5), intercept_weight=1.0, clip_norm=0.4
+    ) == pytest.approx(plain, abs=1e-5)
     edges = np.array([0.1, 0.3, 0.9])
     shares = np.bincount(np.searchsorted(edges, np.abs(slope) * length), minlength=4) / 3000
-    assert turned.answer("scales", theta, centre=np.zeros(5), lift=1.0, edges=edges) == pytest.approx(shares, abs=1e-5)
+    assert projected.answer(
+        "norm_histogram", theta, centre=np.zeros(5), intercept_weight=1.0, edges=edges
+    ) == pytest.approx(shares, abs=1e-5)
     centre = rng.uniform(-0.5, 0.5, 4)
     near = X[:, :-1] - centre
     near *= np.minimum(1.0, 0.8 / np.linalg.norm(near, axis=1))[:, None]
-    assert curator.answer("spread", centre=centre, reach=0.8) == pytest.approx(near.T @ near / 3000, abs=1e-5)
+    assert curator.answer("covariance", centre=centre, clip_norm=0.8) == pytest.approx(near.T @ near / 3000, abs=1e-5)
 
 
 def test_a_record_is_turned_by_itself() -> None:
@@ -131,37 +135,40 @@ def test_a_record_is_turned_by_itself() -> None:
 
 def test_nothing_else_may_be_asked_of_turned_rows() -> None:
     about = facts(4)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
     rows = random_rows(np.random.default_rng(65), 50, about)
     every = [
-        menu.price("step", loss=Squared(), mu=1.0, count=1),
-        menu.price("gradient", loss=Squared(), clip=1.0, mu=1.0, count=1),
-        menu.price("moments", mu=1.0, target_scale=1.0),
-        menu.price("means", mu=1.0),
-        menu.price("spread", mu=1.0),
+        prices.price("centred_gradient", loss=Squared(), mu=1.0, count=1),
+        prices.price("gradient", loss=Squared(), clip=1.0, mu=1.0, count=1),
+        prices.price("moments", mu=1.0, target_scale=1.0),
+        prices.price("means", mu=1.0),
+        prices.price("covariance", mu=1.0),
     ]
-    turned = Curator(rows, every).turned(np.eye(4))
+    projected = Curator(rows, every).projected(np.eye(4))
     for asked in (("gradient", np.zeros(4)), ("moments",), ("means",)):
         with pytest.raises(NotPaidFor, match="the plan paid for 'step'"):
-            turned.answer(*asked)
+            projected.answer(*asked)
     with pytest.raises(NotPaidFor, match="paid for 'step'"):
-        turned.answer("spread", centre=np.zeros(4), reach=1.0)
+        projected.answer("covariance", centre=np.zeros(4), clip_norm=1.0)
     with pytest.raises(NotPaidFor, match="lengths are undeclared"):
-        Curator(rows, every[1:]).turned(np.eye(4))
+        Curator(rows, every[1:]).projected(np.eye(4))
     with pytest.raises(NotPaidFor, match="so many columns"):
-        Curator(rows, every).turned(np.ones((4, 3)))
+        Curator(rows, every).projected(np.ones((4, 3)))
 
 
 def test_answers_of_a_view_come_out_of_the_same_payment() -> None:
     about = facts(4)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
     curator = Curator(
-        random_rows(np.random.default_rng(66), 50, about), [menu.price("step", loss=Squared(), mu=1.0, count=2)]
+        random_rows(np.random.default_rng(66), 50, about),
+        [prices.price("centred_gradient", loss=Squared(), mu=1.0, count=2)],
     )
-    for view in (curator, curator.turned(np.eye(4))):
-        view.answer("step", np.zeros(4), centre=np.zeros(4), lift=1.0, reach=1.0)
+    for view in (curator, curator.projected(np.eye(4))):
+        view.answer("centred_gradient", np.zeros(4), centre=np.zeros(4), intercept_weight=1.0, clip_norm=1.0)
     with pytest.raises(NotPaidFor, match="all have been given"):
-        curator.turned(2.0 * np.eye(4)).answer("step", np.zeros(4), centre=np.zeros(4), lift=1.0, reach=1.0)
+        curator.projected(2.0 * np.eye(4)).answer(
+            "centred_gradient", np.zeros(4), centre=np.zeros(4), intercept_weight=1.0, clip_norm=1.0
+        )
 
 
 @pytest.mark.parametrize(
@@ -172,9 +179,9 @@ def test_a_matrix_must_fit(matrix: np.ndarray) -> None:
         public_matrix(matrix, 4)
 
 
-@pytest.mark.parametrize(("centre", "reach"), [(np.zeros(3), 1.0), (np.full(4, np.nan), 1.0), (np.zeros(4), 0.0)])
-def test_a_spread_needs_a_centre_and_a_length(centre: np.ndarray, reach: float) -> None:
+@pytest.mark.parametrize(("centre", "clip_norm"), [(np.zeros(3), 1.0), (np.full(4, np.nan), 1.0), (np.zeros(4), 0.0)])
+def test_a_spread_needs_a_centre_and_a_length(centre: np.ndarray, clip_norm: float) -> None:
     about = facts(4)
-    asked = SpreadQuery(about, Neighbours.REPLACE_ONE, 50, 1, 1.0)
+    asked = CovarianceQuery(about, Neighbours.REPLACE_ONE, 50, 1, 1.0)
     with pytest.raises(InvalidParameter, match="positive finite length"):
-        asked.question(centre=centre, reach=reach)
+        asked.question(centre=centre, clip_norm=clip_norm)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, MeansQuery, ScalesQuery, StepQuery
+from hullabaloo.curator import CentredGradientQuery, Curator, MeansQuery, NormHistogramQuery
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -46,10 +46,10 @@ def test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity(
     rng = np.random.default_rng(31)
     largest = 0.0
     for number, (left, right) in enumerate(pairs(rng, relation, about, rounds=120)):
-        asked = StepQuery(about, relation, 20, 3, 0.5, LOSSES[number % 3])
+        asked = CentredGradientQuery(about, relation, 20, 3, 0.5, LOSSES[number % 3])
         theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width)
-        lens, reach = random_lens(rng, about), float(10.0 ** rng.uniform(-9.0, 3.0))
-        one, other = (asked.exact(rows, theta, lens, reach) for rows in (left, right))
+        lens, clip_norm = random_lens(rng, about), float(10.0 ** rng.uniform(-9.0, 3.0))
+        one, other = (asked.exact(rows, theta, lens, clip_norm) for rows in (left, right))
         largest = max(largest, float(np.linalg.norm(one - other)))
     assert largest <= asked.sensitivity
     assert asked.sensitivity <= (1.0 + 1e-6) * about.records_per_unit * about.max_weight * copies(relation)
@@ -63,7 +63,7 @@ def test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity(
 ) -> None:
     rng = np.random.default_rng(32)
     means = MeansQuery(about, relation, 20, 1, 0.5)
-    scales = ScalesQuery(about, relation, 20, 2, 0.5, Logistic(), 6)
+    scales = NormHistogramQuery(about, relation, 20, 2, 0.5, Logistic(), 6)
     moved, counted = 0.0, 0.0
     for left, right in pairs(rng, relation, about, rounds=120):
         moved = max(moved, float(np.linalg.norm(means.exact(left) - means.exact(right))))
@@ -80,7 +80,7 @@ def test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity(
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_sensitivity_is_attained(relation: Neighbours) -> None:
     about = facts(6)
-    asked = StepQuery(about, relation, 20, 3, 0.5, Squared())
+    asked = CentredGradientQuery(about, relation, 20, 3, 0.5, Squared())
     ones = Rows(np.ones((1, 6)), np.array([[-1.0]]))
     opposite = Rows(-np.ones((1, 6)), np.array([[-1.0]]))
     nobody = Rows(np.ones((0, 6)), np.ones((0, 1)))
@@ -88,7 +88,7 @@ def test_the_sensitivity_is_attained(relation: Neighbours) -> None:
     view = AffineView(np.zeros(6))
     one, two = (asked.exact(rows, np.zeros(6), view, 1e-3) for rows in (ones, other))
     assert np.linalg.norm(one - two) >= 0.999999 * asked.sensitivity
-    scales = ScalesQuery(about, relation, 20, 1, 0.5, Squared(), 2)
+    scales = NormHistogramQuery(about, relation, 20, 1, 0.5, Squared(), 2)
     near = Rows(np.zeros((1, 6)), np.array([[0.0]]))
     counts = [
         scales.exact(rows, np.zeros(6), view, np.array([0.1]))
@@ -109,20 +109,20 @@ def test_answers_are_their_formulas(sparse: bool, loss: Loss, centred: bool) -> 
     rows = Rows(sp.csr_array(X) if sparse else X, y[:, None])
     theta = rng.normal(size=5)
     centre = np.append(rng.uniform(-1.0, 1.0, 4), 0.0) if centred else np.zeros(5)
-    view, reach = AffineView(centre, 0.7), 0.4
+    view, clip_norm = AffineView(centre, 0.7), 0.4
     u = (X - centre) * np.array([1.0, 1.0, 1.0, 1.0, 0.7])
     length = np.linalg.norm(u, axis=1)
     slope = loss.derivative(X @ theta, y)
-    asked = StepQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss)
-    plain = u.T @ np.clip(slope / reach, -1.0 / length, 1.0 / length)
-    assert asked.exact(rows, theta, view, reach) == pytest.approx(plain, abs=1e-8)
+    asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss)
+    plain = u.T @ np.clip(slope / clip_norm, -1.0 / length, 1.0 / length)
+    assert asked.exact(rows, theta, view, clip_norm) == pytest.approx(plain, abs=1e-8)
     edges = np.array([0.1, 0.3, 0.9])
-    scales = ScalesQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss, 4)
+    scales = NormHistogramQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss, 4)
     for point, lengths in ((theta, np.abs(slope) * length), (None, length)):
         expected = np.bincount(np.searchsorted(edges, lengths), minlength=4)
         assert scales.exact(rows, point, view, edges) == pytest.approx(expected)
     means = MeansQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5)
-    assert means.exact(rows) * means.reach == pytest.approx(X.sum(axis=0), abs=1e-7)
+    assert means.exact(rows) * means.clip_norm == pytest.approx(X.sum(axis=0), abs=1e-7)
 
 
 def test_bits_do_not_depend_on_the_order_of_records() -> None:
@@ -131,7 +131,7 @@ def test_bits_do_not_depend_on_the_order_of_records() -> None:
     rows = random_rows(rng, 40_000, about)
     order = rng.permutation(40_000)
     shuffled = Rows(rows.X[order], rows.Y[order])
-    asked = StepQuery(about, Neighbours.REPLACE_ONE, 40_000, 1, 0.5, Logistic())
+    asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 40_000, 1, 0.5, Logistic())
     theta, view = rng.normal(size=6), AffineView(rng.uniform(-1.0, 1.0, 6))
     assert np.array_equal(asked.exact(rows, theta, view, 0.3), asked.exact(shuffled, theta, view, 0.3))
 
@@ -141,33 +141,38 @@ def test_the_curator_answers_in_means_and_only_what_was_paid_for() -> None:
     about = RowFacts(tuple("abi"), True, 3.0, math.sqrt(3.0), 1.0, ("y",))
     X = np.append(rng.uniform(-1.0, 1.0, (300, 2)), np.ones((300, 1)), axis=1)
     rows = Rows(X, rng.uniform(-1.0, 1.0, (300, 1)))
-    menu = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 300)
-    quotes = (
-        menu.price("means", mu=1e6),
-        menu.price("scales", loss=Squared(), bins=3, mu=1e6, count=1),
-        menu.price("step", loss=Squared(), mu=1e6, count=1),
+    prices = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 300)
+    queries = (
+        prices.price("means", mu=1e6),
+        prices.price("norm_histogram", loss=Squared(), bins=3, mu=1e6, count=1),
+        prices.price("centred_gradient", loss=Squared(), mu=1e6, count=1),
     )
-    room = Curator(rows, quotes)
+    room = Curator(rows, queries)
     assert room.answer("means") == pytest.approx(X.mean(axis=0), abs=1e-4)
-    view = {"centre": np.array([0.5, -0.5, 0.0]), "lift": 0.3}
-    assert room.answer("scales", np.zeros(3), edges=np.array([0.2, 0.8]), **view).sum() == pytest.approx(1.0, abs=1e-3)
-    free = room.answer("step", np.zeros(3), reach=100.0, **view)
+    view = {"centre": np.array([0.5, -0.5, 0.0]), "intercept_weight": 0.3}
+    assert room.answer("norm_histogram", np.zeros(3), edges=np.array([0.2, 0.8]), **view).sum() == pytest.approx(
+        1.0, abs=1e-3
+    )
+    free = room.answer("centred_gradient", np.zeros(3), clip_norm=100.0, **view)
     assert free == pytest.approx(-(X - view["centre"]).T @ rows.Y[:, 0] / 300.0, abs=1e-2)
-    for again in (lambda: room.answer("means"), lambda: room.answer("step", np.zeros(3), reach=1.0, **view)):
+    for again in (
+        lambda: room.answer("means"),
+        lambda: room.answer("centred_gradient", np.zeros(3), clip_norm=1.0, **view),
+    ):
         with pytest.raises(NotPaidFor):
             again()
 
 
 def test_a_point_of_view_that_is_none_is_refused() -> None:
     about = facts(3)
-    asked = StepQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared())
-    for centre, lift in ((np.zeros(2), 1.0), (np.array([0.0, math.nan, 0.0]), 1.0), (np.zeros(3), 0.0)):
+    asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared())
+    for centre, intercept_weight in ((np.zeros(2), 1.0), (np.array([0.0, math.nan, 0.0]), 1.0), (np.zeros(3), 0.0)):
         with pytest.raises(InvalidParameter):
-            asked.question(np.zeros(3), centre=centre, lift=lift, reach=1.0)
+            asked.question(np.zeros(3), centre=centre, intercept_weight=intercept_weight, clip_norm=1.0)
     with pytest.raises(InvalidParameter, match="positive finite length"):
-        asked.question(np.zeros(3), centre=np.zeros(3), lift=1.0, reach=0.0)
+        asked.question(np.zeros(3), centre=np.zeros(3), intercept_weight=1.0, clip_norm=0.0)
     with pytest.raises(InvalidParameter, match="encoded columns"):
-        asked.question(np.zeros(2), centre=np.zeros(3), lift=1.0, reach=1.0)
-    scales = ScalesQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared(), 3)
+        asked.question(np.zeros(2), centre=np.zeros(3), intercept_weight=1.0, clip_norm=1.0)
+    scales = NormHistogramQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared(), 3)
     with pytest.raises(InvalidParameter, match="rising edges"):
-        scales.question(None, centre=np.zeros(3), lift=1.0, edges=np.array([0.5, 0.5]))
+        scales.question(None, centre=np.zeros(3), intercept_weight=1.0, edges=np.array([0.5, 0.5]))

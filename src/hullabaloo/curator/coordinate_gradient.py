@@ -8,8 +8,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.coordinate_gradient_kernels import dense_descent, dense_moves, sparse_descent, sparse_moves
 from hullabaloo.curator.coordinate_kernels import HUGE, RESIDUAL_CODES
-from hullabaloo.curator.descent_kernels import dense_descent, dense_moves, sparse_descent, sparse_moves
 from hullabaloo.curator.known import anything, numbers
 from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
@@ -28,7 +28,7 @@ _LARGEST = 2.0**200
 
 @final
 @dataclass(frozen=True)
-class PartialQuery(NoisySum):
+class CoordinateGradientQuery(NoisySum):
     """`Σ_i w_i clip(φ'_i x_ij / C, ±1)` of one coordinate j, `φ'_i = φ'(⟨x_i, θ⟩ + o_i, y_i)`, with Gaussian noise.
 
     **Guarantee.** Precondition: `0 ≤ w_i ≤ W` (enforced by the domain's encoding); j, C > 0 and θ are functions of earlier
@@ -43,7 +43,7 @@ class PartialQuery(NoisySum):
 
     loss: Loss
 
-    name: ClassVar[str] = "partial"
+    name: ClassVar[str] = "coordinate_gradient"
     key_label: ClassVar[str] = "partial"
     tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_centre: ClassVar[bool] = True
@@ -150,7 +150,7 @@ class Predictions:
         self._point: Array | None = None
         self._residual, self._z = False, np.zeros(0)
 
-    def descend(self, query: PartialQuery, updates: Updates, key: Key | None) -> Descent:
+    def descend(self, query: CoordinateGradientQuery, updates: Updates, key: Key | None) -> Descent:
         """Carry the updates out, at noise that is drawn in one call.
 
         **Guarantee.** Claim: each partial derivative that comes back is the Gaussian release (noise/release.py) of its exact
@@ -194,7 +194,9 @@ class Predictions:
         return self._z
 
 
-def _drawn(query: PartialQuery, count: int, key: Key | None) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
+def _drawn(
+    query: CoordinateGradientQuery, count: int, key: Key | None
+) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
     """Noise of `count` answers in cells of their lattice, and (bound, pitch, reach); pitch 0 where there is none."""
     if not query.sigma:
         return np.zeros(count, dtype=np.int64), (math.inf, 0.0, 0.0)

@@ -38,7 +38,7 @@ def squared_length(row, centre, scale):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def dense_steps(  # type: ignore[no-untyped-def]
-    X, y, weight, offset, theta, centre, scale, reach, code, parameter, magic, unit, high, low
+    X, y, weight, offset, theta, centre, scale, clip_norm, code, parameter, magic, unit, high, low
 ):
     """Add `w u · clip(φ'/reach, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
     n, p = X.shape
@@ -54,7 +54,7 @@ def dense_steps(  # type: ignore[no-untyped-def]
             if moved:
                 z += offset[i]
             limit = 1.0 / math.sqrt(squares)
-            d = min(max(slope(code, parameter, z, y[i]) / reach, -limit), limit)
+            d = min(max(slope(code, parameter, z, y[i]) / clip_norm, -limit), limit)
             if weighted:
                 d *= weight[i]
             for j in range(p):
@@ -75,7 +75,7 @@ def dense_lengths(X, y, offset, theta, centre, scale, code, parameter, out):  # 
 
 @njit(cache=True, nogil=True)
 def sparse_steps(  # type: ignore[no-untyped-def]
-    data, indices, indptr, y, weight, offset, theta, scale, reach, code, parameter, unit, cells
+    data, indices, indptr, y, weight, offset, theta, scale, clip_norm, code, parameter, unit, cells
 ):
     """`dense_steps` without a centre, for rows in compressed sparse row form, in whole cells; an absent cell adds 0."""
     weighted, moved = weight.size > 0, offset.size > 0
@@ -90,7 +90,7 @@ def sparse_steps(  # type: ignore[no-untyped-def]
         if moved:
             z += offset[i]
         limit = 1.0 / math.sqrt(squares)
-        d = min(max(slope(code, parameter, z, y[i]) / reach, -limit), limit)
+        d = min(max(slope(code, parameter, z, y[i]) / clip_norm, -limit), limit)
         if weighted:
             d *= weight[i]
         for at in range(indptr[i], indptr[i + 1]):
@@ -113,7 +113,7 @@ def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, paramet
 
 
 @njit(cache=True, nogil=True)
-def shortened_rows(X, root, centre, scale, reach, magic, out):  # type: ignore[no-untyped-def]
+def shortened_rows(X, root, centre, scale, clip_norm, magic, out):  # type: ignore[no-untyped-def]
     """Write `√w u · min(1/reach, 1/‖u‖)` of every row's first columns, rounded to the lattice of `magic`, into `out`."""
     n, q = out.shape
     for i in range(n):
@@ -122,7 +122,7 @@ def shortened_rows(X, root, centre, scale, reach, magic, out):  # type: ignore[n
         if squares == 0.0 or not math.isfinite(squares):
             out[i] = 0.0
             continue
-        d = min(1.0 / reach, 1.0 / math.sqrt(squares))
+        d = min(1.0 / clip_norm, 1.0 / math.sqrt(squares))
         if root.size > 0:
             d *= root[i]
         for j in range(q):

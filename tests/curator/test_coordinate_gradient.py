@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 
-from hullabaloo.curator import Curator, PartialQuery
+from hullabaloo.curator import CoordinateGradientQuery, Curator
 from hullabaloo.curator import coordinate_kernels as kernels
-from hullabaloo.curator.descent import Predictions, Updates
+from hullabaloo.curator.coordinate_gradient import Predictions, Updates
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.geometry import (
@@ -78,7 +78,7 @@ def random_updates(rng: np.random.Generator, p: int, count: int, form: Separable
     return Updates(theta, order, clips, steps, form or pinned(wild * rng.normal(size=p)))
 
 
-def written_out(rows: Rows, query: PartialQuery, updates: Updates, key: TestKey) -> tuple[np.ndarray, ...]:
+def written_out(rows: Rows, query: CoordinateGradientQuery, updates: Updates, key: TestKey) -> tuple[np.ndarray, ...]:
     """θ, the mean of iterates and the answers by the definition: dense, one record array at a time, noise when it is due."""
     X = rows.X if isinstance(rows.X, np.ndarray) else rows.X.toarray()
     y, weight = rows.Y[:, 0], np.ones(len(X)) if rows.weight is None else rows.weight
@@ -113,7 +113,7 @@ def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity(relation: Nei
     rng = np.random.default_rng(41)
     p, largest, bound = about.width, 0.0, 0.0
     for number, (left, right) in enumerate(pairs(rng, relation, about, rounds=80)):
-        query = PartialQuery(about, relation, 20, 100, 0.5, LOSSES[number % len(LOSSES)])
+        query = CoordinateGradientQuery(about, relation, 20, 100, 0.5, LOSSES[number % len(LOSSES)])
         tables = [left, right] if number % 2 else [as_sparse(left), as_sparse(right)]
         rooms = [Predictions(rows) for rows in tables]
         bound = inflated(query.sensitivity, query.sigma, 1, query.bound)
@@ -133,7 +133,7 @@ def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity(relation: Nei
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_the_sensitivity_is_attained(relation: Neighbours, sparse: bool) -> None:
     about = facts(3, max_weight=2.0)
-    query = PartialQuery(about, relation, 20, 1, 0.5, Squared())
+    query = CoordinateGradientQuery(about, relation, 20, 1, 0.5, Squared())
     heavy = np.array([2.0])
     one = Rows(np.ones((1, 3)), np.array([[-1.0]]), heavy)
     opposite = Rows(-np.ones((1, 3)), np.array([[-1.0]]), heavy)
@@ -154,7 +154,7 @@ def test_answers_have_the_bits_of_gaussian_releases_of_exact_sums(loss: Loss, ab
     rng = np.random.default_rng(42)
     rows = random_rows(rng, 2500, about)  # more than two blocks of a kernel
     rows.X[rng.random(rows.X.shape) < 0.6] = 0.0
-    query = PartialQuery(about, Neighbours.REPLACE_ONE, 2500, 50, 0.7, loss)
+    query = CoordinateGradientQuery(about, Neighbours.REPLACE_ONE, 2500, 50, 0.7, loss)
     form = separable_form(ElasticNetPenalty(0.02, 0.5), Box(-0.8, 0.9), about.width)
     calm = Updates(
         rng.normal(size=about.width),
@@ -179,7 +179,7 @@ def test_bits_do_not_depend_on_the_order_of_records(loss: Loss, sparse: bool) ->
     about = facts(4, max_weight=1.7, offset=2.0)
     rows = random_rows(rng, 5003, about)
     shuffled = reordered(rows, rng.permutation(5003))
-    query = PartialQuery(about, Neighbours.ADD_OR_REMOVE, 5003, 50, 0.7, loss)
+    query = CoordinateGradientQuery(about, Neighbours.ADD_OR_REMOVE, 5003, 50, 0.7, loss)
     rooms = [Predictions(as_sparse(part) if sparse else part) for part in (rows, shuffled)]
     for _ in range(3):
         updates = random_updates(rng, 4, 9, separable_form(L1Penalty(0.01), None, 4))
@@ -192,7 +192,7 @@ def test_predictions_that_are_kept_are_those_made_afresh() -> None:
     rng = np.random.default_rng(44)
     about = facts(6)
     rows = random_rows(rng, 3000, about)
-    query = PartialQuery(about, Neighbours.REPLACE_ONE, 3000, 500, math.inf, Logistic())
+    query = CoordinateGradientQuery(about, Neighbours.REPLACE_ONE, 3000, 500, math.inf, Logistic())
     form = separable_form(SquaredL2Penalty(0.01), None, 6)
     settings = (np.full(6, 9.0), np.full(6, 3.0), form)
     once = Predictions(rows).descend(query, Updates(np.zeros(6), np.arange(24) % 6, *settings), None)
@@ -218,12 +218,17 @@ def test_without_noise_it_reaches_the_optimum_of_scikit_learn(sparse: bool) -> N
     X[:, 3] += 0.7 * X[:, 2]
     y = np.clip(X @ np.array([0.6, -0.4, 0.3, 0.0, 0.0, 0.0, 0.2, 0.0]) + 0.1 * rng.normal(size=600), -1.0, 1.0)
     table = sp.csr_array(X) if sparse else X
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 600)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 600)
 
     def optimum(loss: Loss, form: SeparableForm, targets: np.ndarray, steps: np.ndarray, rounds: int) -> np.ndarray:
-        room = Curator(Rows(table, targets[:, None]), [menu.price("partial", loss=loss, mu=math.inf, count=8 * rounds)])
+        room = Curator(
+            Rows(table, targets[:, None]),
+            [prices.price("coordinate_gradient", loss=loss, mu=math.inf, count=8 * rounds)],
+        )
         order = np.arange(8 * rounds) % 8
-        return room.answer("partial", np.zeros(8), order=order, clips=np.full(8, 1e9), steps=steps, form=form).theta
+        return room.answer(
+            "coordinate_gradient", np.zeros(8), order=order, clips=np.full(8, 1e9), steps=steps, form=form
+        ).theta
 
     steps = 1.0 / np.mean(X**2, axis=0)
     exact: dict[str, Any] = {"fit_intercept": False, "tol": 1e-13, "max_iter": 100_000}
@@ -265,14 +270,14 @@ def test_a_penalty_known_by_its_prox_gives_the_same_answers(sparse: bool) -> Non
     about = RowFacts(tuple("abci"), True, 4.0, 2.0, 1.0, ("y",))
     X = np.append(rng.uniform(-1.0, 1.0, (500, 3)), np.ones((500, 1)), axis=1)
     rows = Rows(sp.csr_array(X) if sparse else X, rng.uniform(-1.0, 1.0, (500, 1)))
-    query = PartialQuery(about, Neighbours.REPLACE_ONE, 500, 40, math.inf, Squared())
+    query = CoordinateGradientQuery(about, Neighbours.REPLACE_ONE, 500, 40, math.inf, Squared())
     asked: dict[str, Any] = {"order": np.arange(40) % 4, "clips": np.full(4, 0.7), "steps": np.full(4, 1.5)}
     found = []
     for penalty in (L1Penalty(0.02), L1ByHand()):
         form, room = separable_form(with_free_intercept(penalty), None, 4), Curator(rows, [query])
         found.append(descend(room, np.full(4, 0.1), form=form, **asked))
         with pytest.raises(NotPaidFor, match="all have been given"):
-            room.answer("partial", np.zeros(4), form=separable_form(NoPenalty(), None, 4), **asked)
+            room.answer("coordinate_gradient", np.zeros(4), form=separable_form(NoPenalty(), None, 4), **asked)
     for field in ("theta", "mean", "partials"):
         assert getattr(found[0], field) == pytest.approx(getattr(found[1], field), rel=1e-9, abs=1e-12)
     assert abs(found[0].theta[3]) > 1e-6
@@ -281,13 +286,13 @@ def test_a_penalty_known_by_its_prox_gives_the_same_answers(sparse: bool) -> Non
 def test_answers_are_spent_at_once_and_none_beyond_those_paid_for() -> None:
     about = facts(3)
     rows = random_rows(np.random.default_rng(47), 50, about)
-    menu = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
-    room = Curator(rows, [menu.price("partial", loss=Squared(), mu=1.0, count=5)], key=KEY)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
+    room = Curator(rows, [prices.price("coordinate_gradient", loss=Squared(), mu=1.0, count=5)], key=KEY)
     good: dict[str, Any] = {"clips": np.ones(3), "steps": np.ones(3), "form": separable_form(NoPenalty(), None, 3)}
 
     def ask(theta: Any = None, order: Any = (0, 1, 2), **changed: Any) -> np.ndarray:
         start = np.zeros(3) if theta is None else theta
-        return room.answer("partial", start, order=np.array(order), **{**good, **changed}).partials
+        return room.answer("coordinate_gradient", start, order=np.array(order), **{**good, **changed}).partials
 
     wrong: list[Callable[[], Any]] = [
         lambda: ask(theta=np.zeros(2)),
@@ -316,27 +321,31 @@ def test_answers_are_spent_at_once_and_none_beyond_those_paid_for() -> None:
     with pytest.raises(NotPaidFor, match="all have been given"):
         ask(order=[0])
     with pytest.raises(NotPaidFor, match="paid for nothing"):
-        Curator(rows, []).answer("partial", np.zeros(3), order=np.array([0]), **good)
+        Curator(rows, []).answer("coordinate_gradient", np.zeros(3), order=np.array([0]), **good)
 
 
 def test_targets_share_the_payment_and_have_predictions_of_their_own() -> None:
     about = facts(3, k=2)
     rows = random_rows(np.random.default_rng(48), 80, about)
-    query = PricedQueries(about, Neighbours.REPLACE_ONE, 80).price("partial", loss=Squared(), mu=math.inf, count=2)
+    query = PricedQueries(about, Neighbours.REPLACE_ONE, 80).price(
+        "coordinate_gradient", loss=Squared(), mu=math.inf, count=2
+    )
     room = Curator(rows, [query])
     good: dict[str, Any] = {"clips": np.full(3, 9.0), "steps": np.ones(3), "form": separable_form(NoPenalty(), None, 3)}
     for target in (0, 1):
-        found = room.of_target(target).answer("partial", np.zeros(3), order=np.array([1]), **good).partials
+        found = room.of_target(target).answer("coordinate_gradient", np.zeros(3), order=np.array([1]), **good).partials
         assert found == pytest.approx([-float(rows.X[:, 1] @ rows.Y[:, target]) / 80.0])
     with pytest.raises(NotPaidFor):
-        room.of_target(0).answer("partial", np.zeros(3), order=np.array([1]), **good)
+        room.of_target(0).answer("coordinate_gradient", np.zeros(3), order=np.array([1]), **good)
 
 
 def test_a_query_for_another_number_of_records_has_the_same_noise_in_means() -> None:
-    query = PricedQueries(facts(3), Neighbours.ADD_OR_REMOVE, 1000).price("partial", loss=Squared(), mu=0.01, count=7)
+    query = PricedQueries(facts(3), Neighbours.ADD_OR_REMOVE, 1000).price(
+        "coordinate_gradient", loss=Squared(), mu=0.01, count=7
+    )
     smaller = query.resized(50)
     assert smaller.sigma / 50.0 == pytest.approx(query.sigma / 1000.0, rel=1e-6)
-    assert (smaller.count, smaller.name) == (7, "partial")
+    assert (smaller.count, smaller.name) == (7, "coordinate_gradient")
     assert query.to_dict()["loss"] == {"kind": "squared"}
 
 

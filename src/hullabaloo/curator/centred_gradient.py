@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, sparse_steps
 from hullabaloo.curator.known import number, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
-from hullabaloo.curator.step_kernels import PLAIN, dense_steps, sparse_steps
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -46,10 +46,10 @@ class UnitSum(NoisySum):
         return norm * self.copies
 
     def partial(
-        self, rows: Rows, theta: Array, view: AffineView, reach: float, code: int = PLAIN, parameter: float = 0.0
+        self, rows: Rows, theta: Array, view: AffineView, clip_norm: float, code: int = PLAIN, parameter: float = 0.0
     ) -> State:
         """In units of `reach`."""
-        point, scale, settings = np.ascontiguousarray(theta), view.scale(self.facts), (reach, code, parameter)
+        point, scale, settings = np.ascontiguousarray(theta), view.scale(self.facts), (clip_norm, code, parameter)
         y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
         dense = dense_steps, (point, view.centre, scale, *settings)
         sparse = None if view.centre.any() else (sparse_steps, (point, scale, *settings))
@@ -57,7 +57,7 @@ class UnitSum(NoisySum):
 
 
 @dataclass(frozen=True)
-class StepQuery(UnitSum):
+class CentredGradientQuery(UnitSum):
     """The `UnitSum` of a loss's gradients.
 
     **Guarantee.** That of `UnitSum`, for every θ, view and reach.
@@ -65,14 +65,16 @@ class StepQuery(UnitSum):
 
     loss: Loss
 
-    name: ClassVar[str] = "step"
+    name: ClassVar[str] = "centred_gradient"
     key_label: ClassVar[str] = "step"
     tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_matrix: ClassVar[bool] = True
 
-    def question(self, theta: Any, *, centre: Any, lift: Any, reach: Any) -> tuple[Array, AffineView, float]:
+    def question(
+        self, theta: Any, *, centre: Any, intercept_weight: Any, clip_norm: Any
+    ) -> tuple[Array, AffineView, float]:
         """θ, from where records are measured, and the length that gradients are shortened to."""
-        point, view, longest = numbers(theta), public_view(centre, lift, self.facts), number(reach)
+        point, view, longest = numbers(theta), public_view(centre, intercept_weight, self.facts), number(clip_norm)
         if not 0.0 < longest < math.inf:
             raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {longest!r}.")
         if point.shape != (self.length,):
@@ -82,11 +84,11 @@ class StepQuery(UnitSum):
             )
         return point, view, longest
 
-    def partial(self, rows: Rows, theta: Array, view: AffineView, reach: float) -> State:  # type: ignore[override]  # noqa: D102
-        return super().partial(rows, theta, view, reach, int(self.loss.kernel_code), self.loss.kernel_parameter)
+    def partial(self, rows: Rows, theta: Array, view: AffineView, clip_norm: float) -> State:  # type: ignore[override]  # noqa: D102
+        return super().partial(rows, theta, view, clip_norm, int(self.loss.kernel_code), self.loss.kernel_parameter)
 
-    def read(self, noisy: Array, theta: Array, view: AffineView, reach: float) -> Array:  # noqa: D102
-        return noisy * (reach / self.records) / view.scale(self.facts)
+    def read(self, noisy: Array, theta: Array, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
+        return noisy * (clip_norm / self.records) / view.scale(self.facts)
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,13 @@ class MeansQuery(UnitSum):
     key_label: ClassVar[str] = "means"
 
     @cached_property
-    def reach(self) -> float:
+    def clip_norm(self) -> float:
         """The bound of ‖x‖₂."""
         return self.facts.norm_l2
 
     def partial(self, rows: Rows) -> State:  # type: ignore[override]  # noqa: D102
         nowhere = np.zeros(self.length)
-        return super().partial(rows, nowhere, AffineView(nowhere), self.reach)
+        return super().partial(rows, nowhere, AffineView(nowhere), self.clip_norm)
 
     def read(self, noisy: Array) -> Array:  # noqa: D102
-        return noisy * (self.reach / self.records)
+        return noisy * (self.clip_norm / self.records)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_lengths, sparse_lengths
 from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import Array, NoisySum, State
-from hullabaloo.curator.step_kernels import PLAIN, dense_lengths, sparse_lengths
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -63,7 +63,7 @@ class CountQuery(Counts):
 
 
 @dataclass(frozen=True)
-class ScalesQuery(Counts):
+class NormHistogramQuery(Counts):
     """How many records have `|φ'| ‖D(x − m)‖₂` between given edges, with Gaussian noise on each number.
 
     **Guarantee.** A record (of positive weight) is counted in exactly one bin: adding or removing it changes one number by 1,
@@ -75,7 +75,7 @@ class ScalesQuery(Counts):
     loss: Loss
     bins: int
 
-    name: ClassVar[str] = "scales"
+    name: ClassVar[str] = "norm_histogram"
     key_label: ClassVar[str] = "scales"
     tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_matrix: ClassVar[bool] = True
@@ -90,9 +90,11 @@ class ScalesQuery(Counts):
         """1 (add-or-remove) or √2 (replace-one; rounded up)."""
         return math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0
 
-    def question(self, theta: Any, *, centre: Any, lift: Any, edges: Any) -> tuple[Array | None, AffineView, Array]:
+    def question(
+        self, theta: Any, *, centre: Any, intercept_weight: Any, edges: Any
+    ) -> tuple[Array | None, AffineView, Array]:
         """θ (None: φ' ≡ 1), from where records are measured, and the ends of the bins."""
-        view, ends = public_view(centre, lift, self.facts), numbers(edges)
+        view, ends = public_view(centre, intercept_weight, self.facts), numbers(edges)
         if ends.shape != (self.bins - 1,) or not np.all(np.diff(ends) > 0.0):
             raise InvalidParameter(
                 f"A histogram of {self.bins} bins was paid for, which needs {self.bins - 1} rising edges; "
