@@ -54,12 +54,12 @@ def test_a_named_solver_is_taken_at_its_word() -> None:
         chosen(300, 0.1, name="newton")
 
 
-@pytest.mark.parametrize(("more", "taken"), [(0.005, "gradient"), (0.02, "objective_perturbation")])
+@pytest.mark.parametrize(("more", "taken"), [(0.005, "gradient"), (0.02, "output_perturbation")])
 def test_of_equally_good_solvers_the_one_of_the_simpler_tier_is_taken(more: float, taken: str) -> None:
     data = table(400, 3)
     asked = problem(data)
     found = []
-    for name, predicted in (("objective_perturbation", 1.0), ("gradient", 1.0 + more)):
+    for name, predicted in (("output_perturbation", 1.0), ("gradient", 1.0 + more)):
         solver = solver_named(name)
         found.append(Forecast(solver, solver.plan(asked, prices(data, asked), Allowance.gdp(0.3)), predicted=predicted))
     assert [one.tier for one in found] == [2, 1]
