@@ -30,6 +30,8 @@ QUERIES: dict[str, type[Query]] = {
     )
 }  # fmt: skip
 """Every query whose sensitivity is proved here; a class of somebody else's could state any."""
+FIELDS = {kind: [(one.name, one.type) for one in fields(kind)] for kind in QUERIES.values()}
+"""What each is made of: facts, relation, records, the number of answers, and its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class PricedQueries:
             InvalidParameter: there is no such query, or it is made of something else.
         """
         kind = QUERIES.get(name)
-        own = [one.name for one in fields(kind) if one.init][4:] if kind is not None else []
+        own = [name for name, _ in FIELDS[kind][4:]] if kind is not None else []
         if kind is None or not about.keys() <= set(own):
             raise InvalidParameter(
                 f"The query {name!r} was asked for with {sorted(about)}, but there are {', '.join(sorted(QUERIES))}; it takes "
@@ -70,7 +72,7 @@ class PricedQueries:
         if facts is None or given.get("neighbours") is not self.neighbours or type(records) is not int:
             return None
         try:
-            held = {one.name: plain(given[one.name], one.type) for one in fields(kind)[3:]}
+            held = {name: plain(given[name], told) for name, told in FIELDS[kind][3:]}
             made: Query = kind(facts, self.neighbours, records, **held)
             if made.is_private:  # of the library's own parts alone, as its class has seen to
                 made = kind(facts, self.neighbours, records, **{name: copied(one) for name, one in held.items()})

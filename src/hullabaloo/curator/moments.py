@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from hullabaloo.curator.centred_gradient_kernels import shortened_rows
@@ -294,15 +295,19 @@ def _block_product(X: Any, Y: Array) -> Array:
 
 def isometric(matrix: Array) -> Array:
     """The diagonal, then √2 times the upper triangle by rows: an isometry from symmetric matrices."""
-    upper = np.triu_indices(matrix.shape[0], 1)
-    return np.concatenate([np.diagonal(matrix), math.sqrt(2.0) * matrix[upper]])
+    return np.concatenate([matrix.diagonal(), math.sqrt(2.0) * matrix[_above(matrix.shape[0])]])
+
+
+def _above(size: int) -> npt.NDArray[np.bool_]:
+    """Where the entries above the diagonal stand."""
+    places = np.arange(size)
+    return places[:, None] < places
 
 
 def symmetric(coordinates: Array, size: int) -> Array:
     """The symmetric matrix of given isometric coordinates."""
     matrix = np.zeros((size, size))
-    upper = np.triu_indices(size, 1)
-    matrix[upper] = coordinates[size:] / math.sqrt(2.0)
+    matrix[_above(size)] = coordinates[size:] / math.sqrt(2.0)
     matrix += matrix.T
     matrix[np.diag_indices(size)] = coordinates[:size]
     return matrix

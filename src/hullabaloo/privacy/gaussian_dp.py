@@ -51,8 +51,8 @@ def gdp_delta(mu: float, epsilon: float) -> float:
         value = density * (_mills(a)[0] - _mills(a + mu)[0])
     else:
         middle = a + mu / 2.0
-        slopes = ((w, _mills(middle - mu * x)[1], _mills(middle + mu * x)[1]) for x, w in _NODES)
-        value = density * mu * math.fsum(w * (left + right) for w, left, right in slopes)
+        parts = [w * (_mills(middle - mu * x)[1] + _mills(middle + mu * x)[1]) for x, w in _NODES]
+        value = density * mu * math.fsum(parts)
     if not value >= 0.0:
         raise CalibrationError(f"The Gaussian profile at mu={mu!r}, epsilon={epsilon!r} came out as {value!r}.")
     error = 2.0**-53 * (2000.0 + 4.0 * (ratio + mu + abs(a)) * (abs(a) + 2.0))

@@ -138,8 +138,10 @@ class RidgePath:
         if not self.free:
             return np.asarray(kernel, dtype=np.float64)
         side = -kernel @ (self.vectors @ self.mean) / self.corner
-        last = 1.0 / self.corner - float(side @ (self.vectors @ self.mean)) / self.corner
-        return np.block([[kernel, side[:, None]], [side[None, :], np.array([[last]])]])
+        whole = np.empty((len(side) + 1, len(side) + 1))
+        whole[:-1, :-1], whole[:-1, -1], whole[-1, :-1] = kernel, side, side
+        whole[-1, -1] = 1.0 / self.corner - float(side @ (self.vectors @ self.mean)) / self.corner
+        return whole
 
     def risk(self, grid: Array) -> tuple[Array, Array]:
         """f̂ and sd for every λ of `grid`, each above minus the smallest eigenvalue."""
