@@ -12,7 +12,7 @@ from hullabaloo import model_selection, streaming
 from hullabaloo.errors import HullabalooError
 from tests.fuzz.garbage import SECRET, Garbage
 from tests.fuzz.rooms import BUDGET, charged, ledger, matrix, records
-from tests.fuzz.targets import Door, a_budget, a_domain, a_penalty, a_set, arguments
+from tests.fuzz.doors import Door, a_budget, a_domain, a_penalty, a_set, arguments
 from tests.linear_model import examples
 
 METRICS = (

@@ -4,7 +4,7 @@ from tests.fuzz.asked import ASKED
 from tests.fuzz.pictures import PICTURES
 from tests.fuzz.rooms import ROOMS
 from tests.fuzz.stream_targets import CURRENTS
-from tests.fuzz.targets import Door
+from tests.fuzz.doors import Door
 
 DEAR: dict[str, Door] = {**ROOMS, **ASKED, **PICTURES, **CURRENTS}
 DEAREST = (

@@ -4,7 +4,7 @@ from random import Random
 
 from tests.fuzz.garbage import Garbage
 from tests.fuzz.slow_targets import DEAR, DEAREST
-from tests.fuzz.targets import CHEAP
+from tests.fuzz.doors import CHEAP
 from tests.fuzz.verdict import Tally
 
 COSTLY = ("hb.PrivateSearchCV", "hb.Polytope", "gaussian_mu", "accountant", "hb.CustomSetFunction", "from_dict: domain")
