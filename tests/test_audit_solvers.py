@@ -39,7 +39,7 @@ ALARM = 1e-8
 WATCHED = (
     "gradient", "means", "norm_histogram", "centred_gradient", "covariance", "second_moments", "select", "output_perturbation", "vertex", "objective_perturbation",
 )  # fmt: skip
-VIEWS = ("centred", "turned", "of_columns")
+VIEWS = ("centred", "projected", "restricted")
 View = Callable[[np.ndarray], np.ndarray]
 Records = list[tuple[float, float, str]]
 Asked = tuple[str, tuple[Any, ...], dict[str, Any], Any]
@@ -188,8 +188,8 @@ def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
             public, ones = np.array(matrix), case.columns is ONES
             made: dict[str, View] = {
                 "centred": lambda x: x - public,
-                "turned": lambda x: x @ public,
-                "of_columns": lambda x: np.append(x[public], x[-1:]) if ones else x[public],
+                "projected": lambda x: x @ public,
+                "restricted": lambda x: np.append(x[public], x[-1:]) if ones else x[public],
             }
             seen[id(found)] = found, made[name]
             return found

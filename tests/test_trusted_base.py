@@ -17,7 +17,9 @@ import scipy.sparse as sp
 
 import hullabaloo as hb
 from hullabaloo.curator import Curator
+from hullabaloo.curator.query import Query
 from hullabaloo.data import Encoding
+from hullabaloo.queries import QUERIES
 
 _SPEC = importlib.util.spec_from_file_location("trusted_base", Path(__file__).parents[1] / "docs" / "trusted_base.py")
 assert _SPEC is not None
@@ -29,7 +31,7 @@ _SPEC.loader.exec_module(base)
 HOME = str(Path(hb.__file__).parent) + "/"
 BOUNDARY = {
     Encoding.encode.__qualname__,
-    *(getattr(Curator, name).__qualname__ for name in ("answer", "of_target", "of_columns", "turned", "centred")),
+    *(getattr(Curator, name).__qualname__ for name in ("answer", "of_target", "restricted", "projected", "centred")),
 }
 """Where records are read, encoded and answered from."""
 BUDGET, KEY = hb.Budget(1.0, 1e-6), bytes(range(32))
@@ -174,3 +176,20 @@ def test_the_page_lists_what_there_is() -> None:
         return [line.split("|")[1:4] for line in text.splitlines() if line.startswith("| ") and "`" in line]
 
     assert parts(base.PAGE.read_text(encoding="utf-8")) == parts(base.page()), "run `python docs/trusted_base.py`"
+
+
+@pytest.mark.parametrize("kind", QUERIES.values(), ids=QUERIES)
+def test_a_query_says_the_tier_of_the_file_that_it_stands_in(kind: type[Query]) -> None:
+    place = kind.__module__.removeprefix("hullabaloo.").replace(".", "/") + ".py"
+    assert base.tier_of()[place] == kind.tier
+
+
+def test_a_statement_says_the_tier_of_the_least_simple_of_its_queries() -> None:
+    X = np.random.default_rng(2).uniform(-1.0, 1.0, (400, 2))
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
+    for solver, tier in (("moments", 1), ("gradient", 1), ("output_perturbation", 2), ("frank_wolfe", 2)):
+        about = {} if solver != "frank_wolfe" else {"constraint": hb.L1Ball(1.0)}
+        told = hb.LinearRegression(budget=BUDGET, domain=domain, solver=solver, **about)
+        statement = told.fit(X, X[:, 0]).statement_
+        assert statement.tier == tier
+        assert f"tier {tier} of the trusted base" in str(statement)

@@ -130,8 +130,8 @@ def looks(heard: Heard) -> Mapping[str, dict[str, Any]]:
     """Every view of the curator."""
     return {
         "of_target": {"target": 0},
-        "of_columns": {"columns": SpyArray.of([0, 2], heard)},
-        "turned": {"matrix": SpyArray.of(np.eye(5), heard)},
+        "restricted": {"columns": SpyArray.of([0, 2], heard)},
+        "projected": {"matrix": SpyArray.of(np.eye(5), heard)},
         "centred": {"centre": SpyArray.of(np.full(5, 0.1), heard)},
     }
 

@@ -5,7 +5,9 @@ import math
 import pytest
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.planning.choose import choose
+from hullabaloo.planning.choose import best_of, choose
+from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.release.rehearsal import rehearsal
 from tests.solvers.tables import prices, problem, table
@@ -50,3 +52,15 @@ def test_a_named_solver_is_taken_at_its_word() -> None:
         chosen(300, 0.1, targets=2, name="gradient")
     with pytest.raises(InvalidParameter, match="'auto', 'moments', 'gradient'"):
         chosen(300, 0.1, name="newton")
+
+
+@pytest.mark.parametrize(("more", "taken"), [(0.005, "gradient"), (0.02, "output_perturbation")])
+def test_of_equally_good_solvers_the_one_of_the_simpler_tier_is_taken(more: float, taken: str) -> None:
+    data = table(400, 3)
+    asked = problem(data)
+    found = []
+    for name, predicted in (("output_perturbation", 1.0), ("gradient", 1.0 + more)):
+        solver = solver_named(name)
+        found.append(Forecast(solver, solver.plan(asked, prices(data, asked), Allowance.gdp(0.3)), predicted=predicted))
+    assert [one.tier for one in found] == [2, 1]
+    assert best_of(found, {}).solver.name == taken

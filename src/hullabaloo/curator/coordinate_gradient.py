@@ -45,6 +45,7 @@ class CoordinateGradientQuery(NoisySum):
 
     name: ClassVar[str] = "coordinate_gradient"
     key_label: ClassVar[str] = "partial"
+    tier: ClassVar[int] = 2
     tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_centre: ClassVar[bool] = True
 

@@ -49,6 +49,7 @@ class ScoreQuery(NoisySum):
 
     name: ClassVar[str] = "score"
     key_label: ClassVar[str] = "score"
+    tier: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()

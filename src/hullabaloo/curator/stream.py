@@ -68,6 +68,7 @@ class StreamSumQuery:
 
     name: ClassVar[str] = "stream_moments"
     key_label: ClassVar[str] = "stream_moments"
+    tier: ClassVar[int] = 2
     count: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

@@ -63,6 +63,7 @@ class ObjectivePerturbationQuery(Query):
 
     name: ClassVar[str] = "objective_perturbation"
     key_label: ClassVar[str] = "perturbed_minimizer"
+    tier: ClassVar[int] = 2
     price: ClassVar[str] = "output_multiplier"
     instead: ClassVar[str] = OWN_SHAPES
 

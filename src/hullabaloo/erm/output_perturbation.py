@@ -57,6 +57,7 @@ class OutputPerturbationQuery(Noisy):
 
     name: ClassVar[str] = "output_perturbation"
     key_label: ClassVar[str] = "minimizer"
+    tier: ClassVar[int] = 2
     tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
     instead: ClassVar[str] = OWN_SHAPES
 

@@ -42,6 +42,9 @@ trying it out a minute. It can be asked for by name."""
 CELLS_DECLARED = 3.0
 """Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
 
+EQUAL = 0.01
+"""Solvers that differ by less are equally good, as what is expected is told in whole percent: the one of the simpler tier is taken."""
+
 WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
 
@@ -160,7 +163,9 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
                 raise one.refusal
         said = " ".join(f"[{one.solver.name}] {one.refusal}" for one in found)
         raise CapabilityError(f"No solver can do what is asked. Nothing was charged or read. {said}")
-    best = min(able, key=lambda one: one.expected / weights.get(one.solver.name, 1.0))
+    expected = {one.solver.name: one.expected / weights.get(one.solver.name, 1.0) for one in able}
+    equal = [one for one in able if expected[one.solver.name] <= (1.0 + EQUAL) * min(expected.values())]
+    best = min(equal, key=lambda one: (one.tier, expected[one.solver.name]))
     assert best.plan is not None
     if len(able) == 1:
         why = "the one solver that can"

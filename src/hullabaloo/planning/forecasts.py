@@ -144,6 +144,11 @@ class Forecast:
     silent: Rehearsed | None = None
 
     @property
+    def tier(self) -> int:
+        """Of the trusted base: that of the least simple query that the plan buys."""
+        return max((query.tier for query in self.plan.queries), default=1) if self.plan is not None else 2
+
+    @property
     def risk(self) -> float:
         """The expected excess risk: the geometric mean over scenarios, or the formula's."""
         if not self.rehearsed:

@@ -16,6 +16,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget, Event, Neighbours, TunedEvent, delta_of, epsilon_of, event_from_dict, group
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.schedule import FOREVER
+from hullabaloo.queries import QUERIES
 from hullabaloo.solvers.base import Array
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
@@ -48,6 +49,11 @@ def large_delta(budget: Budget, records: int) -> str:
     )
 
 
+TIERS = {
+    1: "bounded records, exact sums, noise on them, composition and the charge",
+    2: "exact sums with noise, and beyond them choices, certified minimisers, scores, searches or streams",
+}
+"""What the proof of a release rests on, by tier."""
 FORMERLY = {
     "scales": "norm_histogram",
     "spread": "covariance",
@@ -139,6 +145,13 @@ class PrivacyStatement:
         """δ at ε that the release really has."""
         return delta_of(self.event, epsilon) if self.private else 1.0
 
+    @property
+    def tier(self) -> int:
+        """Of the trusted base: that of the least simple query that was asked; 2 for streams and searches (docs/trusted-base.md)."""
+        found = (QUERIES.get(str(query["name"])) for query in self.query_noise)
+        above = isinstance(self.event, TunedEvent) or self.horizon is not None
+        return max((2 if kind is None else kind.tier for kind in found), default=1) if not above else 2
+
     def lines(self) -> list[str]:
         """The statement as sentences, most important first."""
         if not self.private:
@@ -173,6 +186,7 @@ class PrivacyStatement:
         lines.append(
             "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key"
         )
+        lines.append(f"It rests on tier {self.tier} of the trusted base: {TIERS[self.tier]}")
         if (rows := self._largest()) is not None:
             lines.append(
                 f"Proved for tables of up to {rows} rows, several times the declared number: rounding adds up over rows, and of longer "

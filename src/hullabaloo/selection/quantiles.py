@@ -69,6 +69,7 @@ class QuantilesQuery(Query):
 
     name: ClassVar[str] = "quantiles"
     key_label: ClassVar[str] = "quantiles"
+    tier: ClassVar[int] = 2
     price: ClassVar[str] = "epsilon"
 
     def __post_init__(self) -> None:

@@ -35,6 +35,7 @@ class SelectQuery(Choice):
 
     name: ClassVar[str] = "select"
     key_label: ClassVar[str] = "select"
+    tier: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -85,6 +85,8 @@ class PricedQuery(Protocol):
     def count(self) -> int: ...  # noqa: D102
     @property
     def event(self) -> Event: ...  # noqa: D102
+    @property
+    def tier(self) -> int: ...  # noqa: D102
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
 
 
