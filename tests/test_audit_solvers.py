@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, chdtri, expit, ndtr, ndtri
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, GradientQuery, descent
+from hullabaloo.curator import Curator, GradientQuery, coordinate_gradient
 from hullabaloo.curator import query as room
 from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery, Predictions
@@ -517,8 +517,10 @@ def quieter(module: Any, part: float = 0.7) -> Bug:
 
 def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round's updates share one draw of noise."""
-    plain = descent.gaussian
-    monkeypatch.setattr(descent, "gaussian", lambda x, sigma, **rest: np.full(x.size, plain(x[:1], sigma, **rest)[0]))
+    plain = coordinate_gradient.gaussian
+    monkeypatch.setattr(
+        coordinate_gradient, "gaussian", lambda x, sigma, **rest: np.full(x.size, plain(x[:1], sigma, **rest)[0])
+    )
 
 
 def last_term(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -570,7 +572,7 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         ("adaptive gradient", halved(CentredGradientQuery, "record_sensitivity")),
         ("adaptive gradient, removed", noise_reused),
         ("gradient, classes", halved(GradientQuery, "record_sensitivity")),
-        ("coordinate descent, removed", quieter(descent, 0.9)),
+        ("coordinate descent, removed", quieter(coordinate_gradient, 0.9)),
         ("coordinate descent", halved(CoordinateGradientQuery, "record_sensitivity")),
         ("coordinate descent", unclipped),
         ("coordinate descent", constants_read_exactly),

@@ -151,6 +151,10 @@ JUNK = {
 
 def test_no_value_of_a_record_changes_outcome_or_messages(run: Run, files: Path) -> None:
     outcomes = {}
+    quiet = [*FIT]
+    quiet[quiet.index("--epsilon") + 1] = (
+        100  # noise decides which intervals have an end, and here it is too small to take one's
+    )
     for name, cell in JUNK.items():
         lines = rows()
         for place, other in ((17, 0), (40, 2)):
@@ -159,7 +163,7 @@ def test_no_value_of_a_record_changes_outcome_or_messages(run: Run, files: Path)
             lines[place] = ",".join(parts)
         (files / "patients.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (files / "model.json").unlink(missing_ok=True)
-        done, checked = run(*FIT), run("domain", "check", "domain.toml", "patients.csv")
+        done, checked = run(*quiet), run("domain", "check", "domain.toml", "patients.csv")
         outcomes[name] = (done.code, masked(done.out), masked(done.err), checked)
     first = outcomes.pop("as it was")
     assert first[0] == 0

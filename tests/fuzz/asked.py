@@ -10,9 +10,9 @@ from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, Po
 import hullabaloo as hb
 from hullabaloo import model_selection, streaming
 from hullabaloo.errors import HullabalooError
+from tests.fuzz.doors import Door, a_budget, a_domain, a_penalty, a_set, arguments
 from tests.fuzz.garbage import SECRET, Garbage
 from tests.fuzz.rooms import BUDGET, charged, ledger, matrix, records
-from tests.fuzz.targets import Door, a_budget, a_domain, a_penalty, a_set, arguments
 from tests.linear_model import examples
 
 METRICS = (

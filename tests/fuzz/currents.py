@@ -8,9 +8,9 @@ from typing import Any
 import hullabaloo as hb
 from hullabaloo import streaming
 from tests.fuzz.asked import calmer
+from tests.fuzz.doors import Door, arguments
 from tests.fuzz.garbage import SECRET, Garbage
 from tests.fuzz.rooms import BUDGET, folder, records, table_bytes
-from tests.fuzz.targets import Door, arguments
 from tests.linear_model import examples
 
 

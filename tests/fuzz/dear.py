@@ -1,10 +1,10 @@
 """All dear doors, and how many times as dear as the others some are."""
 
 from tests.fuzz.asked import ASKED
+from tests.fuzz.currents import CURRENTS
+from tests.fuzz.doors import Door
 from tests.fuzz.pictures import PICTURES
 from tests.fuzz.rooms import ROOMS
-from tests.fuzz.stream_targets import CURRENTS
-from tests.fuzz.targets import Door
 
 DEAR: dict[str, Door] = {**ROOMS, **ASKED, **PICTURES, **CURRENTS}
 DEAREST = (

@@ -11,9 +11,9 @@ from typing import Any
 import hullabaloo as hb
 from hullabaloo import report, streaming
 from tests.fuzz.asked import a_model, calmer, models
+from tests.fuzz.doors import Door, arguments
 from tests.fuzz.garbage import SECRET, Garbage
 from tests.fuzz.rooms import BUDGET, damaged, folder
-from tests.fuzz.targets import Door, arguments
 from tests.linear_model import examples
 
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -20,8 +20,8 @@ from hullabaloo.errors import HullabalooError
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
 from hullabaloo.report import card, card_from_json
+from tests.fuzz.doors import Door, arguments
 from tests.fuzz.garbage import SECRET, Garbage
-from tests.fuzz.targets import Door, arguments
 from tests.fuzz.verdict import Crash, check_sentence
 from tests.linear_model import examples
 

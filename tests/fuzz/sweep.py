@@ -2,9 +2,9 @@
 
 from random import Random
 
+from tests.fuzz.dear import DEAR, DEAREST
+from tests.fuzz.doors import CHEAP
 from tests.fuzz.garbage import Garbage
-from tests.fuzz.slow_targets import DEAR, DEAREST
-from tests.fuzz.targets import CHEAP
 from tests.fuzz.verdict import Tally
 
 COSTLY = ("hb.PrivateSearchCV", "hb.Polytope", "gaussian_mu", "accountant", "hb.CustomSetFunction", "from_dict: domain")

@@ -12,10 +12,10 @@ import hullabaloo as hb
 from hullabaloo import model_selection, report, streaming
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model import ESTIMATORS
+from tests.fuzz.dear import DEAR
+from tests.fuzz.doors import CHEAP
 from tests.fuzz.garbage import SECRET, Garbage
-from tests.fuzz.slow_targets import DEAR
 from tests.fuzz.sweep import sweep
-from tests.fuzz.targets import CHEAP
 from tests.fuzz.verdict import Crash, Tally, judged
 from tests.laws.public import public
 

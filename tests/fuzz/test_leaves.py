@@ -109,6 +109,8 @@ HUGE = 10**400
 HOSTILE = {
     "window": lambda: _stream(window=HUGE).begin(),
     "horizon": lambda: _stream(horizon=HUGE).begin(),
+    "half_life": lambda: _stream(half_life=HUGE).begin(),
+    "a half-life beyond what Python writes": lambda: _stream(half_life=10**5000).begin(),
     "expected_candidates": lambda: _search(expected_candidates=HUGE).price(200),
     "shape": lambda: _search(shape=HUGE).price(200),
     "fit_intercept": lambda: streaming.plan(horizon=100, every=10, p=5, budget=BUDGET, fit_intercept={1: 2}),

@@ -214,7 +214,7 @@ def test_the_law_keeps_to_its_expectation(shape, expected):
 
 def test_what_names_no_law_is_refused():
     for shape in ("normal", -0.1, 1.1, math.nan, None, True):
-        with pytest.raises(InvalidParameter, match="names no law"):
+        with pytest.raises(InvalidParameter, match=f"^shape={shape!r} names no law"):
             TunedEvent(0.2, 10, shape)
     for expected in (0.5, math.nan, math.inf, "ten", None, 1e9):
         with pytest.raises(InvalidParameter, match="expected number of runs"):

@@ -63,7 +63,7 @@ def confirmed_again(patch: Patch) -> None:
 
     def save(self: StreamBuffer) -> None:
         real(self)
-        if high(self._process):
+        if high(self.process):
             journal = self._journal
             journal._confirmed = None
             journal._confirm()
@@ -84,7 +84,7 @@ def late(patch: Patch) -> None:
     real_save = StreamBuffer._save
 
     def save(self: StreamBuffer) -> None:
-        seen[-1] = high(self._process)
+        seen[-1] = high(self.process)
         real_save(self)
 
     patch.setattr(Ledger, "advance", advance)

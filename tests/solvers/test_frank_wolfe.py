@@ -304,3 +304,27 @@ def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
     refused(replace(fine, loss=Pinball(0.5)), "mirror_descent")
     refused(replace(fine, targets=2), "one target at a time")
     refused(replace(fine, constraint=L2Ball(1.0)), "list of finitely many vertices", FrankWolfeSolver(form="polytope"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("form", "typo"),
+        ("form", 1),
+        ("steps", 0),
+        ("steps", 2.5),
+        ("steps", True),
+        ("clip", 0.0),
+        ("clip", math.nan),
+        ("clip", "1"),
+    ],
+)
+def test_an_option_that_is_none_is_refused_where_it_is_written(option: str, value: object) -> None:
+    with pytest.raises(InvalidParameter, match=f"FrankWolfeSolver was asked with {option}={value!r}; pass"):
+        FrankWolfeSolver(**{option: value})  # type: ignore[arg-type]
+
+
+def test_options_of_numpy_become_plain_numbers() -> None:
+    kept = FrankWolfeSolver(clip=np.float64(0.5), steps=np.int64(7))  # type: ignore[arg-type]
+    assert (type(kept.clip), type(kept.steps)) == (float, int)
+    assert kept == FrankWolfeSolver(clip=0.5, steps=7)

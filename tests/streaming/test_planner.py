@@ -22,7 +22,7 @@ DOMAIN = hb.Domain(row_norm=1.0, target=(-1, 1))
 ENCODING = DOMAIN.encoding(n_features=3)
 BUDGET = hb.Budget(1.0, 1e-8)
 T = 8_000
-FEW, MANY = 2_000, 80
+FEW, MANY = 2_000, 20
 
 
 @cache
@@ -67,7 +67,7 @@ def test_few_releases_fit_again_and_many_keep_sums() -> None:
     assert "Keep sums" in str(many)
     assert few.releases == 4
     assert few.positions == (2_000, 4_000, 6_000, 8_000)
-    assert many.releases == 100
+    assert many.releases == 400
 
 
 @pytest.mark.parametrize("every", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])

@@ -5,7 +5,7 @@ Validate → plan here; the estimator charges the process's event through its jo
 
 import hashlib
 import json
-import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -25,7 +25,7 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.parameters import whole
+from hullabaloo.release.parameters import shown, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
 from hullabaloo.solvers import Problem, Solution, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, solve_moments
@@ -68,9 +68,13 @@ class StreamTask(Task):
         if self.half_life is None:
             return 1.0
         half_life = whole(self.half_life)
-        if not (isinstance(half_life, int | float) and 0.0 < half_life < math.inf):
+        if (
+            isinstance(half_life, bool)
+            or not isinstance(half_life, int | float)
+            or not 0.0 < half_life <= sys.float_info.max
+        ):
             raise InvalidParameter(
-                f"half_life={self.half_life!r} was asked. It is the number of records after which a record counts half: pass a positive "
+                f"half_life={shown(self.half_life)} was asked. It is the number of records after which a record counts half: pass a positive "
                 "number, or None to forget nothing."
             )
         every = self._spacing("half_life")
@@ -87,10 +91,10 @@ class StreamTask(Task):
         if self.window is None:
             return None
         window = whole(self.window)
-        if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+        if isinstance(window, bool) or not isinstance(window, int) or not 1 <= window < 2**63:
             raise InvalidParameter(
-                f"window={self.window!r} was asked. It is the number of latest records that a model is about: pass a positive whole "
-                "number, or None for all records."
+                f"window={shown(self.window)} was asked. It is the number of latest records that a model is about: pass a positive whole "
+                "number below 2^63, or None for all records."
             )
         steps = max(1, round(window / self._spacing("window")))
         return steps if steps < self.schedule.steps else None

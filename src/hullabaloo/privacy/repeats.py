@@ -135,9 +135,9 @@ def _shape(value: object) -> float | str:
     if isinstance(value, str):
         if value == "poisson":
             return value
-        value = NAMES.get(value, math.nan)
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    number = float(value) if known and 0 <= value <= 1 else math.nan  # type: ignore[operator, arg-type]  # a number by then
+        number = NAMES.get(value, math.nan)
+    else:
+        number = as_float(value) if isinstance(value, int | float) else math.nan
     if not 0.0 <= number <= 1.0:
         raise InvalidParameter(
             f"shape={value!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric', 'poisson' (most "

@@ -100,7 +100,7 @@ def positive(name: str, value: object, what: str, highest: float = math.inf, low
     if not number or not lowest < size < highest or not size <= sys.float_info.max:
         most = "" if math.isinf(highest) else f" and below {highest:g}"
         raise InvalidParameter(
-            f"The parameter {name} ({what}) must be a number above {lowest:g}{most}, but {value!r} was given."
+            f"The parameter {name} ({what}) must be a number above {lowest:g}{most}, but {shown(value)} was given."
         )
     return float(value)  # type: ignore[arg-type]
 

@@ -119,13 +119,16 @@ def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) 
     chosen, kind = (penalty, "penalty") if constraint is None else (constraint, "constraint")
     if isinstance(chosen, NoPenalty):
         return "no constraint or penalty declared"
-    sizes = {key: value for key, value in chosen.to_dict().items() if isinstance(value, int | float)}
-    inside = ", ".join(f"{key} {value:g}" for key, value in sizes.items())
-    if isinstance(chosen, SubmodularBall | SubmodularPenalty):
+    if isinstance(
+        chosen, SubmodularBall | SubmodularPenalty
+    ):  # of a callable, perhaps, which has no form as plain data
         size = f"radius {chosen.radius:g}" if isinstance(chosen, SubmodularBall) else f"strength {chosen.strength:g}"
         inside = f"{size}; {function_in_words(chosen.function)}"
         if isinstance(model, StructuredSparse):
             inside = model._structure_in_words()
+    else:
+        sizes = {key: value for key, value in chosen.to_dict().items() if isinstance(value, int | float)}
+        inside = ", ".join(f"{key} {value:g}" for key, value in sizes.items())
     return f"{kind} {type(chosen).__name__}" + (f" ({inside})" if inside else "")
 
 

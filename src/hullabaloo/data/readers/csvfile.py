@@ -133,18 +133,20 @@ class CsvTable(Table):
             names = self._format.names(next(self._format.records(file), b""))
         self.schema = cells_schema(names, len(names), from_text=True)
 
-    @cached_property
-    def _columns(self) -> Sequence[Sequence[str | None]]:
-        width = len(self.schema.types)
+    def _records(self) -> Iterator[list[str | None]]:
         with self._path.open("rb") as file:
             records = self._format.records(file)
             next(records, None)
-            return list(zip(*self._format.rows(records, width), strict=True)) or [()] * width
+            yield from self._format.rows(records, len(self.schema.types))
+
+    @cached_property
+    def _columns(self) -> Sequence[Sequence[str | None]]:
+        return list(zip(*self._records(), strict=True)) or [()] * len(self.schema.types)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
-        """See ``Table``."""
-        return len(self._columns[0])
+        """See ``Table``; counted record by record where nothing was read, so that counting holds one record at a time."""
+        return len(self._columns[0]) if "_columns" in vars(self) else sum(1 for _ in self._records())
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""

@@ -33,6 +33,7 @@ from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
 )
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
+from hullabaloo.solvers.options import POSITIVE, WHOLE, check_options, words
 
 
 def descend(start: Array, towards: Callable[[Array], Array], *, steps: int) -> Array:
@@ -81,6 +82,10 @@ class FrankWolfeSolver(Solver):
     steps: int | None = None
     form: Literal["auto", "polytope", "general"] = "auto"
     name: ClassVar[str] = "frank_wolfe"
+
+    def __post_init__(self) -> None:
+        """Refuse an option that is none."""
+        check_options(self, clip=POSITIVE, steps=WHOLE, form=words("auto", "polytope", "general"))
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T selections, or T gradients, of equal price.
