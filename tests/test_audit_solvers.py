@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, chdtri, expit, ndtr, ndtri
 
 import hullabaloo as hb
-from hullabaloo.curator import Curator, GradientQuery, descent
+from hullabaloo.curator import Curator, GradientQuery, coordinate_gradient
 from hullabaloo.curator import query as room
 from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery, Predictions
@@ -39,7 +39,7 @@ ALARM = 1e-8
 WATCHED = (
     "gradient", "means", "norm_histogram", "centred_gradient", "covariance", "second_moments", "select", "output_perturbation", "vertex", "objective_perturbation",
 )  # fmt: skip
-VIEWS = ("centred", "turned", "of_columns")
+VIEWS = ("centred", "projected", "restricted")
 View = Callable[[np.ndarray], np.ndarray]
 Records = list[tuple[float, float, str]]
 Asked = tuple[str, tuple[Any, ...], dict[str, Any], Any]
@@ -188,8 +188,8 @@ def fits(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Any:
             public, ones = np.array(matrix), case.columns is ONES
             made: dict[str, View] = {
                 "centred": lambda x: x - public,
-                "turned": lambda x: x @ public,
-                "of_columns": lambda x: np.append(x[public], x[-1:]) if ones else x[public],
+                "projected": lambda x: x @ public,
+                "restricted": lambda x: np.append(x[public], x[-1:]) if ones else x[public],
             }
             seen[id(found)] = found, made[name]
             return found
@@ -517,8 +517,8 @@ def quieter(module: Any, part: float = 0.7) -> Bug:
 
 def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round's updates share one draw of noise."""
-    plain = descent.gaussian
-    monkeypatch.setattr(descent, "gaussian", lambda x, sigma, **rest: np.full(x.size, plain(x[:1], sigma, **rest)[0]))
+    plain = coordinate_gradient.gaussian
+    monkeypatch.setattr(coordinate_gradient, "gaussian", lambda x, sigma, **rest: np.full(x.size, plain(x[:1], sigma, **rest)[0]))
 
 
 def last_term(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -570,7 +570,7 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         ("adaptive gradient", halved(CentredGradientQuery, "record_sensitivity")),
         ("adaptive gradient, removed", noise_reused),
         ("gradient, classes", halved(GradientQuery, "record_sensitivity")),
-        ("coordinate descent, removed", quieter(descent, 0.9)),
+        ("coordinate descent, removed", quieter(coordinate_gradient, 0.9)),
         ("coordinate descent", halved(CoordinateGradientQuery, "record_sensitivity")),
         ("coordinate descent", unclipped),
         ("coordinate descent", constants_read_exactly),

@@ -124,7 +124,7 @@ SEEN_BY: Mapping[type, str] = {
 }
 ELSEWHERE: Mapping[str, str] = {
     "Answers": "what a solver is given, never given by a user",
-    "Menu": "what a solver is given, never given by a user",
+    "QueryPrices": "what a solver is given, never given by a user",
     "PricedQuery": "what a solver is given; another is refused (test_foreign_solver.py)",
     "Query": "refused in a plan (test_foreign_solver.py)",
     "NoisySum": "refused in a plan (test_foreign_solver.py)",

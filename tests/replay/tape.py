@@ -10,7 +10,7 @@ from unittest.mock import patch
 from hullabaloo.curator import Curator, StreamCurator
 from tests.replay.exact import exact
 
-VIEWS = ("of_target", "of_columns", "turned", "centred")
+VIEWS = ("of_target", "restricted", "projected", "centred")
 """Public methods of a curator that give a curator; all others answer with noise, those that will be written included."""
 
 
