@@ -13,7 +13,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit.canary import Canary, Record, made
-from hullabaloo.curator import CentredGradientQuery, GradientQuery, MomentsQuery, descent
+from hullabaloo.curator import CentredGradientQuery, GradientQuery, MomentsQuery, coordinate_gradient
 from hullabaloo.curator import query as room
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.data import encode
@@ -193,8 +193,8 @@ def noise_of_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round's updates share one draw of noise."""
-    stated = descent.gaussian
-    monkeypatch.setattr(descent, "gaussian", lambda x, sigma, **rest: np.full(x.size, stated(x[:1], sigma, **rest)[0]))
+    stated = coordinate_gradient.gaussian
+    monkeypatch.setattr(coordinate_gradient, "gaussian", lambda x, sigma, **rest: np.full(x.size, stated(x[:1], sigma, **rest)[0]))
 
 
 def count_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ WEAKENED: list[tuple[str, str, Bug, int]] = [
     ("adaptive_gradient", "add-or-remove", halved(CentredGradientQuery, "record_sensitivity"), 4),
     ("adaptive_gradient", "add-or-remove", quieter(room, 0.9), 140),
     ("adaptive_gradient", "replace-one", count_forgotten, 4),
-    ("coordinate_descent", "add-or-remove", quieter(descent, 0.7), 160),
+    ("coordinate_descent", "add-or-remove", quieter(coordinate_gradient, 0.7), 160),
     ("coordinate_descent", "replace-one", halved(CoordinateGradientQuery, "record_sensitivity"), 4),
     ("coordinate_descent", "replace-one", one_draw, 40),
     ("frank_wolfe", "replace-one", halved(VertexQuery, "sensitivity"), 4),

@@ -24,7 +24,7 @@ from hullabaloo.losses.scores import (
     PinballError,
     PoissonDeviance,
     SquaredError,
-    Tally,
+    Statistic,
 )
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
@@ -42,7 +42,7 @@ OVR = Reading(Reads.OVR, names=("y",), classes=3)
 MULTINOMIAL = Reading(Reads.MULTINOMIAL, names=("y",), classes=3)
 ERROR, OUTCOME = SquaredError(0, 4.0), Outcome(0)
 
-ASKED: dict[str, tuple[Reading, tuple[Tally, ...]]] = {
+ASKED: dict[str, tuple[Reading, tuple[Statistic, ...]]] = {
     "squared": (NUMBERS, (Moments(ERROR),)),
     "outcome": (NUMBERS, (Moments(OUTCOME),)),
     "r2": (NUMBERS, (Moments(ERROR), Moments(OUTCOME), Mixed(ERROR, OUTCOME))),
