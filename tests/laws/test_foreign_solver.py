@@ -34,6 +34,7 @@ from hullabaloo.losses.scores import Moments, Score, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours, NotPrivateEvent
 from hullabaloo.queries import QUERIES, PricedQueries
+from hullabaloo.release.release import _renamed
 from hullabaloo.solvers import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.gradient import GradientSolver
 from tests.laws.spies import Heard, SpyArray, SpyNumber, spied
@@ -255,6 +256,12 @@ def test_no_query_is_made_of_strangers(name: str) -> None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, float | int) or (isinstance(value, tuple) and all(map(_is_number, value)))
+
+
+@pytest.mark.parametrize("name", BUYS)
+def test_a_query_is_told_of_by_the_name_that_it_is_asked_by(name: str) -> None:
+    """Statements, cards and plans look it up by that name, and a file that is read again has no other."""
+    assert bought(prices(), name).to_dict()["name"] == name == _renamed({"name": QUERIES[name].key_label})["name"]
 
 
 @pytest.mark.parametrize("name", BUYS)

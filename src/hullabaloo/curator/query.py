@@ -141,7 +141,7 @@ class Query(ABC):
         """What every description holds."""
         told = {name: getattr(self, name) for name in self.tells}
         return {
-            "name": self.key_label,
+            "name": self.name,
             "answers": self.count,
             "neighbours": str(self.neighbours),
             "records": self.records,
