@@ -60,9 +60,9 @@ class Query(ABC):
     tells: ClassVar[tuple[str, ...]] = ()
     """Further fields that its description names."""
     key_label: ClassVar[str]
+    """By which keys are derived from it and documents and fingerprints know it. Frozen: another one is other noise, and a search that ended for good."""
     tier: ClassVar[int] = 1
     """Of the trusted base (docs/trusted-base.md): 1 for sums with noise, 2 for choices, minimisers and what is kept between answers."""
-    """By which keys are derived from it and documents and fingerprints know it. Frozen: another one is other noise, and a search that ended for good."""
     instead: ClassVar[str] = "Make it with the library's own losses."
     """What to do where a shape or loss of somebody's own was asked for."""
     any_matrix: ClassVar[bool] = False
