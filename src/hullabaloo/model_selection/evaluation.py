@@ -16,16 +16,7 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.pipeline import PrivatePipeline
 from hullabaloo.linear_model.shared import terms_of
-from hullabaloo.model_selection.catalogue import (
-    BINS,
-    CALIBRATION,
-    FLOOR,
-    Chosen,
-    LargestError,
-    choose,
-    reading_of,
-    whole,
-)
+from hullabaloo.model_selection import catalogue
 from hullabaloo.model_selection.evaluated import Evaluation
 from hullabaloo.model_selection.metrics import ScoreAnswer
 from hullabaloo.noise import TestKey
@@ -55,9 +46,9 @@ def evaluate(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     confidence: float = 0.95,
-    largest_error: LargestError = None,
-    probability_floor: float = FLOOR,
-    bins: int = BINS,
+    largest_error: catalogue.LargestError = None,
+    probability_floor: float = catalogue.FLOOR,
+    bins: int = catalogue.BINS,
     test_key: TestKey | bytes | None = None,
 ) -> Evaluation:
     """How good a fitted model is on held-out sensitive records: all metrics from one private answer, charged once.
@@ -103,7 +94,7 @@ def evaluate(
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     _check_schema(public.encoding, table, y, sample_weight)
-    names = [metric.name for metric in chosen.metrics] + [CALIBRATION] * bool(chosen.calibration)
+    names = [metric.name for metric in chosen.metrics] + [catalogue.CALIBRATION] * bool(chosen.calibration)
     asked = run_question(
         terms,
         public.encoding,
@@ -134,9 +125,9 @@ def price_evaluation(
     neighbours: str | Neighbours | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
-    largest_error: LargestError = None,
-    probability_floor: float = FLOOR,
-    bins: int = BINS,
+    largest_error: catalogue.LargestError = None,
+    probability_floor: float = catalogue.FLOOR,
+    bins: int = catalogue.BINS,
 ) -> dict[str, float]:
     """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
 
@@ -147,23 +138,23 @@ def price_evaluation(
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
     terms = _terms(public, neighbours, n, priced=True, **given)
-    if not whole(n, MOST):
+    if not catalogue.whole(n, MOST):
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     if chosen.calibration:
-        found[CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
+        found[catalogue.CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
     return found
 
 
 def _chosen(
-    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: LargestError
-) -> tuple[Chosen, Buy]:
+    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: catalogue.LargestError
+) -> tuple[catalogue.Chosen, Buy]:
     """What is measured, and how it is bought."""
-    reading = reading_of(public.encoding, public.loss)
-    chosen = choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
+    reading = catalogue.reading_of(public.encoding, public.loss)
+    chosen = catalogue.choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
     return chosen, lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]
 
 
@@ -181,7 +172,7 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
                 f"records={records!r} was given, but the number of records is public here and is that of the table. Leave records out."
             )
         return terms
-    if not whole(records, MOST):
+    if not catalogue.whole(records, MOST):
         raise DomainError(
             f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and "
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
@@ -190,7 +181,7 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
     return replace(terms, domain=Domain.from_dict({**domain.to_dict(), "records": int(records)}))
 
 
-def _notes(chosen: Chosen, public: FittedModel) -> tuple[str, ...]:
+def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     notes = [
         "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
         "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means"

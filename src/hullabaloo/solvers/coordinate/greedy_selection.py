@@ -29,24 +29,13 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.coordinate.greedy_search import (
-    UNCUT,
-    WINDOW,
-    GreedySearch,
-    Search,
-    Shares,
-    bought,
-    check,
-    expected_loss,
-    picks,
-    prices_of,
-)
+from hullabaloo.solvers.coordinate import greedy_search as greedy
 from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.options import WHOLE, check_options
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.reference import Reference
 
-SHARES = Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
+SHARES = greedy.Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
 OPTIMUM = OutputPerturbationSolver()
 REFIT = AdaptiveGradientSolver(uneven=True)
 """Of the chosen columns, most of which may be 0 in most records."""
@@ -78,14 +67,14 @@ class GreedySelectionSolver(Solver):
             CapabilityError: several targets, a set or a penalty whose part on a selection of coordinates is not known.
             CalibrationError: a budget of δ = 0.
         """
-        check(problem, "Greedy selection")
+        greedy.check(problem, "Greedy selection")
         _check_penalty(problem)
         slopes = problem.dimension - problem.intercept
-        count = min(self.selected or picks(problem, allowance, SHARES.choices), slopes)
-        parts = prices_of(allowance, SHARES, count)
+        count = min(self.selected or greedy.picks(problem, allowance, SHARES.choices), slopes)
+        parts = greedy.prices_of(allowance, SHARES, count)
         if not allowance.is_private:
             return self._exact(problem, prices, allowance, count)
-        search, queries = bought(problem, prices, parts, count, window=WINDOW, again=False)
+        search, queries = greedy.bought(problem, prices, parts, count, window=greedy.WINDOW, again=False)
         refit = REFIT.plan(restricted(problem, count), prices.restricted(count), Allowance.gdp(parts.refit))
         settings = {**asdict(search), "refit": dict(refit.settings)}
         reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
@@ -97,7 +86,7 @@ class GreedySelectionSolver(Solver):
         refit = settings.pop("refit")
         if "optimum" in settings:
             return _pursued(problem, settings["optimum"], settings["picks"], curator)
-        search = GreedySearch(problem, Search(**settings), curator)
+        search = greedy.GreedySearch(problem, greedy.Search(**settings), curator)
         search.begin()
         for _ in range(settings["picks"]):
             search.advance()
@@ -110,9 +99,9 @@ class GreedySelectionSolver(Solver):
         refit = settings.pop("refit")
         if "optimum" in settings:
             return 0.0
-        search, signal = Search(**settings), Reference.of(problem).signal
+        search, signal = greedy.Search(**settings), Reference.of(problem).signal
         on_them = REFIT.predicted_risk(restricted(problem, settings["picks"]), Plan(REFIT.name, (), refit))
-        return min(expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
+        return min(greedy.expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """That of the refit, if the first k columns were chosen; it tells nothing of choices that fell otherwise."""
@@ -133,7 +122,7 @@ class GreedySelectionSolver(Solver):
                 "Without noise greedy selection asks for the exact optimum on columns that are not known beforehand, and the bounds of "
                 "each are then not either. Use a box of one pair of bounds, or solver='output_perturbation'."
             )
-        choices = prices.price("select", loss=problem.loss, clip=UNCUT, epsilon=math.inf, count=count)
+        choices = prices.price("select", loss=problem.loss, clip=greedy.UNCUT, epsilon=math.inf, count=count)
         parts = [
             OPTIMUM.plan(restricted(problem, size), prices.restricted(size), allowance)
             for size in range(1 - problem.intercept, count + 1)
