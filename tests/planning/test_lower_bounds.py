@@ -27,7 +27,7 @@ from hullabaloo.planning.theory.lower_bounds import (
 from hullabaloo.privacy import Allowance, Budget, Neighbours, objective_noise_multiplier
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, OutputPerturbationSolver, Problem
-from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import Walk
+from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import Iterates
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, smoothness_of
 from hullabaloo.solvers.perturbation.output_bounds import perturbed_rise, projected_rise, ridge_rise
 from tests.solvers.tables import problem, table
@@ -227,7 +227,7 @@ def stated(asked: Problem, budget: Budget, *, thorough: bool) -> dict[str, float
     prices, allowance = PricedQueries(facts, asked.neighbours, asked.records), Allowance(budget)
     with suppress(CapabilityError):
         plan = FrankWolfeSolver(form="general").plan(asked, prices, allowance)
-        found["Frank-Wolfe"] = Walk(**plan.settings).risk
+        found["Frank-Wolfe"] = Iterates(**plan.settings).risk
     with suppress(CapabilityError):
         plan = OutputPerturbationSolver().plan(asked, prices, allowance)
         sigma, ridge, clip = (float(plan.settings[name]) for name in ("sigma", "ridge", "clip"))
