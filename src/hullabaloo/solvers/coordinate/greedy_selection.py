@@ -15,18 +15,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo import geometry
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import (
-    Box,
-    ConvexSet,
-    ElasticNetPenalty,
-    L1Ball,
-    L1Penalty,
-    L2Ball,
-    NoPenalty,
-    Simplex,
-    SquaredL2Penalty,
-)
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import greedy_search as greedy
@@ -117,7 +107,7 @@ class GreedySelectionSolver(Solver):
 
     def _exact(self, problem: Problem, prices: QueryPrices, allowance: Allowance, count: int) -> Plan:
         """Without noise: the exact optimum on the columns chosen so far, after each choice."""
-        if isinstance(problem.constraint, Box) and problem.constraint.dimension is not None:
+        if isinstance(problem.constraint, geometry.Box) and problem.constraint.dimension is not None:
             raise CapabilityError(
                 "Without noise greedy selection asks for the exact optimum on columns that are not known beforehand, and the bounds of "
                 "each are then not either. Use a box of one pair of bounds, or solver='output_perturbation'."
@@ -146,15 +136,15 @@ def restricted(problem: Problem, columns: int | list[int]) -> Problem:
     )
 
 
-def cut_down(body: ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> ConvexSet | None:
+def cut_down(body: geometry.ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> geometry.ConvexSet | None:
     """The points of a set that are 0 outside some columns, by those columns; of a box with columns None, a box around each such one.
 
     Raises:
         CapabilityError: a set whose cut is no set of the same kind, or a box without 0.
     """
-    if body is None or isinstance(body, L1Ball | L2Ball | Simplex):
+    if body is None or isinstance(body, geometry.L1Ball | geometry.L2Ball | geometry.Simplex):
         return body
-    if isinstance(body, Box):
+    if isinstance(body, geometry.Box):
         lower, upper = np.atleast_1d(body.lower), np.atleast_1d(body.upper)
         if np.any(lower > 0.0) or np.any(upper < 0.0):
             raise CapabilityError(
@@ -164,8 +154,8 @@ def cut_down(body: ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> C
         if body.dimension is None:
             return body
         if columns is None:
-            return Box(float(lower.min()), float(upper.max()))
-        return Box(tuple(lower[columns].tolist()), tuple(upper[columns].tolist()))
+            return geometry.Box(float(lower.min()), float(upper.max()))
+        return geometry.Box(tuple(lower[columns].tolist()), tuple(upper[columns].tolist()))
     raise CapabilityError(
         f"Few coordinates were to be selected in {body!r}, whose points on these alone are no set that a refit knows. Use L1Ball, "
         "L2Ball, Box, Simplex or a penalty, or another solver."
@@ -174,12 +164,15 @@ def cut_down(body: ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> C
 
 def _check_penalty(problem: Problem) -> None:
     """Refuse penalties that are not cut down to a part of the coordinates by themselves, and one beside a set."""
-    if not isinstance(problem.penalty, NoPenalty | L1Penalty | SquaredL2Penalty | ElasticNetPenalty):
+    if not isinstance(
+        problem.penalty,
+        geometry.NoPenalty | geometry.L1Penalty | geometry.SquaredL2Penalty | geometry.ElasticNetPenalty,
+    ):
         raise CapabilityError(
             f"Greedy selection was given the penalty {problem.penalty!r}, whose part on a selection of coordinates it does not know. Use L1Penalty, "
             "SquaredL2Penalty or ElasticNetPenalty, or another solver."
         )
-    if problem.constraint is not None and not isinstance(problem.penalty, NoPenalty):
+    if problem.constraint is not None and not isinstance(problem.penalty, geometry.NoPenalty):
         raise CapabilityError("Greedy selection takes a set or a penalty, not both; keep one of them.")
 
 
