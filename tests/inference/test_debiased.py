@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.inference.debiased import Debiased, Equations
-from hullabaloo.inference.normal_rows import NormalRows, likelihood
+from hullabaloo.inference.from_score import NormalRows, likelihood
 from hullabaloo.losses import Huber, Logistic, Poisson
 
 

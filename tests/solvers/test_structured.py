@@ -24,7 +24,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.solvers import ObjectivePerturbationSolver, OutputPerturbationSolver, Solution, Solver
-from hullabaloo.solvers.perturbation.restoring import ZERO, faint_reach, restored, structure_of
+from hullabaloo.solvers.perturbation.objective_perturbation import ZERO, faint_reach, restored, structure_of
 from tests.solvers.tables import Table, prices, problem, table
 
 P = 12

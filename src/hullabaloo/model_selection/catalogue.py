@@ -10,20 +10,8 @@ from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.data.given import names_of
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball
+from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball, scores
 from hullabaloo.losses.readings import Reading, Reads
-from hullabaloo.losses.scores import (
-    AbsoluteError,
-    Bins,
-    Brier,
-    Correct,
-    LogLoss,
-    Outcome,
-    PinballError,
-    PoissonDeviance,
-    SquaredError,
-    Statistic,
-)
 from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, RSquared
 
 CALIBRATION = "calibration"
@@ -46,7 +34,7 @@ class Chosen:
     cut: tuple[str, ...]
 
     @property
-    def tallies(self) -> tuple[Statistic, ...]:
+    def tallies(self) -> tuple[scores.Statistic, ...]:
         """Everything that has to be added up, once each."""
         needed = [tally for metric in self.metrics for tally in metric.tallies]
         return tuple(dict.fromkeys([*needed, *(table.tally for table in self.calibration)]))
@@ -117,7 +105,7 @@ def choose(
         full = f"{name}[{reading.names[j]}]" if len(targets) > 1 else name
         metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
         cut += [full] * (name in CUT and reaches[j] < 1.0)
-    tables = tuple(Calibration(Bins(reading, int(bins), j)) for j in targets) if CALIBRATION in asked else ()
+    tables = tuple(Calibration(scores.Bins(reading, int(bins), j)) for j in targets) if CALIBRATION in asked else ()
     return Chosen(reading, tuple(metrics), tables, tuple(cut))
 
 
@@ -142,16 +130,18 @@ Maker = Callable[[str, Reading, int, Any, float], Metric]
 """From a full name, a reading, a target's number, a loss, and the largest error or least chance."""
 _OF_CLASSES = ("log_loss", "accuracy", "brier_score", CALIBRATION)
 _MAKERS: dict[str, Maker] = {
-    "squared_error": lambda name, of, j, loss, reach: Mean(name, False, SquaredError(j, of.span[j], reach)),
-    "absolute_error": lambda name, of, j, loss, reach: Mean(name, False, AbsoluteError(j, of.span[j], reach)),
-    "r2": lambda name, of, j, loss, reach: RSquared(name, True, SquaredError(j, of.span[j], reach), Outcome(j)),
-    "pinball_loss": lambda name, of, j, loss, floor: Mean(name, False, PinballError(j, of.span[j], loss.tau)),
-    "poisson_deviance": lambda name, of, j, loss, floor: Mean(
-        name, False, PoissonDeviance(j, of.origin[j] + of.span[j], of.low[j], floor)
+    "squared_error": lambda name, of, j, loss, reach: Mean(name, False, scores.SquaredError(j, of.span[j], reach)),
+    "absolute_error": lambda name, of, j, loss, reach: Mean(name, False, scores.AbsoluteError(j, of.span[j], reach)),
+    "r2": lambda name, of, j, loss, reach: RSquared(
+        name, True, scores.SquaredError(j, of.span[j], reach), scores.Outcome(j)
     ),
-    "log_loss": lambda name, of, j, loss, floor: Mean(name, False, LogLoss(floor)),
-    "accuracy": lambda name, of, j, loss, floor: Mean(name, True, Correct()),
-    "brier_score": lambda name, of, j, loss, floor: Mean(name, False, Brier(of.classes)),
+    "pinball_loss": lambda name, of, j, loss, floor: Mean(name, False, scores.PinballError(j, of.span[j], loss.tau)),
+    "poisson_deviance": lambda name, of, j, loss, floor: Mean(
+        name, False, scores.PoissonDeviance(j, of.origin[j] + of.span[j], of.low[j], floor)
+    ),
+    "log_loss": lambda name, of, j, loss, floor: Mean(name, False, scores.LogLoss(floor)),
+    "accuracy": lambda name, of, j, loss, floor: Mean(name, True, scores.Correct()),
+    "brier_score": lambda name, of, j, loss, floor: Mean(name, False, scores.Brier(of.classes)),
 }
 
 

@@ -1,13 +1,17 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import NormalDist
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, final
 
+from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain, Encoding
+from hullabaloo.data.documents import Format
 from hullabaloo.data.schema import check_roles, feature_columns, role_columns
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.inference.fitted import FittedModel
@@ -16,26 +20,143 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.pipeline import PrivatePipeline
 from hullabaloo.linear_model.shared import terms_of
-from hullabaloo.model_selection.catalogue import (
-    BINS,
-    CALIBRATION,
-    FLOOR,
-    Chosen,
-    LargestError,
-    choose,
-    reading_of,
-    whole,
-)
-from hullabaloo.model_selection.evaluated import Evaluation
-from hullabaloo.model_selection.metrics import ScoreAnswer
+from hullabaloo.model_selection import catalogue
+from hullabaloo.model_selection.metrics import Bin, Measured, ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.parameters import check_types, found
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Buy, buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.periodic_erm import PeriodicModel
+from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
+
+FORMAT = Format("hullabaloo evaluation", "evaluation", "Evaluation.save(path)")
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(Printed):
+    """How good a model is on sensitive records; prints as text, shows as HTML in a notebook.
+
+    Attributes:
+        model: the kind of model, by name.
+        values: each metric by its name.
+        calibration: the rows of the calibration table; empty where none was asked for.
+        confidence: of all intervals.
+        statement: the guarantee.
+        notes: what intervals mean.
+    """
+
+    model: str
+    values: Mapping[str, Measured]
+    calibration: tuple[Bin, ...]
+    confidence: float
+    statement: PrivacyStatement
+    notes: tuple[str, ...]
+
+    @property
+    def _percent(self) -> str:
+        return f"{100 * self.confidence:g}% interval"
+
+    def _metrics(self) -> tuple[list[str], list[list[str]]]:
+        body = [
+            [name, f"{one.value:.4g}", _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
+            for name, one in self.values.items()
+        ]
+        return ["metric", "value", self._percent, "privacy s.e.", "sampling s.e."], body
+
+    def _bins(self) -> tuple[list[str], list[list[str]]]:
+        several = len({row.target for row in self.calibration}) > 1
+        head = ["predicted", "records", "mean prediction", "mean outcome", self._percent]
+        body = [
+            [
+                *([row.target] if several else []),
+                f"{row.low:.4g} to {row.high:.4g}",
+                f"{row.count:.0f} ± {row.count_error:.2g}",
+                f"{row.prediction:.4g}",
+                f"{row.outcome.value:.4g}",
+                _interval(row.outcome),
+            ]
+            for row in self.calibration
+        ]
+        return [*(["target"] if several else []), *head], body
+
+    def tables(self) -> list[tuple[list[str], list[list[str]]]]:
+        """Heads and bodies, as text: of the metrics, and of the calibration table."""
+        return [table for table in (self._metrics(), self._bins()) if table[1]]
+
+    def __str__(self) -> str:
+        lines = [f"Private evaluation of {self.model}", ""]
+        for table in self.tables():
+            lines += [*text_table([table[0], *table[1]], right=True, ruled=True), ""]
+        return "\n".join([*lines, *wrapped((" ".join(f"{note}." for note in self.notes), str(self.statement)))])
+
+    def _repr_html_(self) -> str:
+        tables = "".join(html_table(*table) for table in self.tables())
+        notes = html_paragraphs(f"{note}." for note in self.notes)
+        return html_paragraphs([f"Private evaluation of {self.model}"]) + tables + notes + self.statement._repr_html_()
+
+    def card_entry(self) -> dict[str, Any]:
+        """What a card shows of it: a title, sentences, one table."""
+        head, body = next(iter(self.tables()), self._bins())
+        lines = [*self.notes]
+        if self.values and self.calibration:
+            lines += [
+                f"Predicted {row.low:.4g} to {row.high:.4g}: {row.outcome.value:.4g} on average, {self._percent} {_interval(row.outcome)}, "
+                f"{row.count:.0f} records (± {row.count_error:.2g})"
+                for row in self.calibration
+            ]
+        table = {"head": head, "body": body}
+        return {"title": f"Private evaluation of {self.model}", "lines": lines, "table": table}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; what is infinite is None."""
+        return {**FORMAT.head, **arguments(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Evaluation":
+        """Read what `to_dict` wrote.
+
+        Raises:
+            InvalidParameter: it is no evaluation, or of another version.
+        """
+        FORMAT.check(data)
+        made = cls(
+            model=str(data["model"]),
+            values={name: Measured.from_dict(one) for name, one in data["values"].items()},
+            calibration=tuple(Bin.from_dict(row) for row in data["calibration"]),
+            confidence=float(data["confidence"]),
+            statement=PrivacyStatement.from_dict(data["statement"]),
+            notes=tuple(map(str, data["notes"])),
+        )
+        str(made), made.card_entry()  # what cannot be shown was changed
+        return made
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON, atomically: numbers, intervals and the statement, no records."""
+        FORMAT.write(self.to_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Evaluation":
+        """Read what `save` wrote.
+
+        Raises:
+            InvalidParameter: the file is missing, damaged, or something else.
+        """
+        return FORMAT.read(path, cls.from_dict)
+
+
+def _error(value: float) -> str:
+    return f"{value:.2g}" if math.isfinite(value) else "drowned"
+
+
+def _interval(one: Measured) -> str:
+    low = "-inf" if one.low == -math.inf else f"{one.low:.4g}"
+    return f"[{low}, {one.high:.4g}]"
+
 
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
 MOST = 2**53 - 1
@@ -55,9 +176,9 @@ def evaluate(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     confidence: float = 0.95,
-    largest_error: LargestError = None,
-    probability_floor: float = FLOOR,
-    bins: int = BINS,
+    largest_error: catalogue.LargestError = None,
+    probability_floor: float = catalogue.FLOOR,
+    bins: int = catalogue.BINS,
     test_key: TestKey | bytes | None = None,
 ) -> Evaluation:
     """How good a fitted model is on held-out sensitive records: all metrics from one private answer, charged once.
@@ -103,7 +224,7 @@ def evaluate(
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     _check_schema(public.encoding, table, y, sample_weight)
-    names = [metric.name for metric in chosen.metrics] + [CALIBRATION] * bool(chosen.calibration)
+    names = [metric.name for metric in chosen.metrics] + [catalogue.CALIBRATION] * bool(chosen.calibration)
     asked = run_question(
         terms,
         public.encoding,
@@ -134,9 +255,9 @@ def price_evaluation(
     neighbours: str | Neighbours | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
-    largest_error: LargestError = None,
-    probability_floor: float = FLOOR,
-    bins: int = BINS,
+    largest_error: catalogue.LargestError = None,
+    probability_floor: float = catalogue.FLOOR,
+    bins: int = catalogue.BINS,
 ) -> dict[str, float]:
     """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
 
@@ -147,23 +268,23 @@ def price_evaluation(
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
     terms = _terms(public, neighbours, n, priced=True, **given)
-    if not whole(n, MOST):
+    if not catalogue.whole(n, MOST):
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     if chosen.calibration:
-        found[CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
+        found[catalogue.CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
     return found
 
 
 def _chosen(
-    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: LargestError
-) -> tuple[Chosen, Buy]:
+    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: catalogue.LargestError
+) -> tuple[catalogue.Chosen, Buy]:
     """What is measured, and how it is bought."""
-    reading = reading_of(public.encoding, public.loss)
-    chosen = choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
+    reading = catalogue.reading_of(public.encoding, public.loss)
+    chosen = catalogue.choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
     return chosen, lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]
 
 
@@ -181,7 +302,7 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
                 f"records={records!r} was given, but the number of records is public here and is that of the table. Leave records out."
             )
         return terms
-    if not whole(records, MOST):
+    if not catalogue.whole(records, MOST):
         raise DomainError(
             f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and "
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
@@ -190,7 +311,7 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
     return replace(terms, domain=Domain.from_dict({**domain.to_dict(), "records": int(records)}))
 
 
-def _notes(chosen: Chosen, public: FittedModel) -> tuple[str, ...]:
+def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     notes = [
         "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
         "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means"

@@ -11,7 +11,7 @@ from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propo
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithMoments, separate
-from hullabaloo.solvers.perturbation.restoring import structure_of
+from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""

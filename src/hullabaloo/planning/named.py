@@ -5,53 +5,38 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
+from hullabaloo import solvers
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.solvers import (
-    AdaptiveGradientSolver,
-    CoordinateDescentSolver,
-    DualFrankWolfeSolver,
-    FrankWolfeSolver,
-    GradientSolver,
-    GreedyCoordinateDescentSolver,
-    GreedySelectionSolver,
-    MirrorDescentSolver,
-    MomentsSolver,
-    ObjectivePerturbationSolver,
-    OutputPerturbationSolver,
-    PreconditionedGradientSolver,
-    Solver,
-    WithMoments,
-)
 
-SOLVERS: Mapping[str, Solver] = MappingProxyType(
+SOLVERS: Mapping[str, solvers.Solver] = MappingProxyType(
     {
         solver.name: solver
         for solver in (
-            MomentsSolver(),
-            GradientSolver(),
-            AdaptiveGradientSolver(),
-            PreconditionedGradientSolver(),
-            CoordinateDescentSolver(),
-            GreedySelectionSolver(),
-            GreedyCoordinateDescentSolver(),
-            MirrorDescentSolver(),
-            FrankWolfeSolver(),
-            DualFrankWolfeSolver(),
-            ObjectivePerturbationSolver(),
-            OutputPerturbationSolver(),
+            solvers.MomentsSolver(),
+            solvers.GradientSolver(),
+            solvers.AdaptiveGradientSolver(),
+            solvers.PreconditionedGradientSolver(),
+            solvers.CoordinateDescentSolver(),
+            solvers.GreedySelectionSolver(),
+            solvers.GreedyCoordinateDescentSolver(),
+            solvers.MirrorDescentSolver(),
+            solvers.FrankWolfeSolver(),
+            solvers.DualFrankWolfeSolver(),
+            solvers.ObjectivePerturbationSolver(),
+            solvers.OutputPerturbationSolver(),
         )
     }
 )
 """Every solver with its usual options."""
 
 
-def solver_named(asked: str | Solver) -> Solver:
+def solver_named(asked: str | solvers.Solver) -> solvers.Solver:
     """The solver of that name, with its usual options; a solver itself stays as it is.
 
     Raises:
         InvalidParameter: no solver of that name.
     """
-    if isinstance(asked, Solver):
+    if isinstance(asked, solvers.Solver):
         return asked
     if asked not in SOLVERS:
         known = ", ".join(repr(known) for known in ("auto", *SOLVERS))
@@ -59,21 +44,21 @@ def solver_named(asked: str | Solver) -> Solver:
     return SOLVERS[asked]
 
 
-def name_of(asked: str | Solver) -> str:
+def name_of(asked: str | solvers.Solver) -> str:
     """The name, of a solver or "auto"."""
-    return asked.name if isinstance(asked, Solver) else asked
+    return asked.name if isinstance(asked, solvers.Solver) else asked
 
 
-def solver_to_dict(asked: str | Solver) -> str | dict[str, Any]:
+def solver_to_dict(asked: str | solvers.Solver) -> str | dict[str, Any]:
     """A name as it is, a solver as its name and options: JSON-ready."""
     if isinstance(asked, str):
         return asked
-    if isinstance(asked, WithMoments):
+    if isinstance(asked, solvers.WithMoments):
         return {"name": asked.name, "solver": solver_to_dict(asked.solver), "share": asked.share}
     return {"name": asked.name, **asdict(asked)}  # type: ignore[call-overload]
 
 
-def solver_from_dict(written: str | Mapping[str, Any]) -> str | Solver:
+def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:
     """What `solver_to_dict` was given.
 
     Raises:
@@ -86,9 +71,9 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | Solver:
             f"A solver is written as its name, or as its name and options, but {dict(written)!r} was read."
         )
     options = {option: value for option, value in written.items() if option != "name"}
-    if written["name"] == WithMoments.name and "solver" in options:
+    if written["name"] == solvers.WithMoments.name and "solver" in options:
         options["solver"] = solver_from_dict(options["solver"])
-    kind = WithMoments if written["name"] == WithMoments.name else type(solver_named(written["name"]))
+    kind = solvers.WithMoments if written["name"] == solvers.WithMoments.name else type(solver_named(written["name"]))
     try:
         return kind(**options)
     except TypeError:

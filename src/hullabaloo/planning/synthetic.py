@@ -15,7 +15,7 @@ from hullabaloo.geometry import SetFunction, SubmodularBall
 from hullabaloo.losses import KernelCode, VectorLoss
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.base import Array
-from hullabaloo.solvers.perturbation.restoring import structure_of
+from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 

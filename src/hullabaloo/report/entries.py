@@ -33,7 +33,7 @@ def entry_from_json(path: str | Path) -> Any:
         InvalidParameter: the file is none.
     """
     from hullabaloo.bounds import PrivateBounds
-    from hullabaloo.model_selection.evaluated import FORMAT, Evaluation
+    from hullabaloo.model_selection.evaluation import FORMAT, Evaluation
 
     kinds: dict[str, Any] = {PrivateBounds.FORMAT.name: PrivateBounds, FORMAT.name: Evaluation}
     place = path_of(path)

@@ -8,9 +8,8 @@ from hullabaloo.geometry import ConvexSet, SubmodularPenalty
 from hullabaloo.losses import Loss
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.solvers import Plan, Problem
-from hullabaloo.solvers.perturbation.objective_perturbation import reference_terms
+from hullabaloo.solvers.perturbation.objective_perturbation import faint_reach, reference_terms, structure_of
 from hullabaloo.solvers.perturbation.output_bounds import penalised_rise, perturbed_rise, projected_rise, ridge_rise
-from hullabaloo.solvers.perturbation.restoring import faint_reach, structure_of
 
 _PROOF = "`solvers/perturbation/output_bounds.py`"
 _PAPER = "Kumar & Deisenroth 2019 (Differentially Private Empirical Risk Minimization with Sparsity-Inducing Norms)"

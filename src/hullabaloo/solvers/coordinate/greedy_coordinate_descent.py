@@ -14,21 +14,11 @@ import numpy as np
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.coordinate.greedy_search import (
-    CUT,
-    GreedySearch,
-    Search,
-    Shares,
-    bought,
-    check,
-    expected_loss,
-    picks,
-    prices_of,
-)
+from hullabaloo.solvers.coordinate import greedy_search as greedy
 from hullabaloo.solvers.options import WHOLE, check_options, words
 from hullabaloo.solvers.reference import Reference
 
-SHARES = Shares(choices=0.65, partials=0.3, squares=0.04, lengths=0.01, refit=0.0)
+SHARES = greedy.Shares(choices=0.65, partials=0.3, squares=0.04, lengths=0.01, refit=0.0)
 FREE = 1000
 """Steps without noise."""
 UNFINISHED = 0.15
@@ -66,18 +56,18 @@ class GreedyCoordinateDescentSolver(Solver):
             CapabilityError: several targets, or a set or penalty that ties coordinates together.
             CalibrationError: a budget of δ = 0.
         """
-        check(problem, "Greedy coordinate descent")
+        greedy.check(problem, "Greedy coordinate descent")
         separable_form(problem.regulariser, problem.feasible, problem.dimension)
-        count = self.steps or (picks(problem, allowance, SHARES.choices) if allowance.is_private else FREE)
-        parts = prices_of(allowance, SHARES, count)
+        count = self.steps or (greedy.picks(problem, allowance, SHARES.choices) if allowance.is_private else FREE)
+        parts = greedy.prices_of(allowance, SHARES, count)
         together = self.curvatures == "all"
-        search, queries = bought(problem, prices, parts, count, window=0, again=True, together=together)
+        search, queries = greedy.bought(problem, prices, parts, count, window=0, again=True, together=together)
         reason = f"{count} steps, each along a coordinate chosen privately"
         return Plan(self.name, tuple(queries), asdict(search), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Choose and move, T times."""
-        search = GreedySearch(problem, Search(**plan.settings), curator)
+        search = greedy.GreedySearch(problem, greedy.Search(**plan.settings), curator)
         search.begin()
         for _ in range(plan.settings["picks"]):
             search.advance()
@@ -85,21 +75,21 @@ class GreedyCoordinateDescentSolver(Solver):
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """What is not selected (`expected_loss`), what single steps leave, and their noise: `½ Σ_j M_j L (noise_j)²` at M_j = b²/9, residuals a quarter of theirs."""
-        search, signal = Search(**plan.settings), Reference.of(problem).signal
-        missed = expected_loss(problem, search, signal)
+        search, signal = greedy.Search(**plan.settings), Reference.of(problem).signal
+        missed = greedy.expected_loss(problem, search, signal)
         missed += UNFINISHED * (0.5 * signal - missed)
         square = problem.norm_linf**2 / 9.0  # of a column that fills a third of its range
-        clip = 0.25 * search.slope * CUT * math.sqrt(problem.norm_linf * math.sqrt(square))
+        clip = 0.25 * search.slope * greedy.CUT * math.sqrt(problem.norm_linf * math.sqrt(square))
         noise = search.partial_noise * clip / (search.smoothness * square)
         return missed + 0.5 * search.picks * search.smoothness * problem.norm_linf**2 / 9.0 * noise**2
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """Of a coordinate that was moved once, by its own curvature where `gram` tells it, times √(T/p)."""
-        search = Search(**plan.settings)
+        search = greedy.Search(**plan.settings)
         if search.epsilon is None:
             return np.zeros(problem.dimension)
         squares = np.maximum(np.diagonal(gram), 1e-12)
-        clip = 0.25 * search.slope * np.minimum(CUT * np.sqrt(problem.norm_linf * np.sqrt(squares)), 1.0)
+        clip = 0.25 * search.slope * np.minimum(greedy.CUT * np.sqrt(problem.norm_linf * np.sqrt(squares)), 1.0)
         noise = search.partial_noise * clip / (search.smoothness * squares)
         share = np.full(problem.dimension, math.sqrt(min(1.0, search.picks / problem.dimension)))
         if problem.intercept:

@@ -15,38 +15,17 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo import geometry
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import (
-    Box,
-    ConvexSet,
-    ElasticNetPenalty,
-    L1Ball,
-    L1Penalty,
-    L2Ball,
-    NoPenalty,
-    Simplex,
-    SquaredL2Penalty,
-)
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.coordinate.greedy_search import (
-    UNCUT,
-    WINDOW,
-    GreedySearch,
-    Search,
-    Shares,
-    bought,
-    check,
-    expected_loss,
-    picks,
-    prices_of,
-)
+from hullabaloo.solvers.coordinate import greedy_search as greedy
 from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.options import WHOLE, check_options
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.reference import Reference
 
-SHARES = Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
+SHARES = greedy.Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
 OPTIMUM = OutputPerturbationSolver()
 REFIT = AdaptiveGradientSolver(uneven=True)
 """Of the chosen columns, most of which may be 0 in most records."""
@@ -78,14 +57,14 @@ class GreedySelectionSolver(Solver):
             CapabilityError: several targets, a set or a penalty whose part on a selection of coordinates is not known.
             CalibrationError: a budget of δ = 0.
         """
-        check(problem, "Greedy selection")
+        greedy.check(problem, "Greedy selection")
         _check_penalty(problem)
         slopes = problem.dimension - problem.intercept
-        count = min(self.selected or picks(problem, allowance, SHARES.choices), slopes)
-        parts = prices_of(allowance, SHARES, count)
+        count = min(self.selected or greedy.picks(problem, allowance, SHARES.choices), slopes)
+        parts = greedy.prices_of(allowance, SHARES, count)
         if not allowance.is_private:
             return self._exact(problem, prices, allowance, count)
-        search, queries = bought(problem, prices, parts, count, window=WINDOW, again=False)
+        search, queries = greedy.bought(problem, prices, parts, count, window=greedy.WINDOW, again=False)
         refit = REFIT.plan(restricted(problem, count), prices.restricted(count), Allowance.gdp(parts.refit))
         settings = {**asdict(search), "refit": dict(refit.settings)}
         reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
@@ -97,7 +76,7 @@ class GreedySelectionSolver(Solver):
         refit = settings.pop("refit")
         if "optimum" in settings:
             return _pursued(problem, settings["optimum"], settings["picks"], curator)
-        search = GreedySearch(problem, Search(**settings), curator)
+        search = greedy.GreedySearch(problem, greedy.Search(**settings), curator)
         search.begin()
         for _ in range(settings["picks"]):
             search.advance()
@@ -110,9 +89,9 @@ class GreedySelectionSolver(Solver):
         refit = settings.pop("refit")
         if "optimum" in settings:
             return 0.0
-        search, signal = Search(**settings), Reference.of(problem).signal
+        search, signal = greedy.Search(**settings), Reference.of(problem).signal
         on_them = REFIT.predicted_risk(restricted(problem, settings["picks"]), Plan(REFIT.name, (), refit))
-        return min(expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
+        return min(greedy.expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """That of the refit, if the first k columns were chosen; it tells nothing of choices that fell otherwise."""
@@ -128,12 +107,12 @@ class GreedySelectionSolver(Solver):
 
     def _exact(self, problem: Problem, prices: QueryPrices, allowance: Allowance, count: int) -> Plan:
         """Without noise: the exact optimum on the columns chosen so far, after each choice."""
-        if isinstance(problem.constraint, Box) and problem.constraint.dimension is not None:
+        if isinstance(problem.constraint, geometry.Box) and problem.constraint.dimension is not None:
             raise CapabilityError(
                 "Without noise greedy selection asks for the exact optimum on columns that are not known beforehand, and the bounds of "
                 "each are then not either. Use a box of one pair of bounds, or solver='output_perturbation'."
             )
-        choices = prices.price("select", loss=problem.loss, clip=UNCUT, epsilon=math.inf, count=count)
+        choices = prices.price("select", loss=problem.loss, clip=greedy.UNCUT, epsilon=math.inf, count=count)
         parts = [
             OPTIMUM.plan(restricted(problem, size), prices.restricted(size), allowance)
             for size in range(1 - problem.intercept, count + 1)
@@ -157,15 +136,15 @@ def restricted(problem: Problem, columns: int | list[int]) -> Problem:
     )
 
 
-def cut_down(body: ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> ConvexSet | None:
+def cut_down(body: geometry.ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> geometry.ConvexSet | None:
     """The points of a set that are 0 outside some columns, by those columns; of a box with columns None, a box around each such one.
 
     Raises:
         CapabilityError: a set whose cut is no set of the same kind, or a box without 0.
     """
-    if body is None or isinstance(body, L1Ball | L2Ball | Simplex):
+    if body is None or isinstance(body, geometry.L1Ball | geometry.L2Ball | geometry.Simplex):
         return body
-    if isinstance(body, Box):
+    if isinstance(body, geometry.Box):
         lower, upper = np.atleast_1d(body.lower), np.atleast_1d(body.upper)
         if np.any(lower > 0.0) or np.any(upper < 0.0):
             raise CapabilityError(
@@ -175,8 +154,8 @@ def cut_down(body: ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> C
         if body.dimension is None:
             return body
         if columns is None:
-            return Box(float(lower.min()), float(upper.max()))
-        return Box(tuple(lower[columns].tolist()), tuple(upper[columns].tolist()))
+            return geometry.Box(float(lower.min()), float(upper.max()))
+        return geometry.Box(tuple(lower[columns].tolist()), tuple(upper[columns].tolist()))
     raise CapabilityError(
         f"Few coordinates were to be selected in {body!r}, whose points on these alone are no set that a refit knows. Use L1Ball, "
         "L2Ball, Box, Simplex or a penalty, or another solver."
@@ -185,12 +164,15 @@ def cut_down(body: ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> C
 
 def _check_penalty(problem: Problem) -> None:
     """Refuse penalties that are not cut down to a part of the coordinates by themselves, and one beside a set."""
-    if not isinstance(problem.penalty, NoPenalty | L1Penalty | SquaredL2Penalty | ElasticNetPenalty):
+    if not isinstance(
+        problem.penalty,
+        geometry.NoPenalty | geometry.L1Penalty | geometry.SquaredL2Penalty | geometry.ElasticNetPenalty,
+    ):
         raise CapabilityError(
             f"Greedy selection was given the penalty {problem.penalty!r}, whose part on a selection of coordinates it does not know. Use L1Penalty, "
             "SquaredL2Penalty or ElasticNetPenalty, or another solver."
         )
-    if problem.constraint is not None and not isinstance(problem.penalty, NoPenalty):
+    if problem.constraint is not None and not isinstance(problem.penalty, geometry.NoPenalty):
         raise CapabilityError("Greedy selection takes a set or a penalty, not both; keep one of them.")
 
 

@@ -29,13 +29,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from hullabaloo.errors import CalibrationError, CapabilityError
-from hullabaloo.geometry import (
-    Cardinality,
-    L1Penalty,
-    NoPenalty,
-    SubmodularPenalty,
-    SubmodularPolyhedron,
-)
+from hullabaloo.geometry import Cardinality, L1Penalty, NoPenalty, SubmodularPenalty, SubmodularPolyhedron
 from hullabaloo.geometry.submodular.norm import greedy_vertex, singletons
 from hullabaloo.geometry.width import expected_largest_magnitude
 from hullabaloo.losses import Pinball, Squared

@@ -18,19 +18,7 @@ from hullabaloo.geometry import HasVertices, require
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, Calibration, PermuteAndFlipEvent
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.frank_wolfe.frank_wolfe_rule import (
-    MOST_STEPS,
-    NARROW,
-    NARROW_ABOVE,
-    Iterates,
-    Terms,
-    check,
-    noise_error,
-    printed_gradients,
-    printed_selections,
-    selection_error,
-    terms,
-)
+from hullabaloo.solvers.frank_wolfe import frank_wolfe_rule as rule
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
 from hullabaloo.solvers.options import POSITIVE, WHOLE, check_options, words
@@ -95,21 +83,23 @@ class FrankWolfeSolver(Solver):
                 vertices where the polytope form is asked.
             InvalidParameter: the paper's noise is asked without ε or δ.
         """
-        check(problem)
+        rule.check(problem)
         polytope = self._is_polytope(problem)
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
-            walk, query, reason = (printed_selections if polytope else printed_gradients)(problem, prices, allowance)
+            walk, query, reason = (rule.printed_selections if polytope else rule.printed_gradients)(
+                problem, prices, allowance
+            )
             return Plan(self.name, (query,), asdict(walk), reason)
         buy, clip = self._selections if polytope else self._gradients, self.clip
         if clip is None:
             anywhere = slope_bound(problem, prediction_bound(problem))
             at_zero = slope_bound(problem, problem.offset_bound)
             clip = max(at_zero, min(1.0, anywhere)) if allowance.is_private else anywhere
-        walk, query = buy(problem, prices, allowance, terms(problem, clip))
+        walk, query = buy(problem, prices, allowance, rule.terms(problem, clip))
         # beside an intercept a narrow clip would draw an unbalanced 0/1 target to its majority
         narrow = isinstance(problem.loss, Squared) and not problem.intercept and self.clip is None
-        if narrow and allowance.is_private and walk.risk > NARROW_ABOVE:
-            walk, query = buy(problem, prices, allowance, terms(problem, NARROW))
+        if narrow and allowance.is_private and walk.risk > rule.NARROW_ABOVE:
+            walk, query = buy(problem, prices, allowance, rule.terms(problem, rule.NARROW))
         how = "private choices of a vertex" if polytope else "noisy gradients"
         reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}"
         if not allowance.is_private:
@@ -118,7 +108,7 @@ class FrankWolfeSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Iterates; the number and kind of questions is the plan's."""
-        walk = Iterates(**plan.settings)
+        walk = rule.Iterates(**plan.settings)
         theta = descend(_start(problem), _towards(problem, curator, walk), steps=walk.steps)
         slopes = theta[: problem.dimension - problem.intercept]
         trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(slopes))},)
@@ -129,12 +119,12 @@ class FrankWolfeSolver(Solver):
 
         Nothing is below the bound itself, `Iterates.risk`, on the worst table.
         """
-        walk = Iterates(**plan.settings)
+        walk = rule.Iterates(**plan.settings)
         return walk.usual(walk.steps, walk.slope_error)
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """Spread of each coefficient if noise alone chose the vertices: `‖C‖₂ √(Σ w_t²/p)`, w_t the final weight of step t."""
-        walk, slopes = Iterates(**plan.settings), problem.dimension - problem.intercept
+        walk, slopes = rule.Iterates(**plan.settings), problem.dimension - problem.intercept
         if all(query.event.zcdp_rho() == math.inf for query in plan.queries):
             return np.zeros(problem.dimension)
         t = np.arange(1.0, walk.steps + 1.0)
@@ -160,8 +150,8 @@ class FrankWolfeSolver(Solver):
         return self.form != "general" and scalar and isinstance(problem.constraint, HasVertices)
 
     def _selections(
-        self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: Terms
-    ) -> tuple[Iterates, PricedQuery]:
+        self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: rule.Terms
+    ) -> tuple[rule.Iterates, PricedQuery]:
         assert problem.feasible is not None
         asked = {"constraint": problem.feasible, "loss": problem.loss, "clip": about.clip}
 
@@ -169,32 +159,34 @@ class FrankWolfeSolver(Solver):
             return prices.price("vertex", epsilon=epsilon, count=count, once=once, **asked)
 
         if not allowance.is_private:
-            count = self.steps or MOST_STEPS
-            return Iterates.of("polytope", count, about, 0.0), query(math.inf, count)
+            count = self.steps or rule.MOST_STEPS
+            return rule.Iterates.of("polytope", count, about, 0.0), query(math.inf, count)
         pure = allowance.budget.pair is not None and allowance.budget.pair[1] == 0.0
         many = 1024  # beyond the exact composition: ε₀ √T is then constant
         lone = allowance.selection_epsilon(1) if pure else math.sqrt(many) * allowance.selection_epsilon(many)
-        count = self.steps or about.count(selection_error(problem, query(lone, 1), about), pure=pure)
+        count = self.steps or about.count(rule.selection_error(problem, query(lone, 1), about), pure=pure)
         epsilon = allowance.selection_epsilon(count)
         chosen = query(epsilon, count)
         if count == 1 and allowance.budget.pair is not None:
             single = min(epsilon, allowance.budget.pair[0])
             if single >= 0.99 * epsilon and allowance.takes(PermuteAndFlipEvent(single)):
                 chosen = query(single, 1, once=True)
-        return Iterates.of("polytope", count, about, selection_error(problem, chosen, about)), chosen
+        return rule.Iterates.of("polytope", count, about, rule.selection_error(problem, chosen, about)), chosen
 
     def _gradients(
-        self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: Terms
-    ) -> tuple[Iterates, PricedQuery]:
+        self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: rule.Terms
+    ) -> tuple[rule.Iterates, PricedQuery]:
         if not allowance.is_private:
-            count = self.steps or MOST_STEPS
+            count = self.steps or rule.MOST_STEPS
             free = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=math.inf, count=count)
-            return Iterates.of("general", count, about, 0.0), free
+            return rule.Iterates.of("general", count, about, 0.0), free
         mu = allowance.mu
         one = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
-        count = self.steps or about.count(noise_error(problem, one, about), pure=False)
+        count = self.steps or about.count(rule.noise_error(problem, one, about), pure=False)
         query = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
-        return Iterates.of("general", count, about, noise_error(problem, query.sigma / problem.records, about)), query
+        return rule.Iterates.of(
+            "general", count, about, rule.noise_error(problem, query.sigma / problem.records, about)
+        ), query
 
 
 def _start(problem: Problem) -> Array:
@@ -211,7 +203,7 @@ def _start(problem: Problem) -> Array:
     return theta[:, 0] if isinstance(problem.loss, Loss) else theta
 
 
-def _towards(problem: Problem, curator: Answers, walk: Iterates) -> Callable[[Array], Array]:
+def _towards(problem: Problem, curator: Answers, walk: rule.Iterates) -> Callable[[Array], Array]:
     """s_t: the vertex of C whose number the exponential mechanism gives, or `argmin over C of ⟨s, ∇f(θ_t) + b_t⟩` of a noisy gradient."""
     body, slopes, ends = problem.constraint, problem.dimension - problem.intercept, problem.loss.intercept_bounds
     assert body is not None

@@ -18,27 +18,17 @@ from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
-from hullabaloo.solvers.mirror.mirror_rule import (
-    MOST_STEPS,
-    Block,
-    Bound,
-    Rule,
-    Step,
-    best,
-    blocks_of,
-    fixed,
-    gradients_at,
-    largest_coordinate,
-    penalty_strength,
-    prediction_bound,
-    runnable,
-    slope_bound,
-)
+from hullabaloo.solvers.mirror import mirror_rule as rules
 from hullabaloo.solvers.options import one_prediction, paper_pair
 
 
 def descend(
-    blocks: Sequence[Block], oracle: Callable[[Array], Array], steps: Sequence[Step], *, count: int, with_start: bool
+    blocks: Sequence[rules.Block],
+    oracle: Callable[[Array], Array],
+    steps: Sequence[rules.Step],
+    *,
+    count: int,
+    with_start: bool,
 ) -> Array:
     """Algorithm 1 on a flattened θ: the mean of θ₁ … θ_N, N = T + 1, or of θ₂ … θ_N without the start."""
     starts = [block.mirror.start() for block in blocks]  # line 2: θ₁ = argmin Ψ
@@ -77,10 +67,10 @@ class Descent:
     least: float
 
     @property
-    def schedule(self) -> tuple[Step, ...]:
+    def schedule(self) -> tuple[rules.Step, ...]:
         """Steps by block; the first block of the strongly convex rule takes `1/(λt)`."""
-        plain = tuple(Step(size) for size in self.sizes)
-        return plain if self.rule != Rule.STRONGLY_CONVEX else (Step(0.0, self.strength), *plain[1:])
+        plain = tuple(rules.Step(size) for size in self.sizes)
+        return plain if self.rule != rules.Rule.STRONGLY_CONVEX else (rules.Step(0.0, self.strength), *plain[1:])
 
 
 @final
@@ -117,14 +107,14 @@ class MirrorDescentSolver(Solver):
         self._check(problem)
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
             return self._paper(problem, prices, allowance)
-        clip = slope_bound(problem, problem.offset_bound) if self.clip is None else self.clip
-        strength = penalty_strength(problem)
+        clip = rules.slope_bound(problem, problem.offset_bound) if self.clip is None else self.clip
+        strength = rules.penalty_strength(problem)
         mu = allowance.mu
         one = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
         choices = []
         for euclidean in _potentials(problem):
-            blocks = blocks_of(problem, clip, euclidean)
-            choices.append((euclidean, blocks, *best(blocks, one, strength)))
+            blocks = rules.blocks_of(problem, clip, euclidean)
+            choices.append((euclidean, blocks, *rules.best(blocks, one, strength)))
         euclidean, blocks, count, bound = min(choices, key=lambda choice: choice[3].risk)
         query = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
         descent = _descent(bound, blocks, count, clip, euclidean, query.sigma / problem.records, strength)
@@ -135,7 +125,7 @@ class MirrorDescentSolver(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Algorithm 1 with the curator's gradients; the squared penalty's own gradient is public and exact."""
         descent = Descent(**plan.settings)
-        blocks = blocks_of(problem, descent.clip, descent.euclidean)
+        blocks = rules.blocks_of(problem, descent.clip, descent.euclidean)
         vector = not isinstance(problem.loss, Loss)
         slopes = (problem.dimension - problem.intercept) * problem.targets
 
@@ -146,7 +136,7 @@ class MirrorDescentSolver(Solver):
                 gradient[:slopes] += descent.strength * theta[:slopes]
             return gradient
 
-        with_start = descent.rule != Rule.SMOOTH
+        with_start = descent.rule != rules.Rule.SMOOTH
         mean = descend(blocks, oracle, descent.schedule, count=descent.steps, with_start=with_start)
         return Solution(mean.reshape(problem.dimension, problem.targets))
 
@@ -170,7 +160,7 @@ class MirrorDescentSolver(Solver):
             weight = size.at(t) * pull
             variance += weight**2
         spread = np.sqrt(vectors**2 @ variance) * descent.sigma / (descent.steps + 1)
-        return np.asarray(np.minimum(spread, largest_coordinate(problem)), dtype=np.float64)
+        return np.asarray(np.minimum(spread, rules.largest_coordinate(problem)), dtype=np.float64)
 
     def _paper(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The paper's σ, T and η with its constants: `T = (‖Q‖₂εn)²/(ln²(n/δ)(w(Q)² + ‖Q‖₂²))`, `η = R/(L‖Q‖₂√T)`.
@@ -179,19 +169,19 @@ class MirrorDescentSolver(Solver):
         """
         epsilon, delta = paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
         n = problem.records
-        slope = slope_bound(problem, prediction_bound(problem))
+        slope = rules.slope_bound(problem, rules.prediction_bound(problem))
         lipschitz = problem.max_weight * slope * problem.norm_l2
         euclidean = _potentials(problem)[-1]
-        blocks = blocks_of(problem, slope, euclidean)
+        blocks = rules.blocks_of(problem, slope, euclidean)
         radius = max(block.mirror.unit_radius for block in blocks)
         width = math.hypot(*(block.noise for block in blocks))
         wanted = (radius * epsilon * n / (math.log(n / delta) * width)) ** 2
-        count, short = runnable(wanted, 1, MOST_STEPS)
+        count, short = rules.runnable(wanted, 1, rules.MOST_STEPS)
         sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
         sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
-        query = gradients_at(problem, prices, slope, sigma, count)
-        bound = fixed(blocks, count, sigma, sizes, Rule.PAPER)
-        descent = _descent(bound, blocks, count, slope, euclidean, sigma, penalty_strength(problem))
+        query = rules.gradients_at(problem, prices, slope, sigma, count)
+        bound = rules.fixed(blocks, count, sigma, sizes, rules.Rule.PAPER)
+        descent = _descent(bound, blocks, count, slope, euclidean, sigma, rules.penalty_strength(problem))
         reason = (
             f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, "
             f"T = {count}{short}, η = R/(L‖Q‖√T)"
@@ -225,7 +215,13 @@ def _potentials(problem: Problem) -> list[bool]:
 
 
 def _descent(
-    bound: Bound, blocks: Sequence[Block], count: int, clip: float, euclidean: bool, sigma: float, strength: float
+    bound: rules.Bound,
+    blocks: Sequence[rules.Block],
+    count: int,
+    clip: float,
+    euclidean: bool,
+    sigma: float,
+    strength: float,
 ) -> Descent:
     """The numbers of a plan; `least` bounds the risk of the start: `G‖θ₁ − θ*‖ ≤ √2 G R`."""
     least = math.sqrt(2.0) * sum(block.gradient * block.reach for block in blocks)
