@@ -13,7 +13,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from hullabaloo.streaming.intercept_weight import minimise_sketched
 from scipy import sparse
 
 import hullabaloo as hb
@@ -24,6 +23,7 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem
+from hullabaloo.streaming.lift import minimise_sketched
 from hullabaloo.streaming.regression import FAILURE, paper_size, row_width
 from hullabaloo.streaming.sketched_solve import solve_sketched
 
