@@ -130,3 +130,8 @@ def test_functions_without_the_form_walk_along_the_gains() -> None:
         assert not isinstance(function, HasGreedyForm)
         for w in vectors(p, rng):
             assert greedy_vertex(function, w).tobytes() == along_the_gains(function, w).tobytes()
+
+
+def test_a_form_of_its_own_is_among_those_compared() -> None:
+    rng = np.random.default_rng(0)
+    assert any(isinstance(member(family, 6, rng), HasGreedyForm) for family in FAMILIES)

@@ -3,8 +3,8 @@
 import copy
 import math
 import pickle
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -206,6 +206,35 @@ def model(solver: Any) -> Any:
 def test_a_solver_hears_nothing_but_answers() -> None:
     tables = [cases.base(), *cases.others("add-or-remove").values()]
     assert spies_are_shown_the_same(lambda heard, table: model(Nosy(heard)).fit(table).coef_, tables)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Whatever a question is made of."""
+    if isinstance(value, tuple | list):
+        for one in value:
+            yield from leaves(one)
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from leaves(getattr(value, one.name))
+    else:
+        yield value
+
+
+def test_a_question_holds_no_number_of_a_solvers_own() -> None:
+    """Where compiled code meets the records a number of any class is turned into a double, and a spy hears nothing; elsewhere it would."""
+    paid: list[Any] = []
+
+    class Asking(Nosy):
+        def plan(self, problem: Problem, prices: QueryPrices, allowance: Any) -> Plan:
+            plan = super().plan(problem, prices, allowance)
+            paid.extend(plan.queries)
+            return plan
+
+    model(Asking()).fit(cases.base())
+    found = {query.name: list(leaves(query.question(**asks([])[query.name]))) for query in paid}
+    assert set(found) == {name for name in BUYS if name not in DEAR}
+    own = {name for name, those in found.items() if any(isinstance(one, SpyArray | SpyNumber) for one in those)}
+    assert own == set()
 
 
 def test_what_was_asked_with_spies_was_answered() -> None:

@@ -40,7 +40,7 @@ QUERIES = (
         old=f"return largest{_FACTOR}",
         new="return largest",
         caught_by=(
-            "tests/curator/test_partial.py::test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity[units-replace-one]",
+            "tests/curator/test_coordinate_gradient.py::test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity[units-replace-one]",
         ),
     ),
     Bug(
@@ -61,8 +61,8 @@ QUERIES = (
         old=f"return norm{_FACTOR}",
         new="return norm",
         caught_by=(
-            "tests/curator/test_step.py::test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity[units-replace-one]",
-            "tests/curator/test_step.py::test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity[ball-replace-one]",
+            "tests/curator/test_centred_gradient.py::test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity[units-replace-one]",
+            "tests/curator/test_centred_gradient.py::test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity[ball-replace-one]",
         ),
     ),
     Bug(
@@ -94,7 +94,7 @@ QUERIES = (
         old="copies = math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0",
         new="copies = 1.0",
         caught_by=(
-            "tests/curator/test_turned.py::test_no_neighbour_moves_the_spread_by_more_than_the_sensitivity[p6-replace-one]",
+            "tests/curator/test_projected.py::test_no_neighbour_moves_the_spread_by_more_than_the_sensitivity[p6-replace-one]",
         ),
     ),
     Bug(
@@ -179,8 +179,8 @@ QUERIES = (
         old="settings = (updates.clips, updates.steps, whole, noise, grid, float(query.records))",
         new="settings = (8.0 * updates.clips, updates.steps, whole, noise // 8, grid, float(query.records))",
         caught_by=(
-            "tests/curator/test_partial.py::test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity[units-add-or-remove]",
-            "tests/curator/test_partial.py::test_answers_have_the_bits_of_gaussian_releases_of_exact_sums[p7-smoothed_hinge]",
+            "tests/curator/test_coordinate_gradient.py::test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity[units-add-or-remove]",
+            "tests/curator/test_coordinate_gradient.py::test_answers_have_the_bits_of_gaussian_releases_of_exact_sums[p7-smoothed_hinge]",
         ),
     ),
     Bug(
@@ -232,7 +232,9 @@ QUERIES = (
         "curator.curator",
         old="return self.__part(of_target(self.__rows, number), self.__queries, self.__key, self.__kept)",
         new="return Curator(of_target(self.__rows, number), self.__queries, key=self.__key)",
-        caught_by=("tests/curator/test_partial.py::test_targets_share_the_payment_and_have_predictions_of_their_own",),
+        caught_by=(
+            "tests/curator/test_coordinate_gradient.py::test_targets_share_the_payment_and_have_predictions_of_their_own",
+        ),
     ),
     Bug(
         "early stop on the exact gradient",

@@ -287,7 +287,7 @@ _CODE = (
         "curator.known",
         old="    return float(value)",
         new="    return value if isinstance(value, float) else float(value)",
-        caught_by=("tests/laws/test_foreign_solver.py::test_a_solver_hears_nothing_but_answers",),
+        caught_by=("tests/laws/test_foreign_solver.py::test_a_question_holds_no_number_of_a_solvers_own",),
     ),
     Bug(
         "handlers hear of runs",

@@ -13,7 +13,7 @@ STRANGERS = (
         old='if one.name != "facts"]',
         new='if one.name not in ("facts", "feasible", "penalty")]',
         caught_by=(
-            f"{_SOLVER}::test_no_query_is_made_of_strangers[minimizer]",
+            f"{_SOLVER}::test_no_query_is_made_of_strangers[output_perturbation]",
             "tests/curator/test_own_shapes.py::test_a_prox_that_raises_tells_nothing_of_a_noise_free_iterate[a penalty-output_perturbation]",
         ),
     ),
@@ -106,7 +106,7 @@ STRANGERS = (
         new="if type(form) is not SeparableForm and form.own is not None:",
         caught_by=(
             f"{_SOLVER}::test_a_prox_of_ones_own_does_not_run_beside_records",
-            "tests/curator/test_partial.py::test_answers_are_spent_at_once_and_none_beyond_those_paid_for",
+            "tests/curator/test_coordinate_gradient.py::test_answers_are_spent_at_once_and_none_beyond_those_paid_for",
         ),
     ),
     Bug(
