@@ -127,6 +127,6 @@ def test_a_solver_of_ones_own_buys_from_the_menu_alone(tmp_path: Path, lie: str)
     model = hb.LinearRegression(
         budget=hb.Budget(1.0, 1e-6), domain=domain, solver=_Liar(lie), ledger=ledger, dataset="d"
     )
-    with pytest.raises(InvalidParameter, match="not made by the menu"):
+    with pytest.raises(InvalidParameter, match="not made by the prices"):
         model.fit(X, y)
     assert not list(ledger.charges("d"))

@@ -146,9 +146,9 @@ def test_nothing_else_may_be_asked_of_turned_rows() -> None:
     ]
     projected = Curator(rows, every).projected(np.eye(4))
     for asked in (("gradient", np.zeros(4)), ("moments",), ("means",)):
-        with pytest.raises(NotPaidFor, match="the plan paid for 'step'"):
+        with pytest.raises(NotPaidFor, match="the plan paid for 'centred_gradient'"):
             projected.answer(*asked)
-    with pytest.raises(NotPaidFor, match="paid for 'step'"):
+    with pytest.raises(NotPaidFor, match="paid for 'centred_gradient'"):
         projected.answer("covariance", centre=np.zeros(4), clip_norm=1.0)
     with pytest.raises(NotPaidFor, match="lengths are undeclared"):
         Curator(rows, every[1:]).projected(np.eye(4))

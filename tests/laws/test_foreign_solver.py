@@ -361,7 +361,7 @@ def test_a_plan_whose_quotes_are_not_the_same_twice_is_refused() -> None:
         def plan(self, problem: Problem, prices: QueryPrices, allowance: Any) -> Plan:
             return Plan(self.name, Changing([bought(prices, "gradient")]))  # type: ignore[arg-type]
 
-    with pytest.raises(InvalidParameter, match="not made by the menu"):
+    with pytest.raises(InvalidParameter, match="not made by the prices"):
         model(Turncoat()).fit(cases.base())
 
 

@@ -301,3 +301,27 @@ def test_a_score_that_is_no_number_is_the_worst(monkeypatch):
     monkeypatch.setattr(running, "score_of", lambda *_: next(given))
     search = ridge(budget=hb.Budget(math.inf)).fit(*data(100))
     assert (search.best_index_, search.best_score_) == (1, 0.5)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    ["moments", "gradient", "frank_wolfe", "greedy_coordinate_descent", "output_perturbation", "mirror_descent"],
+)
+def test_whatever_its_queries_are_a_search_with_a_state_ends_and_gives_the_same_again(solver: str, tmp_path):
+    """A choice's largest score is no number of numbers."""
+    x, y = data(300)
+    domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(x.shape[1])}, target=(-1, 1))
+    grid = {"solver": [solver], "constraint": [hb.L1Ball(1.0), hb.L1Ball(500.0)]}
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("clinic", hb.Budget(3.0, 1e-5), neighbours="replace-one", filter="basic")
+
+    def run():
+        kind = hb.LinearRegression(domain=domain)
+        search = hb.PrivateSearchCV(
+            kind, grid, budget=hb.Budget(1.0, 1e-6), state=tmp_path / "s", ledger=ledger, dataset="clinic"
+        )
+        return search.fit(x, np.clip(y, -1.0, 1.0))
+
+    one, two = run(), run()
+    assert np.array_equal(one.best_estimator_.coef_, two.best_estimator_.coef_)
+    assert len(ledger.charges("clinic")) == 1

@@ -372,3 +372,23 @@ def test_a_fit_that_starts_from_an_earlier_model_keeps_its_sensitivities(loss: A
         "preconditioned_gradient",
     }  # of predictions they ask these alone
     assert min(reached.values()) > 0.5
+
+
+@pytest.mark.parametrize("first", ["dense", "sparse"])
+def test_batches_of_either_kind_make_one_prefix(first: str) -> None:
+    from scipy import sparse
+
+    rng = np.random.default_rng(4)
+    X, y = 0.3 * rng.normal(size=(200, 3)), rng.uniform(-1.0, 1.0, 200)
+
+    def learned(kinds: tuple[Any, Any]) -> np.ndarray:
+        kind = hb.LinearRegression(
+            budget=hb.Budget(math.inf), domain=hb.Domain(row_norm=1.0, target=(-1, 1)), solver="moments"
+        )
+        stream = PeriodicERM(kind, 200, every=100)
+        for half, made in zip((slice(100), slice(100, 200)), kinds, strict=True):
+            stream.partial_fit(made(X[half]), y[half])
+        return np.asarray(stream.coef_)
+
+    mixed = (np.asarray, sparse.csr_matrix) if first == "dense" else (sparse.csr_matrix, np.asarray)
+    assert learned(mixed) == pytest.approx(learned((np.asarray, np.asarray)), abs=1e-9)

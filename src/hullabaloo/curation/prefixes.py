@@ -171,8 +171,10 @@ def _part(rows: Rows, start: int, stop: int) -> Rows:
 
 def _joined(parts: Sequence[Any]) -> Any:
     """The parts' values, one after the other; None where they have none."""
-    if parts[0] is None or isinstance(parts[0], np.ndarray):
-        return None if parts[0] is None else np.concatenate(parts)
+    if parts[0] is None:
+        return None
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
     from scipy.sparse import vstack
 
     return vstack(parts, format="csr")

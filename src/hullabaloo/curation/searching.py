@@ -55,7 +55,8 @@ class PlannedCandidate:
     @property
     def numbers(self) -> int:
         """At most so many numbers are in its release: each is a function of the longest answer or as long as θ."""
-        longest = max(getattr(query, "length", 1) for query in self.fit.bought.queries)
+        lengths = (getattr(query, "length", 1) for query in self.fit.bought.queries)
+        longest = max((length for length in lengths if type(length) is int), default=1)  # of a choice it is a norm
         asked = sum(query.count for query in self.fit.bought.queries)
         targets = len(self.encoding.facts.targets)
         return 8 * targets * (longest + self.encoding.facts.width) + asked

@@ -189,7 +189,7 @@ class Curator:
             raise NotPaidFor(
                 f"Rows of {found.shape[1]} columns seen through a matrix were asked, but the plan paid for no step and no "
                 "histogram of so many columns, and nothing else may be asked of such rows: their lengths are undeclared. "
-                "Plan 'step' or 'scales' queries of that width first."
+                "Plan 'centred_gradient' or 'norm_histogram' queries of that width first."
             )
         with np.errstate(all="ignore"):
             return self.__part(turned_rows(self.__rows, found), paid, self.__key, {})
@@ -210,7 +210,7 @@ class Curator:
         if not paid:
             raise NotPaidFor(
                 "Rows seen from a centre were asked, but the plan paid for no partial derivative, and nothing else may be asked of "
-                "such rows: their lengths are undeclared. Plan a 'partial' query first."
+                "such rows: their lengths are undeclared. Plan a 'coordinate_gradient' query first."
             )
         with np.errstate(all="ignore"):
             return self.__part(centred_rows(self.__rows, found), paid, self.__key, {})

@@ -134,15 +134,15 @@ def composed(queries: Sequence[Query]) -> Event:
 
 
 def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None) -> Purchase:
-    """What `buy` takes, checked: queries of this menu, within the budget. Reads and charges nothing."""
+    """What `buy` takes, checked: queries of these prices, within the budget. Reads and charges nothing."""
     request.check()
     records = request.records(rows)
     prices = PricedQueries(encoding.facts, request.neighbours, records)
     queries = _owned(prices, tuple(buy(prices, request.allowance())))
     if not queries:
         raise InvalidParameter(
-            "A question was planned with a query that was not made by the menu it was given, so its price cannot be relied on. "
-            "Nothing was charged or read. Make every query by menu.price(...)."
+            "A question was planned with a query that was not made by the prices it was given, so its price cannot be relied on. "
+            "Nothing was charged or read. Make every query by prices.price(...)."
         )
     event = composed(queries)
     if request.budget.is_private and not request.budget.admits(event):
@@ -161,8 +161,8 @@ def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibra
     queries = _owned(prices, plan.queries) if type(plan) is Plan and type(plan.solver) is str else None
     if queries is None:
         raise InvalidParameter(
-            f"The plan of solver {plan.solver!r} holds a query that was not made by the menu it was given, so its price cannot be relied "
-            "on. Nothing was charged or read. Return a Plan whose quotes come from menu.price(...)."
+            f"The plan of solver {plan.solver!r} holds a query that was not made by the prices it was given, so its price cannot be relied "
+            "on. Nothing was charged or read. Return a Plan whose queries come from prices.price(...)."
         )
     claimed = request.budget if calibration is Calibration.PAPER and request.budget.is_private else None
     budget, event = request.budget, composed(queries)
@@ -177,7 +177,7 @@ def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibra
 
 
 def _owned(prices: PricedQueries, queries: object) -> tuple[Query, ...] | None:
-    """The menu's own records of these queries; None where one of them is not the menu's."""
+    """These queries as they are made here; None where one of them is not."""
     if type(queries) is not tuple:
         return None
     found = [prices.own(query) for query in queries]

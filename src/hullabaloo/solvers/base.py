@@ -1,6 +1,6 @@
 """What every solver is given, what it promises, and what it returns.
 
-A solver sees public facts (`Problem`), buys answers from a menu (`QueryPrices`: names, sensitivities and prices, no data), and
+A solver sees public facts (`Problem`), buys answers by a list of prices (`QueryPrices`: names, sensitivities and prices, no data), and
 then works on the private answers of a curator (`Answers`). It never holds a row and never draws noise.
 """
 
