@@ -305,7 +305,7 @@ def test_a_score_that_is_no_number_is_the_worst(monkeypatch):
 
 @pytest.mark.parametrize(
     "solver",
-    ["moments", "gradient", "frank_wolfe", "greedy_coordinate_descent", "output_perturbation", "mirror_descent"],
+    ["moments", "gradient", "frank_wolfe", "output_perturbation", "mirror_descent"],
 )
 def test_whatever_its_queries_are_a_search_with_a_state_ends_and_gives_the_same_again(solver: str, tmp_path):
     """A choice's largest score is no number of numbers."""
