@@ -84,8 +84,8 @@ STRANGERS = (
         "prices in eight bits",
         "A query is bought of whatever numbers it was made of, which may round, wrap around or change.",
         "queries",
-        old="held = {one.name: plain(given[one.name], one.type) for one in fields(kind)[3:]}",
-        new="held = {one.name: given[one.name] for one in fields(kind)[3:]}",
+        old="held = {name: plain(given[name], told) for name, told in FIELDS[kind][3:]}",
+        new="held = {name: given[name] for name, _ in FIELDS[kind][3:]}",
         caught_by=(
             "tests/laws/test_foreign_numbers.py::test_numbers_of_numpy_are_priced_as_what_they_hold[uint8-moments-target_scale]",
         ),
