@@ -223,7 +223,7 @@ def _chi_square(name: str, square: float, count: int) -> Check:
 
 
 def _choices(choice_score: float, variance: float, runs: int) -> Check:
-    """Whether choices fall on as likely candidates as the law that the quote states has it.
+    """Whether choices fall on as likely candidates as the law that the query states has it.
 
     By Freedman (1975, Theorem 1.6) a martingale of steps within ±1 and of variance at most v exceeds t with probability at most
     `exp(−t²/(2v + 2t/3))`; v is rounded up to a power of 2, of which 64 are paid for, and both signs.

@@ -1,4 +1,4 @@
-"""What one answer of a curator tells somebody who knows both tables: its exact law under either, by the noise that its quote states."""
+"""What one answer of a curator tells somebody who knows both tables: its exact law under either, by the noise that its query states."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class PrivacyLoss:
         realised: how far apart the two laws are, in the measure of `allowed`; the largest of several answers.
         allowed: what the query's event lets one answer be: μ of a Gaussian release, ε of another.
         rho: how far apart they are in all, as ρ of zero-concentrated privacy.
-        draws: the noise, as numbers that are independent and standard normal if it is what the quote states.
+        draws: the noise, as numbers that are independent and standard normal if it is what the query states.
         shift: the difference of the exact answers in the coordinates of `draws`; empty where the law is not Gaussian.
         choice_score: of a choice, how likely a candidate was chosen, less its mean, within ±1; and the variance of that.
     """

@@ -36,7 +36,7 @@ class AuditReport:
         mu_lower: a lower bound of the true μ.
         mu_realised: what the canary realises of μ, from the exact answers of both tables; NaN where it is not known.
         errors: of the attack with the threshold that was fixed beforehand.
-        checks: whether the noise is what the quotes state.
+        checks: whether the noise is what the queries state.
         faults: what contradicts the claim, one sentence each; none is found in a sound estimator but with probability 1e-8.
         notes: what else should be known.
     """

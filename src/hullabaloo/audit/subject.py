@@ -27,7 +27,7 @@ class Subject:
         log: what all answers of one run on table number `truth` tell, given truth and key.
         released: what one run releases, as one vector.
         opaque: whether the law of an answer is not known, so that the release is judged as a black box.
-        quotes: the queries that were planned, of an estimator or a query.
+        queries: the queries that were planned, of an estimator or a query.
         canary: the tables in the user's units, of an estimator.
     """
 

@@ -64,7 +64,7 @@ class TracedTables:
     """Queries and two encoded neighbouring tables: all that is computed once for any number of runs.
 
     Attributes:
-        quotes: what was planned, and how much noise it states.
+        queries: what was planned, and how much noise it states.
         tables: the encoded rows of both.
         kept: what the audit works out once, about these tables or about the queries.
     """

@@ -65,7 +65,7 @@ def score_noise(query: Query) -> Noise:
 def score_of(read: Read, query: ScoreQuery, theta: npt.ArrayLike, rows: Rows, key: Key | None = None) -> float:
     """A private score of released coefficients θ, (p, k), on encoded records; larger is better.
 
-    **Guarantee.** One answer to the quote, which costs its event; θ is a function of public facts and earlier releases. What it
+    **Guarantee.** One answer to the query, which costs its event; θ is a function of public facts and earlier releases. What it
     costs has been charged, or is part of what was.
     """
     return read(Curator(rows, [query], key=key).answer("score", theta), score_noise(query))

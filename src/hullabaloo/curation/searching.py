@@ -27,7 +27,7 @@ class PlannedCandidate:
     Attributes:
         params: its setting.
         fit: planned.
-        quote: what its score costs.
+        query: what its score costs.
         read: from a noisy answer to the score; larger is better.
         metric: the score's name.
         higher_is_better: whether more of the metric itself is.
@@ -69,7 +69,7 @@ class SearchPlan:
 
     Attributes:
         terms: budget, relation, ledger.
-        contenders: the candidates, every one of them planned.
+        candidates: the candidates, every one of them planned.
         repeats: the law of the number of runs.
         mu: what one run may cost; ∞ without privacy.
         holdout: the share of records that are held out.
@@ -138,7 +138,7 @@ class SearchPlan:
 def priced(terms: ReleaseRequest, candidates: Sequence[PlannedCandidate], repeats: Repeats, mu: float) -> Event:
     """What the release costs.
 
-    **Guarantee.** Claim: the event bounds the release of the best run. Proof: each contender's fit and score have a Gaussian-DP parameter of
+    **Guarantee.** Claim: the event bounds the release of the best run. Proof: each candidate's fit and score have a Gaussian-DP parameter of
     at most μ (checked here), so a run is μ-GDP (`parts.held_out`), its candidate drawn uniformly included; its draws are counted; `TunedEvent`.
 
     Raises:

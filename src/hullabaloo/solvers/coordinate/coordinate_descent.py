@@ -36,7 +36,7 @@ class CoordinateDescentSolver(Solver):
     uses them: Gaussian releases whose μ² add up to the allowance's (Dong, Roth, Su 2022), and in one option a Laplace
     release, charged at the μ of its pure ε. Points, centres, clips and steps are functions of public facts and of earlier
     answers; how many answers are bought and which they are, of the plan alone. With `calibration="paper"` the noise is the one
-    that the poster prints and the quotes' events state what that really costs.
+    that the poster prints and the queries' events state what that really costs.
 
     Attributes:
         order: of coordinates: "cyclic", "uniform" (the poster's: independent draws, fixed beforehand) or "importance" (∝ √M_j).

@@ -159,7 +159,7 @@ def bought(
     again: bool,
     together: bool = False,
 ) -> tuple[Search, list[PricedQuery]]:
-    """The search for `count` coordinates and its quotes."""
+    """The search for `count` coordinates and its queries."""
     loss = problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
     smoothness, slope = smooth_and_steep(loss)

@@ -63,7 +63,7 @@ class FrankWolfeSolver(Solver):
 
     **Guarantee.** The plan buys T selections of range ε₀ (or T answers of μ/√T-GDP each), whose adaptive composition the allowance
     takes. Everything else is public or follows from the answers. With `calibration="paper"` the temperature is the scale
-    of the paper's noise and the quote's event states what that really costs.
+    of the paper's noise and the query's event states what that really costs.
     """
 
     clip: float | None = None

@@ -90,7 +90,7 @@ class MirrorDescentSolver(Solver):
 
     **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
     Su 2022). Rule, steps, clip and T come from public facts. With `calibration="paper"` the noise is the one that
-    the paper prints and the quote's event states what that really costs.
+    the paper prints and the query's event states what that really costs.
     """
 
     clip: float | None = None
