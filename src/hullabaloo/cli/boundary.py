@@ -54,10 +54,6 @@ MISPLACED = (
 )
 
 
-class NotSaved(HullabalooError, OSError):
-    """A release could not be written where it was asked for."""
-
-
 class Stopped(HullabalooError):
     """Work was stopped on request, and the sentence says what was saved."""
 

@@ -22,7 +22,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from hullabaloo.cli.boundary import NotSaved
+from hullabaloo.errors import HullabalooError
 
 if TYPE_CHECKING:
     from hullabaloo.release import PrivacyStatement
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 PLAIN_WIDTH = 120  # where the output is not a terminal
 ORDER = "Charging, reading, drawing noise"
 NOTHING = "Nothing was read or spent."
+
+
+class NotSaved(HullabalooError, OSError):
+    """A release could not be written where it was asked for."""
 
 
 class PlainConsole(Console):

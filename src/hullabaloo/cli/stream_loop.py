@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hullabaloo.cli import build
-from hullabaloo.cli.boundary import NotSaved
-from hullabaloo.cli.output import plain
+from hullabaloo.cli.output import NotSaved, plain
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
