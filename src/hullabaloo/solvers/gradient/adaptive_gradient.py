@@ -23,6 +23,7 @@ from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, quan
 from hullabaloo.solvers.gradient.route import BINS, TYPICAL, Route, looks, route, split, symmetric
 from hullabaloo.solvers.gradient.survey import Survey, boldness, centred, check_adaptive, held
 from hullabaloo.solvers.loop import proximal
+from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
 
 Array = npt.NDArray[np.float64]
@@ -64,6 +65,9 @@ class AdaptiveGradientSolver(Solver):
     uneven: bool = False
 
     name: ClassVar[str] = "adaptive_gradient"
+
+    def __post_init__(self) -> None:
+        check_options(self, uneven=YES_OR_NO)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Means, two or three histograms, T steps.

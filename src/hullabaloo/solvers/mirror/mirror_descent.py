@@ -19,7 +19,7 @@ from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror import mirror_rule as rules
-from hullabaloo.solvers.options import one_prediction, paper_pair
+from hullabaloo.solvers.options import POSITIVE, check_options, one_prediction, paper_pair
 
 
 def descend(
@@ -95,6 +95,9 @@ class MirrorDescentSolver(Solver):
 
     clip: float | None = None
     name: ClassVar[str] = "mirror_descent"
+
+    def __post_init__(self) -> None:
+        check_options(self, clip=POSITIVE)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T gradients at `μ/√T` each, T where optimisation meets noise; without noise T = 1000.
