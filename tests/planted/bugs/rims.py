@@ -40,7 +40,8 @@ _REMEMBERED = (
         "A subclass of a query that calls itself not private is priced like any other, and states any price.",
         "queries",
         old=_STRANGE,
-        new="        kind: Any = type(query) if isinstance(query, tuple(QUERIES.values())) else None",
+        new="        kind: Any = type(query) if isinstance(query, tuple(QUERIES.values())) else None\n"
+        "        FIELDS.setdefault(kind, next((FIELDS[one] for one in QUERIES.values() if isinstance(query, one)), []))",
         caught_by=("tests/laws/test_foreign_solver.py::test_no_query_of_a_class_of_ones_own_is_sold[gradient]",),
     ),
     Bug(
