@@ -25,7 +25,6 @@ STRANGERS = (
         new="    return not any(_lies_in(_PACKAGE, one) for one in ([value] if _is_code(value) else kind.__mro__))",
         caught_by=(
             "tests/test_foreign.py::test_what_is_foreign_is_told_by_itself_and_wherever_it_is_held[a subclass]",
-            f"{_SOLVER}::test_no_query_is_made_of_strangers[gradient]",
         ),
     ),
     Bug(
