@@ -91,5 +91,5 @@ class PricedQueries:
         return part if found == part else None
 
     def restricted(self, count: int) -> Self:
-        """What can be bought of the same records seen through any `count` columns, for `Curator.of_columns`."""
+        """What can be bought of the same records seen through any `count` columns, for `Curator.restricted`."""
         return replace(self, facts=self.facts.restricted(count))

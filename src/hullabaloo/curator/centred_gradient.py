@@ -48,7 +48,7 @@ class UnitSum(NoisySum):
     def partial(
         self, rows: Rows, theta: Array, view: AffineView, clip_norm: float, code: int = PLAIN, parameter: float = 0.0
     ) -> State:
-        """In units of `reach`."""
+        """In units of `clip_norm`."""
         point, scale, settings = np.ascontiguousarray(theta), view.scale(self.facts), (clip_norm, code, parameter)
         y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
         dense = dense_steps, (point, view.centre, scale, *settings)

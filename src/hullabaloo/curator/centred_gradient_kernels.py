@@ -40,7 +40,7 @@ def squared_length(row, centre, scale):  # type: ignore[no-untyped-def]
 def dense_steps(  # type: ignore[no-untyped-def]
     X, y, weight, offset, theta, centre, scale, clip_norm, code, parameter, magic, unit, high, low
 ):
-    """Add `w u · clip(φ'/reach, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
+    """Add `w u · clip(φ'/clip_norm, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
     n, p = X.shape
     weighted, moved = weight.size > 0, offset.size > 0
     block = np.zeros(p)
@@ -114,7 +114,7 @@ def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, paramet
 
 @njit(cache=True, nogil=True)
 def shortened_rows(X, root, centre, scale, clip_norm, magic, out):  # type: ignore[no-untyped-def]
-    """Write `√w u · min(1/reach, 1/‖u‖)` of every row's first columns, rounded to the lattice of `magic`, into `out`."""
+    """Write `√w u · min(1/clip_norm, 1/‖u‖)` of every row's first columns, rounded to the lattice of `magic`, into `out`."""
     n, q = out.shape
     for i in range(n):
         row = X[i, :q]

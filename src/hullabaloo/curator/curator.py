@@ -155,7 +155,7 @@ class Curator:
     def restricted(self, columns: npt.ArrayLike) -> "Curator":
         """The same curator, asked about a public selection of columns, and about the intercept, as last, if there is one.
 
-        Answers come out of the same payment: of queries priced by `of_columns(s)` for views of s columns.
+        Answers come out of the same payment: of queries priced by `restricted(s)` for views of s columns.
 
         Raises:
             InvalidParameter: something else than distinct numbers of slopes.
@@ -176,7 +176,7 @@ class Curator:
     def projected(self, matrix: npt.ArrayLike) -> "Curator":
         """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, computed once.
 
-        Only `step` and `scales` can be asked of it, which shorten or sort each record whatever its length; every other query
+        Only `centred_gradient` and `norm_histogram` can be asked of it, which shorten or sort each record whatever its length; every other query
         rests on declared bounds of rows. Answers come out of the same payment.
 
         Raises:
@@ -198,7 +198,7 @@ class Curator:
     def centred(self, centre: npt.ArrayLike) -> "Curator":
         """The same curator, its rows seen from a public centre: x as x − m, in double the memory of a dense table.
 
-        Only `partial` can be asked of it, which clips each record's contribution whatever the record is; every other query rests
+        Only `coordinate_gradient` can be asked of it, which clips each record's contribution whatever the record is; every other query rests
         on declared bounds of rows. Answers come out of the same payment.
 
         Raises:

@@ -22,7 +22,7 @@ class AffineView:
 
     Attributes:
         centre: m, of shape (p,), 0 at the intercept.
-        lift: a > 0, how heavily the constant column weighs; 1 without an intercept.
+        intercept_weight: a > 0, how heavily the constant column weighs; 1 without an intercept.
     """
 
     centre: Array
@@ -75,7 +75,7 @@ def chosen_columns(rows: Rows, columns: npt.NDArray[np.int64], intercept: bool) 
     """The same records with these columns alone, in this order, and the intercept as last if there is one; PRIVATE.
 
     **Guarantee.** For a selection that is a function of public facts and earlier releases, each record's view depends on that
-    record alone: a query of the view is a query of the table. A view of s columns obeys `RowFacts.of_columns(s)`: its
+    record alone: a query of the view is a query of the table. A view of s columns obeys `RowFacts.restricted(s)`: its
     entries are entries of the row, so that `‖·‖_q` is at most the row's and at most that of s entries of size b and a 1.
     """
     kept = np.append(columns, rows.X.shape[1] - 1) if intercept else columns

@@ -123,7 +123,7 @@ class GreedySelectionSolver(Solver):
 
 
 def restricted(problem: Problem, columns: int | list[int]) -> Problem:
-    """The problem on these slopes (or any so many) and the intercept: bounds as `RowFacts.of_columns` has them, set and penalty cut down."""
+    """The problem on these slopes (or any so many) and the intercept: bounds as `RowFacts.restricted` has them, set and penalty cut down."""
     places = None if isinstance(columns, int) else np.array(columns, dtype=np.int64)
     count = columns if isinstance(columns, int) else len(columns)
     largest, constant = problem.norm_linf, float(problem.intercept)

@@ -107,7 +107,7 @@ class Course:
         return self.opening + self.first + self.second + self.level
 
     def floor(self, clip_norm: float, slopes: int) -> float:
-        """λ for a covariance of records shortened to `reach`."""
+        """λ for a covariance of records shortened to `clip_norm`."""
         return max(FLOOR * self.spread_noise * math.sqrt(0.5 * slopes), 1e-5) * clip_norm**2
 
     def to_dict(self) -> dict[str, Any]:

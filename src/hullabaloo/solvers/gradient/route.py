@@ -102,7 +102,7 @@ class Route:
         return self.opening + self.first + self.second + self.level
 
     def ridge(self, typical: float, clip_norm: float) -> float:
-        """λ for gradients shortened to `reach`."""
+        """λ for gradients shortened to `clip_norm`."""
         return RIDGE * math.sqrt(self.smoothness) * typical * self.noise * clip_norm
 
     def to_dict(self) -> dict[str, Any]:
