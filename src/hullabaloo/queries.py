@@ -7,7 +7,7 @@ from hullabaloo.curator.centred_gradient import CentredGradientQuery, MeansQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.known import copied, plain, stranger
-from hullabaloo.curator.moments import CovarianceQuery, MomentsQuery
+from hullabaloo.curator.moments import CovarianceQuery, GradientMomentsQuery, MomentsQuery
 from hullabaloo.curator.norm_histogram import CountQuery, NormHistogramQuery
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.score import ScoreQuery
@@ -26,7 +26,7 @@ QUERIES: dict[str, type[Query]] = {
     for kind in (
         CountQuery, GradientQuery, LaplaceSecondMomentsQuery, MeansQuery, OutputPerturbationQuery, MomentsQuery, CoordinateGradientQuery,
         ObjectivePerturbationQuery, QuantilesQuery, NormHistogramQuery, ScoreQuery, SecondMomentsQuery, SelectQuery, CovarianceQuery,
-        CentredGradientQuery, VertexQuery,
+        CentredGradientQuery, GradientMomentsQuery, VertexQuery,
     )
 }  # fmt: skip
 """Every query whose sensitivity is proved here; a class of somebody else's could state any."""

@@ -36,7 +36,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
     tables = [canary.table(which) for which in (0, 1)]
     options = {"fit_intercept": bool(model.fit_intercept), "scale": scale, "exposure": exposure}
     encoding = domain.encoding_for(**tables[0], **options)
-    task = replace(model._task(encoding), solver=solver)
+    task = replace(model._task(encoding), solver=solver, inference=False)
     prepared = prepare(task, encoding, len(tables[0]["table"]) if task.request.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
     about, plan = TracedTables(prepared.bought.queries, (first, second)), prepared.plan
@@ -103,7 +103,7 @@ def hardest(estimator: Any, width: int, solver: str | Solver) -> Subject:
 def _public(estimator: Any, width: int) -> tuple[Task, Encoding]:
     model = apart(estimator)
     encoding = model._encoding(None, None if model.domain.features else width)
-    return model._task(encoding), encoding
+    return replace(model._task(encoding), inference=False), encoding
 
 
 def _best(estimator: Any, family: Iterable[Canary], solver: str | Solver, best: Subject | None = None) -> Subject:

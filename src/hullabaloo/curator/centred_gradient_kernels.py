@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.compiled import njit
 from hullabaloo.curator.gradient_kernels import ROWS
 from hullabaloo.curator.kernels import add_cells, product
-from hullabaloo.losses.kernels import derivative
+from hullabaloo.losses.kernels import bend, derivative
 
 PLAIN = -1
 SHORTEST = 1e-200
@@ -113,8 +113,13 @@ def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, paramet
 
 
 @njit(cache=True, nogil=True)
-def shortened_rows(X, root, centre, scale, clip_norm, magic, out):  # type: ignore[no-untyped-def]
-    """Write `√w u · min(1/clip_norm, 1/‖u‖)` of every row's first columns, rounded to the lattice of `magic`, into `out`."""
+def shortened_rows(  # type: ignore[no-untyped-def]
+    X, y, root, offset, theta, centre, scale, clip_norm, code, parameter, curved, magic, out
+):
+    """Write `root · u · min(f/clip_norm, 1/‖u‖)` of every row's first columns, rounded to the lattice of `magic`, into `out`.
+
+    f is |φ'|, or √φ'' where it is `curved`.
+    """
     n, q = out.shape
     for i in range(n):
         row = X[i, :q]
@@ -122,7 +127,15 @@ def shortened_rows(X, root, centre, scale, clip_norm, magic, out):  # type: igno
         if squares == 0.0 or not math.isfinite(squares):
             out[i] = 0.0
             continue
-        d = min(1.0 / clip_norm, 1.0 / math.sqrt(squares))
+        f = 1.0
+        if code != PLAIN:
+            z = product(X[i], theta)
+            if offset.size > 0:
+                z += offset[i]
+            f = abs(slope(code, parameter, z, y[i]))
+            if curved:
+                f = math.sqrt(bend(code, parameter, slope(code, parameter, z, y[i]), y[i]))
+        d = min(f / clip_norm, 1.0 / math.sqrt(squares))
         if root.size > 0:
             d *= root[i]
         for j in range(q):

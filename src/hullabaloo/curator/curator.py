@@ -176,7 +176,7 @@ class Curator:
     def projected(self, matrix: npt.ArrayLike) -> "Curator":
         """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, computed once.
 
-        Only `centred_gradient` and `norm_histogram` can be asked of it, which shorten or sort each record whatever its length; every other query
+        Only `centred_gradient`, `gradient_moments` and `norm_histogram` can be asked of it, which shorten or sort each record whatever its length; every other query
         rests on declared bounds of rows. Answers come out of the same payment.
 
         Raises:

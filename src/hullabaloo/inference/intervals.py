@@ -9,17 +9,14 @@ import numpy as np
 from scipy.special import stdtrit
 
 from hullabaloo.errors import InvalidParameter, NotReleased
-from hullabaloo.inference.bootstrap import bootstrapped
 from hullabaloo.inference.debiased import Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
-from hullabaloo.inference.from_score import stepped
-from hullabaloo.losses import Huber, Logistic, Poisson, Squared, SquaredTargets
+from hullabaloo.inference.from_score import FromScore
+from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.release.parameters import one_of
-from hullabaloo.solvers.moments.with_moments import scores_in
 
-METHODS = ("auto", "debiased", "bootstrap")
-SMOOTH = (Logistic, Poisson, Huber)
+METHODS = ("auto", "debiased")
 
 
 class Estimator(Protocol):
@@ -60,32 +57,24 @@ class Inference:
 
 def inference(model: FittedModel, method: str) -> Inference:
     """Everything that the release tells, by the method that was asked for; a function of the release alone."""
-    asked = one_of("method", method, METHODS)
+    one_of("method", method, METHODS)
     if model.release.plan.get("starts from the model before"):
         reason = (
             "This model corrects an earlier one, and its release is about what that one left: no intervals are told."
         )
         return Inference((), reason=reason)
     reason = _reason(model)
-    if asked == "bootstrap":
-        one = bootstrapped(model)
-        if isinstance(one, str):
-            return Inference((), reason=one)
-        known = (TargetInference(one, np.eye(one.theta.size), one.residual_variance),)  # all coefficients are asked for
-        return Inference(known, "bootstrap", f"{_about(model)}, by a parametric bootstrap of the whole fit")
     if reason:
         return Inference((), reason=reason)
-    release, loss = model.release, model.loss
+    release = model.release
+    if release.score is not None:
+        one = FromScore(model, release.score)
+        known = (TargetInference(one, np.eye(one.theta.size), math.nan),)
+        return Inference(known, "debiased", _about(model))
     assert release.moments is not None
     found = []
     for target in range(len(model.encoding.facts.targets)):
-        if isinstance(loss, Squared | SquaredTargets):
-            estimator, variance = debiased(model, release.moments, target)
-        else:
-            scores = scores_in(release.trace)
-            assert scores is not None
-            noise = float(release.plan["settings"]["gradient noise"])
-            estimator, variance = stepped(model, release.moments, scores, noise, target), math.nan
+        estimator, variance = debiased(model, release.moments, target)
         found.append(TargetInference(estimator, estimator.equations.basis, variance))
     return Inference(tuple(found), "debiased", _about(model))
 
@@ -131,21 +120,13 @@ def _about(model: FittedModel) -> str:
 def _reason(model: FittedModel) -> str:
     """Why the release tells no intervals, and what to do; "" where it tells them."""
     release, loss = model.release, model.loss
-    squared, smooth = isinstance(loss, Squared | SquaredTargets), isinstance(loss, SMOOTH)
-    if not squared and not smooth:
-        return f"Intervals of coefficients of the {loss.name} loss are not told: nothing that is released holds their sampling errors."
-    if release.moments is None or release.moments.gram.shape[0] != model.encoding.facts.width:
-        cheap, name = "with solver='moments', or " if squared else "", str(release.plan.get("solver", "auto"))
-        inner = "auto" if name in ("moments", "continual_moments") else name
-        return (
-            "This release does not contain second moments, so sampling errors and intervals cannot be told from it "
-            f"without another charge; fit {cheap}with solver=hb.WithMoments({inner!r}), to have them."
-        )
-    if smooth and model.encoding.offset is not None:
-        return "Intervals are not told where exposures are known: how they are spread over the records is not released."
-    if smooth and scores_in(release.trace) is None:
-        return "This release holds no gradient at its coefficients, so what the solver left of them cannot be told."
-    return ""
+    if release.score is not None:
+        return ""
+    if isinstance(loss, Squared | SquaredTargets) and release.moments is not None and release.moments.gram.shape[0] == model.encoding.facts.width:
+        return ""
+    return str(release.plan.get("without inference", "")) or (
+        "This release holds neither a score nor second moments, so errors cannot be told from it without another charge; fit with inference=True, to have them."
+    )
 
 
 def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str, method: str) -> Array:

@@ -27,7 +27,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import warn_of_column
-from hullabaloo.release.parameters import check_types, declared, positive
+from hullabaloo.release.parameters import check_types, declared, inference_share, positive
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
@@ -122,6 +122,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
     dataset: str | None = None
     calibration: str | Calibration = "exact"
     test_key: TestKey | bytes | None = None
+    inference: bool | float | str = "auto"
 
     # ---- what a concrete estimator says of itself -----------------------------------------------------------------
 
@@ -265,6 +266,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
             calibration=Calibration.parse(self.calibration),
             scale=encoding.scale,
             exposure=self._target()[1],
+            inference=inference_share(self.inference),
         )
 
     def _fitted(self) -> FittedModel:

@@ -28,6 +28,7 @@ from hullabaloo.release.request import ReleaseRequest
 MOST = 1_000
 _FIXED = {
     "budget": "the search has one budget for all its runs",
+    "inference": "a search releases the best model alone; fit it again for errors",
     "domain": "records are declared once, before the search",
     "neighbours": "all runs have one guarantee",
     "ledger": "the search makes one charge; pass it to the search",
@@ -225,7 +226,7 @@ def contend(
     found = []
     for number, (model, encoding, params) in enumerate(zip(models, encodings, candidates, strict=True), start=1):
         try:
-            task = replace(model._task(encoding), key=terms.key)
+            task = replace(model._task(encoding), key=terms.key, inference=False)
             if not terms.count_is_public:
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
             fit = prepare(task, encoding, trained if terms.count_is_public else None)

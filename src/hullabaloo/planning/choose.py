@@ -10,7 +10,7 @@ from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithMoments, separate
+from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -58,8 +58,8 @@ def choose(
         InvalidParameter: no solver of that name.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
-    if isinstance(asked, WithMoments):
-        return _with_moments(problem, prices, allowance, asked, perform)
+    if isinstance(asked, WithInference):
+        return _with_inference(problem, prices, allowance, asked, perform)
     if asked != "auto":
         solver = solver_named(asked)
         if solver.name == "moments":
@@ -73,8 +73,8 @@ def choose(
     return best.solver, best.plan
 
 
-def _with_moments(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, asked: WithMoments, perform: Perform | None
+def _with_inference(
+    problem: Problem, prices: QueryPrices, allowance: Allowance, asked: WithInference, perform: Perform | None
 ) -> tuple[Solver, Plan]:
     """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others."""
     inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform)

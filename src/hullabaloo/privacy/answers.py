@@ -82,6 +82,49 @@ class NoisyMoments:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NoisyScore:
+    """A released gradient, its curvature and its spread at a released point, in coordinates δ of their own: `θ = point + matrix δ`.
+
+    Where records are seen as `v`, `⟨x, matrix δ⟩ = ⟨v, δ⟩`, the curator released the means of `−φ'v`, `φ''vvᵀ` and `φ'²vvᵀ`, each record
+    shortened, plus noise: of the score `N(0, score_noise² I)`; of the curvature `S E S`, S the diagonal `scale`, E symmetric with
+    variance `curvature_noise²` on the diagonal and half of it off it; of the spread the same with `spread_noise` and without S.
+
+    Attributes:
+        point: θ₁, (p,).
+        matrix: (p, q).
+        score: (q,).
+        curvature: (q, q), symmetric, not repaired.
+        spread: (q, q), symmetric, not repaired.
+        scale: (q,), positive.
+        score_noise, curvature_noise, spread_noise: see above.
+        excess: estimate of the mean length that gradients lost by being shortened.
+        records: the public number of records (declared, under add-or-remove).
+    """
+
+    point: Array
+    matrix: Array
+    score: Array
+    curvature: Array
+    spread: Array
+    scale: Array
+    score_noise: float
+    curvature_noise: float
+    spread_noise: float
+    excess: float
+    records: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; floats survive a round trip exactly."""
+        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "NoisyScore":
+        """Read what `to_dict` wrote."""
+        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float}
+        return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Descent:
     """What a run of coordinate updates gives: functions of released numbers.
 

@@ -89,6 +89,23 @@ def one_of(name: str, value: object, known: Sequence[str]) -> str:
     raise InvalidParameter(f"The parameter {name} was given as {value!r}, and there are {words}. Pass one of them.")
 
 
+def inference_share(value: object) -> bool | float | str:
+    """The share of the budget for inference: True and "auto" for the usual one, False (or 0) for none.
+
+    Raises:
+        InvalidParameter: it is none of these.
+    """
+    if isinstance(value, bool | np.bool_) or value == "auto":
+        return bool(value) if value != "auto" else "auto"
+    number = isinstance(value, Real) and 0.0 <= float(value) < 1.0
+    if not number:
+        raise InvalidParameter(
+            f"The parameter inference was given as {shown(value)}. It is 'auto' (errors and intervals wherever something valid is known), True (the same, or "
+            "a refusal before the charge), False, or the share of the budget that they are bought with, from 0 up to but not 1."
+        )
+    return float(value) or False  # type: ignore[arg-type]
+
+
 def positive(name: str, value: object, what: str, highest: float = math.inf, lowest: float = 0.0) -> float:
     """A parameter that is a finite number above `lowest` and below `highest`.
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from hullabaloo.data import Domain, Encoding, TargetScale
-from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.ledger import Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
@@ -20,7 +20,8 @@ from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
-from hullabaloo.solvers import Answers, Plan, Problem, Solution, Solver
+from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, WithInference
+from hullabaloo.solvers.score.with_inference import SHARE, refusal
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
 """Solvers whose paper prints how much noise they take."""
@@ -45,6 +46,7 @@ class Task:
     calibration: Calibration = Calibration.EXACT
     scale: TargetScale = TargetScale.SYMMETRIC
     exposure: str | None = None
+    inference: bool | float | str = False
 
     @property
     def request(self) -> ReleaseRequest:
@@ -69,6 +71,7 @@ class PlannedFit:
     plan: Plan
     allowance: Allowance
     bought: Purchase
+    without: str = ""
 
     @property
     def budget(self) -> Budget:
@@ -87,10 +90,11 @@ class PlannedFit:
         return Release(
             theta=solution.theta,
             statement=statement,
-            plan={**self.plan.to_dict(), "queries": list(self.bought.noise)},
+            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without},
             privacy_covariance=solution.privacy_covariance,
             sampling_covariance=solution.sampling_covariance,
             moments=solution.moments,
+            score=solution.score,
             trace=solution.trace,
         )
 
@@ -123,9 +127,31 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
         )
     context = plan_context(task, encoding, rows)
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records)
-    solver, plan = _choose(context, task.solver)  # which is shown copies of what prices rest on
+    asked, without = inferring(task, context)
+    solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
     bought = buy_plan(task.request, prices, plan, task.calibration)
-    return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought)
+    return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought, without)
+
+
+def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
+    """The solver that is asked for, with inference where it is asked for and something valid is known, and why it is without.
+
+    Raises:
+        CapabilityError: inference was asked for by a word of the user, and nothing valid is known.
+    """
+    asked, wanted = task.solver, task.inference
+    if wanted is False or isinstance(asked, WithInference):
+        return asked, "" if wanted is not False else "Inference was not asked for."
+    share = SHARE if isinstance(wanted, bool | str) else float(wanted)
+    own = MomentsSolver.name == name_of(asked)
+    why = refusal(context.problem, context.prices, context.allowance, share)
+    if task.calibration is Calibration.PAPER:
+        why = "the noise is that of a paper, which prints none of it"
+    if why and wanted != "auto" and not own:
+        raise CapabilityError(f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False.")
+    if why or own:
+        return asked, why and f"No errors are told: {why}."
+    return WithInference(asked, share), ""
 
 
 def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:

@@ -14,7 +14,7 @@ from hullabaloo._version import __version__
 from hullabaloo.codec import arguments
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget, Event, Neighbours, TunedEvent, delta_of, epsilon_of, event_from_dict, group
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
 from hullabaloo.privacy.schedule import FOREVER
 from hullabaloo.queries import QUERIES
 from hullabaloo.solvers.base import Array
@@ -268,6 +268,7 @@ class Release:
         privacy_covariance: covariance of the privacy noise in each target's coefficients, (k, p, p), where known.
         sampling_covariance: estimated sampling covariance, (k, p, p), where the release contains enough to tell.
         moments: the noisy moments, where the release contains them.
+        score: the noisy gradient with its curvature and spread, where the release contains them.
         trace: public record of the run.
     """
 
@@ -277,6 +278,7 @@ class Release:
     privacy_covariance: Array | None = None
     sampling_covariance: Array | None = None
     moments: NoisyMoments | None = None
+    score: NoisyScore | None = None
     trace: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -297,6 +299,7 @@ class Release:
             privacy_covariance=array("privacy_covariance"),
             sampling_covariance=array("sampling_covariance"),
             moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
+            score=None if data.get("score") is None else NoisyScore.from_dict(data["score"]),
             trace=tuple(data["trace"]),
         )
 
@@ -312,6 +315,10 @@ class Release:
         if self.moments is not None:
             p, k = self.moments.cross.shape
             shapes += [(self.moments.gram, (p, p)), (self.moments.cross, (p, k)), (self.moments.square, (k, k))]
+        if self.score is not None:
+            p, q = columns, self.score.score.size
+            shapes += [(self.score.matrix, (p, q)), (self.score.point, (p,)), (self.score.scale, (q,))]
+            shapes += [(one, (q, q)) for one in (self.score.curvature, self.score.spread)] + [(self.score.score, (q,))]
         if self.theta.ndim != 2 or any(one.shape != shape or not np.isfinite(one).all() for one, shape in shapes):
             raise ValueError("shapes")
         if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):

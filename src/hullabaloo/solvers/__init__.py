@@ -22,7 +22,7 @@ from hullabaloo.solvers.moments.moments import MomentsSolver as MomentsSolver
 from hullabaloo.solvers.moments.moments import solve_moments as solve_moments
 from hullabaloo.solvers.moments.uncertainty import Explained as Explained
 from hullabaloo.solvers.moments.uncertainty import explained as explained
-from hullabaloo.solvers.moments.with_moments import WithMoments as WithMoments
+from hullabaloo.solvers.score.with_inference import WithInference as WithInference
 from hullabaloo.solvers.perturbation.objective_perturbation import (
     ObjectivePerturbationSolver as ObjectivePerturbationSolver,
 )

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
 
 Array = npt.NDArray[np.float64]
 
@@ -145,6 +145,7 @@ class Solution:
         privacy_covariance: known covariance of the privacy noise in `theta[:, 0..k−1]`, shape (k, p, p), or None.
         sampling_covariance: estimated sampling covariance, shape (k, p, p), or None where the release cannot tell.
         moments: the noisy moments, when the release contains them.
+        score: the noisy gradient with its curvature and spread, when the release contains them.
         trace: public record of the run, such as the norms of noisy gradients.
     """
 
@@ -152,6 +153,7 @@ class Solution:
     privacy_covariance: Array | None = None
     sampling_covariance: Array | None = None
     moments: NoisyMoments | None = None
+    score: NoisyScore | None = None
     trace: tuple[Mapping[str, Any], ...] = ()
 
 

@@ -1,7 +1,7 @@
 """Any estimator of the library as a stream: fitted again on all records so far, every τ of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -154,7 +154,7 @@ class PeriodicERM(Around, PrivateStream):
                 "PeriodicERM needs a horizon: how many fits share the budget must be known before the first. Pass horizon=100_000, the "
                 "largest number of records that the stream may take; for one without an end use hb.streaming.IncrementalRegression."
             )
-        task = self.estimator._task(encoding)
+        task = replace(self.estimator._task(encoding), inference=False)
         stranger = foreign(task.constraint, task.penalty, task.solver)
         if self.state is not None and stranger is not None:
             raise InvalidParameter(

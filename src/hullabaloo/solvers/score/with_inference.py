@@ -1,0 +1,305 @@
+"""Inference beside any solver of a smooth loss: after its coefficients a noisy score, its curvature and its spread, where records are round.
+
+The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The
+records' centre and two covariances, the second of records that the first has made round, give coordinates
+`u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own
+column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large, of heavy tails, are scaled down by its diagonal to the power −¼,
+and the score and its spread are released. Lengths at which records are shortened come from histograms (`lengths.py`).
+Estimates, errors and intervals are post-processing: `inference/from_score.py`. Private Newton steps and sandwich errors are by Avella-Medina, Bradshaw & Loh (2023).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.losses import Huber, Logistic, Loss, Poisson, Squared
+from hullabaloo.privacy import Allowance
+from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.gradient.histogram import edges
+from hullabaloo.solvers.gradient.survey import Survey, centred
+from hullabaloo.solvers.options import Kind, check_options, number
+from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
+from hullabaloo.solvers.score.step import PREDICTION, score_step
+from hullabaloo.solvers.separate_targets import largest_share
+
+SHARE = 0.5
+"""Of the budget (of μ²), unless another is asked for."""
+MEANS, LENGTHS, FIRST, SECOND, CURVATURE, SCORE, SPREAD = 0.045, 0.015, 0.075, 0.075, 0.23, 0.455, 0.075
+"""Shares of that for the means, each of three histograms, the covariances, the curvature, the score and its spread."""
+COARSE, FINE = 11, 25
+AROUND = 1.5
+"""How many typical lengths records are shortened to for the covariances."""
+FLOOR = 1.4
+"""Floor of eigenvalues over half the spectral radius of a covariance's noise."""
+DOUBT_SCORE, DOUBT_CURVATURE = 0.3, 1.5
+"""Weights of what shortening can cost against noise: the excess of gradients points every way, that of curvature one."""
+TAIL_SPREAD = 0.01
+"""Share of the gradients that is shortened for their spread."""
+HEAVY = 0.25
+"""Power of the curvature's diagonal by which heavy coordinates are scaled down."""
+WIDEST, LARGEST = 256, 500_000_000
+"""Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
+LOUDEST = 0.5
+"""Spectral radius of the curvature's noise, over the curvature, up to which anything can be told."""
+SMOOTH = (Squared, Logistic, Huber, Poisson)
+
+
+def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float) -> str:
+    """Why nothing valid would be told of this problem; "" where it would."""
+    loss, q = problem.loss, problem.dimension
+    if not isinstance(loss, SMOOTH) or problem.targets != 1:
+        return (
+            f"nothing valid is known of the {loss.name} loss with {problem.targets} targets: intervals need one target and the squared, "
+            "logistic, Huber or Poisson loss"
+        )
+    if not allowance.is_private:
+        return "no noise is asked for"
+    if q - problem.intercept < 1 or q > WIDEST or q * problem.records > LARGEST:
+        return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells"
+    loud = _noise(prices, loss, problem, allowance.mu * math.sqrt(share * CURVATURE)) * 1.5 * q * math.sqrt(2.0 * q)
+    if loud > LOUDEST:
+        return (
+            f"{problem.records:,} records are too few for {q} columns at this budget: the noise of the curvature would be {loud:.2g} times the curvature, and "
+            f"at most {LOUDEST} is taken"
+        )
+    return ""
+
+
+def _noise(prices: QueryPrices, loss: Loss, problem: Problem, mu: float) -> float:
+    """Of a diagonal entry of the mean of second moments of vectors of length at most 1."""
+    return float(prices.price("gradient_moments", loss=loss, mu=mu).sigma) / problem.records
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WithInference(Solver):
+    """`solver` on a share of the budget, and on the rest what estimates with errors are computed from.
+
+    Attributes:
+        solver: the solver of the coefficients, by name or with options of its own; "auto" for the planner's choice.
+        share: of the budget (of μ²) for inference.
+
+    **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances, three histograms, one curvature, one gradient and one
+    spread: Gaussian releases at points, views and lengths that are functions of earlier answers; the allowance takes their
+    adaptive composition.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> hb.WithInference("objective_perturbation", share=0.3).name
+        'with_inference'
+    """
+
+    solver: str | Solver = "auto"
+    share: float = SHARE
+
+    name: ClassVar[str] = "with_inference"
+
+    def __post_init__(self) -> None:
+        solver = Kind(
+            lambda value: isinstance(value, str | Solver) and not isinstance(value, WithInference),
+            lambda value: value,
+            "pass the name of a solver, such as 'objective_perturbation', a solver with options of its own, or 'auto'",
+        )
+        share = Kind(
+            lambda value: 0.0 < number(value) < 1.0,
+            float,
+            "it is the share of the budget that intervals are bought with: pass a number between 0 and 1, such as 0.5",
+        )
+        check_options(self, solver=solver, share=share)
+
+    def inner_allowance(self, allowance: Allowance) -> Allowance:
+        """What the solver of the coefficients may spend, about: for the planner's choice of it."""
+        return allowance.scaled(math.sqrt(1.0 - self.share))
+
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
+        """The solver's own plan, then what inference takes.
+
+        Raises:
+            CapabilityError: the solver cannot do what is asked, or nothing valid would be told.
+        """
+        inner = self._resolved()
+        if why := refusal(problem, prices, allowance, self.share):
+            raise CapabilityError(f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False.")
+
+        def fits(factor: float) -> Plan | None:
+            """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
+            own = inner.plan(problem, prices, allowance.scaled(math.sqrt(1.0 - self.share) * factor))
+            made = self._composed(problem, prices, own, allowance.mu * math.sqrt(self.share))
+            return made if allowance.takes(made.event) else None
+
+        found = largest_share(fits, 1.0, 1.0, shorter=0.85, least=1e-3, fine=1.02)
+        if found is None:
+            raise BudgetError(
+                f"The budget is too small to be shared between inference and the solver {inner.name!r}. Raise epsilon or delta, or "
+                "leave inference out: inference=False."
+            )
+        return found
+
+    def _composed(self, problem: Problem, prices: QueryPrices, own: Plan, mu: float) -> Plan:
+        def part(share: float) -> float:
+            return mu * math.sqrt(share)
+
+        loss, n = problem.loss, problem.records
+        queries: list[PricedQuery] = [prices.price("means", mu=part(MEANS))] if centred(problem) else []
+        queries.append(prices.price("norm_histogram", loss=loss, bins=COARSE, mu=part(LENGTHS)))
+        queries.append(prices.price("covariance", mu=part(FIRST)))
+        squares = [prices.price("gradient_moments", loss=loss, mu=part(share)) for share in (SECOND, CURVATURE, SPREAD)]
+        fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS), count=2)
+        step = prices.price("centred_gradient", loss=loss, mu=part(SCORE))
+        settings: dict[str, Any] = {
+            "solver settings": dict(own.settings),
+            "share": self.share,
+            "mean_noise": queries[0].sigma * problem.norm_l2 / n if centred(problem) else 0.0,  # type: ignore[attr-defined]
+            "share_noise": fine.sigma / n,
+            "first_noise": queries[-1].sigma / n,  # type: ignore[attr-defined]
+            "noises": [one.sigma / n for one in squares],
+            "score_noise": step.sigma / n,
+        }
+        reason = f"{own.reason}; {self.share:.0%} of the budget for errors and intervals"
+        return Plan(own.solver, (*own.queries, *queries, *squares, fine, step), settings, reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Coefficients, then the score there, and where nothing holds the coefficients the step that it speaks for."""
+        solution = self._resolved().run(problem, self._own(problem, plan), curator)
+        found = _Scores(problem, plan, curator).at(np.ascontiguousarray(solution.theta[:, 0]))
+        theta = solution.theta
+        if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
+            theta = (found.point + found.matrix @ score_step(found, PREDICTION).step)[:, None]
+        return replace(solution, theta=theta, score=found, privacy_covariance=None, sampling_covariance=None)
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """That of the solver of the coefficients."""
+        return self._resolved().predicted_risk(problem, self._own(problem, plan))
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """That of the solver of the coefficients."""
+        return self._resolved().predicted_noise(problem, self._own(problem, plan), gram)
+
+    def _resolved(self) -> Solver:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        raise InvalidParameter(
+            f"WithInference({self.solver!r}) names its solver, and names are looked up by the planner. Pass it to an estimator, or pass the "
+            "solver itself, such as WithInference(ObjectivePerturbationSolver())."
+        )
+
+    def _own(self, problem: Problem, plan: Plan) -> Plan:
+        """The plan of the solver of the coefficients."""
+        added = 7 + centred(problem)
+        return Plan(self._resolved().name, plan.queries[: len(plan.queries) - added], plan.settings["solver settings"])
+
+
+class _Scores:
+    """What is asked after the fit."""
+
+    def __init__(self, problem: Problem, plan: Plan, curator: Answers) -> None:
+        assert isinstance(problem.loss, Loss)  # the plan saw to it
+        self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
+        self.slopes = problem.dimension - problem.intercept
+
+    def at(self, theta: Array) -> NoisyScore:
+        """The score at θ, in coordinates that are round for its curvature."""
+        problem, q, settings = self.problem, self.problem.dimension, self.settings
+        size, first, second = float(q), *settings["noises"][1:]
+        W = self.rounded()
+        if problem.intercept:
+            W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
+        plain, one = self.curator.projected, 1.0
+        records = plain(W)
+        lengths = self.lengths(records, None, W, 40.0 * math.sqrt(size))
+        R = moment_clip(*lengths, first, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta, W))
+        point = np.linalg.solve(W, theta)
+        gram = records.answer("gradient_moments", point, of="curvature", intercept_weight=one, clip_norm=R)
+        own = np.maximum(np.diag(gram), 0.0)
+        scale = np.maximum(own, 0.5 * max(float(np.median(own)), 1e-12)) ** -HEAVY
+        scale /= float(np.exp(np.mean(np.log(scale))))
+        V = W * scale
+        records, point = plain(V), point / scale
+        slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
+        gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
+        c, lost = gradient_clip(*gradients, settings["score_noise"], q, DOUBT_SCORE)
+        g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
+        wide = quantile(*gradients, TAIL_SPREAD)
+        spread = records.answer("gradient_moments", point, of="gradients", intercept_weight=one, clip_norm=wide)
+        return NoisyScore(
+            point=theta,
+            matrix=V,
+            score=-g,
+            curvature=gram * scale[:, None] * scale[None, :],
+            spread=spread,
+            scale=scale,
+            score_noise=settings["score_noise"] * c,
+            curvature_noise=first * R**2,
+            spread_noise=second * wide**2 * problem.max_weight,
+            excess=lost,
+            records=float(problem.records),
+        )
+
+    def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> tuple[Array, Array]:
+        """Ends and shares above them, of lengths of records or, at a point, of their gradients."""
+        grid = edges(largest, FINE - 1)
+        shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
+        return tail(shares, grid, self.settings["share_noise"])
+
+    def bend(self, theta: Array, W: Array) -> float:
+        """A usual bound of φ'': three times that at the centre, within what it can be."""
+        most = min(self.loss.constants(1.0, 1.0).smoothness, 1.0)
+        if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
+            return most
+        centre = float(theta @ np.append(self.centre, 1.0))
+        small = math.exp(-abs(centre))
+        there = small / (1.0 + small) ** 2 if isinstance(self.loss, Logistic) else math.exp(min(centre, 0.0))
+        return min(3.0 * there, most)
+
+    def rounded(self) -> Array:
+        """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
+        problem, settings, q = self.problem, self.settings, self.slopes
+        bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
+        seen = Survey.bought(
+            problem,
+            self.curator,
+            bins=COARSE,
+            bound=bound,
+            likely=0.4 * bound,
+            mean_noise=settings["mean_noise"],
+            share_noise=settings["share_noise"],
+        )
+        self.centre = seen.centre[:q]
+        R = AROUND * seen.typical
+        A, gain = _whitened(self.curator.answer("covariance", centre=self.centre, clip_norm=R), settings["first_noise"] * R**2)
+        R = AROUND * typical(gain)
+        weight = 1e-9 if problem.intercept else 1.0
+        again = self.curator.projected(self.whole(A)).answer(
+            "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
+        )
+        A = A @ _whitened(again[:q, :q], settings["noises"][0] * R**2)[0]
+        return self.whole(_symmetric(A))
+
+    def whole(self, A: Array) -> Array:
+        """The map of `(x_s, 1)` to `(Aᵀ(x_s − m), 1)`, or A itself without a constant column."""
+        if not self.problem.intercept:
+            return A
+        W = np.zeros((len(A) + 1, len(A) + 1))
+        W[:-1, :-1], W[-1, :-1], W[-1, -1] = A, -(self.centre @ A), 1.0
+        return W
+
+
+def _whitened(covariance: Array, noise: float) -> tuple[Array, float]:
+    """`A = V(Λ₊ + λI)^{-1/2}` down to the floor λ of the covariance's noise, and the sum of `Λ₊/(Λ₊ + λ)`."""
+    values, vectors = np.linalg.eigh(covariance)
+    values, floor = np.maximum(values, 0.0), max(FLOOR * noise * math.sqrt(0.5 * len(covariance)), 1e-300)
+    return vectors / np.sqrt(values + floor), float(np.sum(values / (values + floor)))
+
+
+def _symmetric(A: Array) -> Array:
+    """B with `BBᵀ = AAᵀ` whose columns stay near those of the records: `B = D^{-1}(D^{-1}ΣD^{-1})^{-1/2}`, `Σ = (AAᵀ)^{-1}`, D² its diagonal."""
+    inverse = np.linalg.inv(A)
+    covariance = inverse.T @ inverse
+    size = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
+    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-12))) @ vectors.T / size[:, None], dtype=np.float64)
