@@ -9,7 +9,7 @@ from hullabaloo.privacy.answers import Array
 FALL = 0.25
 """By which the share above an edge is taken to fall from each edge to the next (√2 as long) where noise hides it: lengths have a fourth moment."""
 SEEN = 2.5
-"""Standard deviations from which a share is seen."""
+"""Standard deviations from which a share is seen; the first edge at which it is not ends what is."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
 
@@ -18,8 +18,7 @@ def tail(shares: Array, edges: Array, noise: float) -> tuple[Array, Array]:
     """Edges, further ones included, and the share of records above each, nonincreasing."""
     above = np.cumsum(shares[::-1])[::-1][1:]
     doubt = noise * np.sqrt(np.arange(edges.size, 0, -1.0))
-    seen = np.flatnonzero(above > SEEN * doubt)
-    last = int(seen[-1]) if seen.size else 0
+    last = max(int(np.argmin(np.append(above > SEEN * doubt, False))) - 1, 0)
     known = np.minimum(np.maximum.accumulate(np.maximum(above[: last + 1], 0.0)[::-1])[::-1], 1.0)
     ends = np.append(edges, edges[-1] * 2.0 ** (0.5 * np.arange(1, BEYOND + 1)))
     hidden = max(float(known[-1]), SEEN * float(doubt[last])) * FALL ** np.arange(1.0, ends.size - last)
