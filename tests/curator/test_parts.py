@@ -29,6 +29,10 @@ ASKS: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
     "second_moments": ({}, lambda q: q.question()),
     "second_moments_laplace": ({}, lambda q: q.question()),
     "covariance": ({}, lambda q: q.question(centre=np.full(q.size, 0.1), clip_norm=0.7)),
+    "gradient_moments": (
+        {"loss": Logistic()},
+        lambda q: q.question(np.full(P, 0.3), of="curvature", intercept_weight=1.0, clip_norm=0.7),
+    ),
     "centred_gradient": ({"loss": Squared()}, lambda q: q.question(np.full(P, 0.3), **WHERE, clip_norm=0.7)),
 }
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from hullabaloo.inference.fitted import Array
 
-LEFT, TOLD = 4.0, 0.15
+LEFT, TOLD = 2.0, 0.4
 """What a regularised inverse leaves undone: its variance over that of a step of equal parts, and the largest share of the variance with which
 an interval is told. Chosen on California, diamonds, ACS income, Adult, law school, weather, flights and claims (`benchmarks/inference.py`)."""
 

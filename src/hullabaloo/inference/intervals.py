@@ -122,7 +122,11 @@ def _reason(model: FittedModel) -> str:
     release, loss = model.release, model.loss
     if release.score is not None:
         return ""
-    if isinstance(loss, Squared | SquaredTargets) and release.moments is not None and release.moments.gram.shape[0] == model.encoding.facts.width:
+    if (
+        isinstance(loss, Squared | SquaredTargets)
+        and release.moments is not None
+        and release.moments.gram.shape[0] == model.encoding.facts.width
+    ):
         return ""
     return str(release.plan.get("without inference", "")) or (
         "This release holds neither a score nor second moments, so errors cannot be told from it without another charge; fit with inference=True, to have them."

@@ -73,7 +73,9 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:
     options = {option: value for option, value in written.items() if option != "name"}
     if written["name"] == solvers.WithInference.name and "solver" in options:
         options["solver"] = solver_from_dict(options["solver"])
-    kind = solvers.WithInference if written["name"] == solvers.WithInference.name else type(solver_named(written["name"]))
+    kind = (
+        solvers.WithInference if written["name"] == solvers.WithInference.name else type(solver_named(written["name"]))
+    )
     try:
         return kind(**options)
     except TypeError:

@@ -148,7 +148,9 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     if task.calibration is Calibration.PAPER:
         why = "the noise is that of a paper, which prints none of it"
     if why and wanted != "auto" and not own:
-        raise CapabilityError(f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False.")
+        raise CapabilityError(
+            f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."
+        )
     if why or own:
         return asked, why and f"No errors are told: {why}."
     return WithInference(asked, share), ""

@@ -6,22 +6,26 @@ import numpy as np
 
 from hullabaloo.privacy.answers import Array
 
-FALL = 0.25
-"""By which the share above an edge is taken to fall from each edge to the next (√2 as long) where noise hides it: lengths have a fourth moment."""
+STEPS, FASTEST = 4, 0.1
+"""Over how many edges before the last one that is seen the fall of the shares is measured, which goes on beyond it (Hill 1975), and the fastest that is
+believed; the slowest is the caller's: a quarter leaves lengths a fourth moment, a half a second one."""
 SEEN = 2.5
 """Standard deviations from which a share is seen; the first edge at which it is not ends what is."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
 
 
-def tail(shares: Array, edges: Array, noise: float) -> tuple[Array, Array]:
+def tail(shares: Array, edges: Array, noise: float, slowest: float) -> tuple[Array, Array]:
     """Edges, further ones included, and the share of records above each, nonincreasing."""
     above = np.cumsum(shares[::-1])[::-1][1:]
     doubt = noise * np.sqrt(np.arange(edges.size, 0, -1.0))
     last = max(int(np.argmin(np.append(above > SEEN * doubt, False))) - 1, 0)
     known = np.minimum(np.maximum.accumulate(np.maximum(above[: last + 1], 0.0)[::-1])[::-1], 1.0)
     ends = np.append(edges, edges[-1] * 2.0 ** (0.5 * np.arange(1, BEYOND + 1)))
-    hidden = max(float(known[-1]), SEEN * float(doubt[last])) * FALL ** np.arange(1.0, ends.size - last)
+    first = max(last - STEPS, 0)
+    fall = ((known[-1] + doubt[last]) / max(known[first], doubt[first])) ** (1.0 / max(last - first, 1))
+    fall = min(max(float(fall), FASTEST), slowest)
+    hidden = max(float(known[-1]), SEEN * float(doubt[last])) * fall ** np.arange(1.0, ends.size - last)
     return ends, np.append(known, hidden)
 
 

@@ -29,15 +29,16 @@ from hullabaloo.solvers.separate_targets import largest_share
 
 SHARE = 0.5
 """Of the budget (of μ²), unless another is asked for."""
-MEANS, LENGTHS, FIRST, SECOND, CURVATURE, SCORE, SPREAD = 0.045, 0.015, 0.075, 0.075, 0.23, 0.455, 0.075
+MEANS, LENGTHS, FIRST, SECOND, CURVATURE, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.215, 0.43, 0.07
 """Shares of that for the means, each of three histograms, the covariances, the curvature, the score and its spread."""
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
 FLOOR = 1.4
 """Floor of eigenvalues over half the spectral radius of a covariance's noise."""
-DOUBT_SCORE, DOUBT_CURVATURE = 0.3, 1.5
-"""Weights of what shortening can cost against noise: the excess of gradients points every way, that of curvature one."""
+DOUBT_SCORE, DOUBT_CURVATURE = 0.5, 0.7
+"""Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.3 to 0.7 of its length is left in the mean
+on California, diamonds and costs), and a step is short where the curvature's matters."""
 TAIL_SPREAD = 0.01
 """Share of the gradients that is shortened for their spread."""
 HEAVY = 0.25
@@ -124,7 +125,9 @@ class WithInference(Solver):
         """
         inner = self._resolved()
         if why := refusal(problem, prices, allowance, self.share):
-            raise CapabilityError(f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False.")
+            raise CapabilityError(
+                f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."
+            )
 
         def fits(factor: float) -> Plan | None:
             """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
@@ -244,7 +247,7 @@ class _Scores:
         """Ends and shares above them, of lengths of records or, at a point, of their gradients."""
         grid = edges(largest, FINE - 1)
         shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
-        return tail(shares, grid, self.settings["share_noise"])
+        return tail(shares, grid, self.settings["share_noise"], 0.25 if point is None else 0.5)
 
     def bend(self, theta: Array, W: Array) -> float:
         """A usual bound of φ'': three times that at the centre, within what it can be."""
@@ -271,7 +274,9 @@ class _Scores:
         )
         self.centre = seen.centre[:q]
         R = AROUND * seen.typical
-        A, gain = _whitened(self.curator.answer("covariance", centre=self.centre, clip_norm=R), settings["first_noise"] * R**2)
+        A, gain = _whitened(
+            self.curator.answer("covariance", centre=self.centre, clip_norm=R), settings["first_noise"] * R**2
+        )
         R = AROUND * typical(gain)
         weight = 1e-9 if problem.intercept else 1.0
         again = self.curator.projected(self.whole(A)).answer(
