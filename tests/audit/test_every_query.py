@@ -62,6 +62,7 @@ MENU: dict[str, tuple[Make, RowFacts, float]] = {
     "second_moments_laplace": (lambda prices: prices.price("second_moments_laplace", epsilon=EPSILON), PLAIN, 0.99),
     "select": (lambda prices: prices.price("select", loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.49),
     "covariance": (lambda prices: prices.price("covariance", mu=MU), PLAIN, 0.7),
+    "gradient_moments": (lambda prices: prices.price("gradient_moments", loss=SQUARED, mu=MU), PLAIN, 0.7),
     "centred_gradient": (lambda prices: prices.price("centred_gradient", loss=SQUARED, mu=MU, count=1), PLAIN, 0.99),
     "vertex": (lambda prices: prices.price("vertex", constraint=L1Ball(1.0), loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.99),
     "vertex once": (

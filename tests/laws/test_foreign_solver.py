@@ -57,6 +57,7 @@ BUYS: Mapping[str, dict[str, Any]] = {
     "score": {"reading": READING, "tallies": (Moments(SquaredError(0, 40.0)),), "mu": TINY},
     "centred_gradient": {"loss": LOSS, "mu": TINY},
     "covariance": {"mu": TINY},
+    "gradient_moments": {"loss": LOSS, "mu": TINY},
     "coordinate_gradient": {"loss": LOSS, "mu": TINY, "count": 3},
     "vertex": {"constraint": with_intercept(L1Ball(1.0), -1.0, 1.0), "loss": LOSS, "clip": 0.5, "epsilon": TINY},
     "select": {"loss": LOSS, "clip": 0.5, "epsilon": TINY, "scales": (1.0,) * 5},
@@ -108,6 +109,12 @@ def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
         "score": {"theta": point},
         "centred_gradient": {**seen, "clip_norm": number(0.5)},
         "covariance": {"centre": array(np.zeros(4)), "clip_norm": number(0.5)},
+        "gradient_moments": {
+            "theta": point,
+            "of": "gradients",
+            "intercept_weight": number(1.0),
+            "clip_norm": number(0.5),
+        },
         "coordinate_gradient": {"theta": point, "order": array([0, 1]), "clips": ones, "steps": ones, "form": form},
         "vertex": {"theta": point},
         "select": {

@@ -130,6 +130,9 @@ def asks(query: Any) -> list[Ask]:
     nowhere = np.zeros(facts.width)
     if name == "covariance":
         return [_at("covariance", centre=far * row[: query.size], clip_norm=1e-3) for row in rows for far in (0.0, 1.0)]
+    if name == "gradient_moments":
+        about = {"intercept_weight": 1.0, "clip_norm": 1e-6}
+        return [_at(name, nowhere, of=of, **about) for of in ("records", "gradients")]
     if name == "coordinate_gradient":
         tiny, form = np.full(facts.width, 1e-6), separable_form(NoPenalty(), None, facts.width)
         return [

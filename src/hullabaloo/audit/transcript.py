@@ -53,6 +53,9 @@ COORDINATES: Mapping[str, Callable[..., Any]] = {
     "moments": _matrix,
     "score": lambda _, a, *asked: a,
     "covariance": lambda q, a, centre, clip_norm: isometric(a) * (q.records / clip_norm**2),
+    "gradient_moments": lambda q, a, theta, of, view, clip_norm: (
+        isometric(a) * (q.records / (clip_norm**2 * (q.facts.max_weight if of == "gradients" else 1.0)))
+    ),
     "centred_gradient": lambda q, a, theta, view, clip_norm: a * view.scale(q.facts) * (q.records / clip_norm),
 }
 """The map from an answer to the coordinates that have the stated noise; of sums that are not named, what a mean is made of."""

@@ -13,7 +13,7 @@ from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose, exact
 from hullabaloo.planning.forecasts import Perform, Rehearsed, can_rehearse, rehearse, stages
-from hullabaloo.planning.named import name_of
+from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release import PrivacyStatement, Release
@@ -147,6 +147,8 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     why = refusal(context.problem, context.prices, context.allowance, share)
     if task.calibration is Calibration.PAPER:
         why = "the noise is that of a paper, which prints none of it"
+    if wanted == "auto" and not why and name_of(asked) not in ("auto", *SOLVERS):
+        why = "the solver is one's own, and whether it leaves answers for them is not known: ask for inference=True"
     if why and wanted != "auto" and not own:
         raise CapabilityError(
             f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."

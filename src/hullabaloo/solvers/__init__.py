@@ -22,10 +22,10 @@ from hullabaloo.solvers.moments.moments import MomentsSolver as MomentsSolver
 from hullabaloo.solvers.moments.moments import solve_moments as solve_moments
 from hullabaloo.solvers.moments.uncertainty import Explained as Explained
 from hullabaloo.solvers.moments.uncertainty import explained as explained
-from hullabaloo.solvers.score.with_inference import WithInference as WithInference
 from hullabaloo.solvers.perturbation.objective_perturbation import (
     ObjectivePerturbationSolver as ObjectivePerturbationSolver,
 )
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver as OutputPerturbationSolver
+from hullabaloo.solvers.score.with_inference import WithInference as WithInference
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver as SeparateTargetsSolver
 from hullabaloo.solvers.separate_targets import separate as separate

@@ -208,12 +208,11 @@ class _Scores:
     def at(self, theta: Array) -> NoisyScore:
         """The score at θ, in coordinates that are round for its curvature."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
-        size, first, second = float(q), *settings["noises"][1:]
+        size, (_, first, second) = float(q), settings["noises"]
         W = self.rounded()
         if problem.intercept:
             W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        plain, one = self.curator.projected, 1.0
-        records = plain(W)
+        records, one = self.curator.projected(W), 1.0
         lengths = self.lengths(records, None, W, 40.0 * math.sqrt(size))
         R = moment_clip(*lengths, first, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta, W))
         point = np.linalg.solve(W, theta)
@@ -222,7 +221,7 @@ class _Scores:
         scale = np.maximum(own, 0.5 * max(float(np.median(own)), 1e-12)) ** -HEAVY
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = W * scale
-        records, point = plain(V), point / scale
+        records, point = self.curator.projected(V), point / scale
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
         c, lost = gradient_clip(*gradients, settings["score_noise"], q, DOUBT_SCORE)
