@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.special import stdtrit
@@ -23,8 +23,16 @@ SMOOTH = (Logistic, Poisson, Huber)
 
 
 class Estimator(Protocol):
-    """Intervals of linear functions of one target's coefficients."""
+    """Of one target's unit coefficients: estimates, their covariance, and intervals of linear functions.
 
+    The interval of `aᵀθ` at quantile q is the set of c with `(aᵀθ̃ − c)² ≤ q²V(c)`, V a quadratic in c that is the squared standard error at aᵀθ̃;
+    z and p rest on that (`significance.py`).
+    """
+
+    @property
+    def theta(self) -> Array: ...  # noqa: D102
+    @property
+    def covariance(self) -> Array: ...  # noqa: D102
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals: ...  # noqa: D102
 
 
@@ -50,12 +58,14 @@ class Inference:
     Attributes:
         method: "debiased" or "bootstrap".
         about: what the intervals are meant to cover.
+        errors: how sampling errors are reckoned, in a word.
     """
 
     told: tuple[TargetInference, ...]
     method: str = ""
     about: str = ""
     reason: str = ""
+    errors: str = "homoskedastic"
 
 
 def inference(model: FittedModel, method: str) -> Inference:
@@ -71,7 +81,8 @@ def inference(model: FittedModel, method: str) -> Inference:
         one = bootstrapped(model)
         if isinstance(one, str):
             return Inference((), reason=one)
-        known = (TargetInference(one, np.eye(one.theta.size), one.residual_variance),)  # all coefficients are asked for
+        estimator = cast(Estimator, one)  # its intervals are asked for here, and no joint test
+        known = (TargetInference(estimator, np.eye(one.theta.size), one.residual_variance),)  # all coefficients
         return Inference(known, "bootstrap", f"{_about(model)}, by a parametric bootstrap of the whole fit")
     if reason:
         return Inference((), reason=reason)
@@ -95,16 +106,31 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
 
     With `own`, a variance, of the functions' values plus a normal residual of that variance.
     """
-    release = model.release
-    count = release.statement.records if release.moments is None else release.moments.records
-    freedom = count - told.basis.shape[1]
-    if freedom < 1.0:
+    at = quantile(model, told, confidence)
+    if math.isnan(at):
         return Intervals(*np.full((5, len(functions)), np.nan))
-    found = told.estimator.intervals(functions, float(stdtrit(freedom, 0.5 + confidence / 2.0)), own)
+    found = told.estimator.intervals(functions, at, own)
     absent = outside(told.basis, functions)
     for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
         part[absent] = np.nan
     return found
+
+
+def records_of(model: FittedModel) -> float:
+    """The number of records as it is publicly known, or as a stream has it by now."""
+    release = model.release
+    return release.statement.records if release.moments is None else release.moments.records
+
+
+def freedom(model: FittedModel, told: TargetInference) -> float:
+    """Records less coefficients: the degrees of freedom of Student's law."""
+    return float(records_of(model) - told.basis.shape[1])
+
+
+def quantile(model: FittedModel, told: TargetInference, confidence: float) -> float:
+    """Of Student's law, for intervals of that level; NaN where there is no degree of freedom."""
+    left = freedom(model, told)
+    return float(stdtrit(left, 0.5 + confidence / 2.0)) if left >= 1.0 else math.nan
 
 
 def check_confidence(confidence: float) -> float:

@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from hullabaloo.data import Categorical, Domain, Numeric, transforms
+from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report.guarantee import finite
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 Row = dict[str, Any]
-INTERCEPT = "(intercept)"
 WITHHELD = (
     "The coefficients are left out of this card, because nothing protects the records that they were computed from."
 )

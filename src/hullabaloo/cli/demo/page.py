@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hullabaloo.cli.demo import survey
+from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.data.saving import write_whole
 from hullabaloo.report import coefficient_plot, error_against_epsilon_plot
 from hullabaloo.report.drawing import inline_svg
 from hullabaloo.report.page import environment
-from hullabaloo.report.released import INTERCEPT, spans
+from hullabaloo.report.released import spans
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,311 @@
+"""Joint tests of linear hypotheses about the coefficients of a released model: post-processing, at no further cost.
+
+**Wald's statistic under noise in the matrix.** For `Rθ = r` of rank m let `d = Rθ̃ − r`, `M = RCRᵀ`, C the covariance at θ̃. Wald's statistic `W = dᵀM⁻¹d` is the
+largest z² of one combination of the rows, that of `a = RᵀM⁻¹d`. Noise in the equations' matrix makes the covariance depend on θ, and the
+value of aᵀθ under the hypothesis is W below its estimate; the estimate restricted to that one value, `θ̃ − (W/aᵀCa) Ca = θ̃ − CRᵀM⁻¹d`, is the one
+restricted to all of `Rθ = r`. So `z(a)²` of `significance.py` is W with the variance at the hypothesis in place of that at θ̃ (Anderson and Rubin 1949, as for
+intervals; at most their statistic, by Cauchy and Schwarz). It is W itself without such noise, and z² for a single coefficient, so that tests, z and intervals
+agree; it depends on the set `Rθ = r` alone. `F = z(a)²/m` is compared with Fisher's law of (m, n − r) degrees.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import fdtrc
+
+from hullabaloo.codec import arguments
+from hullabaloo.data import Encoding
+from hullabaloo.errors import InvalidParameter, NotReleased
+from hullabaloo.inference.fitted import Array, FittedModel
+from hullabaloo.inference.intervals import Inference, TargetInference, freedom, inference, quantile, tell
+from hullabaloo.inference.significance import adjusted, z_against
+from hullabaloo.release.parameters import found as kind_of
+from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
+
+LEVEL = 0.95
+"""What is tested has to have ends at this level: the summary's own."""
+HIDDEN = "not identified: the noise is larger than what the records tell of it"
+ALL = "all columns"
+Hypothesis = str | Mapping[str, float] | Sequence[Any] | Array
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_TERM = re.compile(rf"([+-]?)(?:({_NUMBER})\*)?(?:\x00(\d+)\x00|({_NUMBER}))(?:\*({_NUMBER}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class WaldTest:
+    """One joint hypothesis about a target's coefficients; numbers are NaN where `reason` says why it is not told.
+
+    Attributes:
+        statistic: F, with `df` and `df_residual` degrees of freedom; `df` hypotheses, z² of a single one.
+    """
+
+    target: str
+    hypothesis: str
+    df: int
+    df_residual: float
+    statistic: float
+    p_value: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WaldTests(Printed):
+    """Tests, a row each; prints as text, shows as HTML in a notebook. Post-processing of the release."""
+
+    rows: tuple[WaldTest, ...]
+    adjust: str | None
+    note: str
+
+    def to_dataframe(self) -> Any:
+        """The rows as a pandas dataframe."""
+        return dataframe(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows as JSON-ready values; what cannot be told is None."""
+        return {"adjust": self.adjust, "note": self.note, "rows": [arguments(row) for row in self.rows]}
+
+    def cells(self) -> list[list[str]]:
+        """The table's cells, the head first."""
+        several = len({row.target for row in self.rows}) > 1
+        lines = [["", "target", "df", "F", "P>F" + (f" ({self.adjust})" if self.adjust else "")]]
+        for row in self.rows:
+            told = [str(row.df), f"{row.statistic:.4g}", probability(row.p_value)]
+            lines.append([row.hypothesis, row.target, *(["", "", "not identified"] if row.reason else told)])
+        return lines if several else [[line[0], *line[2:]] for line in lines]
+
+    def __str__(self) -> str:
+        return "\n".join([*text_table(self.cells(), right=True, ruled=True), "", *wrapped([self.note])])
+
+    def _repr_html_(self) -> str:
+        head, *body = self.cells()
+        return html_table(head, body) + html_paragraphs([self.note])
+
+
+def told_of(model: FittedModel, what: str) -> Inference:
+    """What the release tells; a refusal where that is nothing.
+
+    Raises:
+        NotReleased: no errors of coefficients are told, and why.
+    """
+    known = inference(model, "auto")
+    if not known.told:
+        raise NotReleased(f"{what} was asked of a {model.name}. {known.reason}")
+    return known
+
+
+def linear_test(model: FittedModel, hypothesis: Hypothesis, value: Any) -> WaldTests:
+    """See `CoefficientInference.test`."""
+    matrix, values = linear_hypotheses(hypothesis, value, model.names)
+    known, rows = told_of(model, "A test"), []
+    text = ", ".join(written(row, model.names, at) for row, at in zip(matrix, values, strict=True))
+    for k, target in enumerate(model.encoding.facts.targets):
+        A, shift = model.user_map(k)
+        rows.append(wald(model, known.told[k], matrix @ A, values - matrix @ shift, (target, text)))
+    return WaldTests(tuple(rows), None, _note(known))
+
+
+def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
+    """See `CoefficientInference.joint_tests`."""
+    known, rows = told_of(model, "A test"), []
+    sources = sources_of(model.encoding)
+    for k, target in enumerate(model.encoding.facts.targets):
+        A, _ = model.user_map(k)
+        seen = ~np.isnan(tell(model, known.told[k], A, LEVEL).low)
+        rows += [_none(model, known.told[k], A, seen, places, (target, name)) for name, places in sources]
+        rows.append(slopes(model, known.told[k], A, seen, target))
+    single = [i for i, row in enumerate(rows) if row.hypothesis != ALL]
+    new = dict(zip(single, adjusted(np.array([rows[i].p_value for i in single]), adjust), strict=True))
+    made = [replace(row, p_value=float(new.get(i, row.p_value))) for i, row in enumerate(rows)]
+    return WaldTests(
+        tuple(made), adjust, f"Each hypothesis: the column has no effect, at all its levels. {_note(known)}"
+    )
+
+
+def slopes(model: FittedModel, told: TargetInference, A: Array, seen: Any, target: str) -> WaldTest:
+    """The F test of the model: no column that is told has an effect."""
+    return _none(model, told, A, seen, tuple(range(len(model.encoding.feature_names_out))), (target, ALL))
+
+
+def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
+    """The columns that a user declared, and interactions, each with the places of its coefficients."""
+    layout = encoding.layout
+    if layout is None:
+        return [(name, (place,)) for place, name in enumerate(encoding.feature_names_out)]
+    blocks = [(one.feature, one.places) for one in layout.features]
+    blocks += [("*".join(one.features), one.columns) for one in layout.products]
+    return sorted((block for block in blocks if block[1]), key=lambda block: block[1])
+
+
+def _none(
+    model: FittedModel, told: TargetInference, A: Array, seen: Any, places: tuple[int, ...], about: tuple[str, str]
+) -> WaldTest:
+    """That these coefficients are of no effect: every combination of those told that the columns determine is 0.
+
+    All levels of a category beside the constant are determined up to a common shift, so their differences are tested.
+    """
+    functions = A[[place for place in places if seen[place]]]
+    size = np.linalg.norm(functions, axis=1)
+    functions = functions[size > 0.0] / size[size > 0.0, None]
+    apart = functions - functions @ told.basis @ told.basis.T
+    values, vectors = np.linalg.eigh(apart @ apart.T)
+    combined = vectors[:, values < 1e-9].T @ functions
+    return wald(model, told, combined, np.zeros(len(combined)), about)
+
+
+def wald(
+    model: FittedModel, told: TargetInference, functions: Array, values: Array, about: tuple[str, str]
+) -> WaldTest:
+    """The test that `functions @ θ`, (m, p), are `values`, (m,), on the unit domain; `about` names target and hypothesis."""
+    left, at = freedom(model, told), quantile(model, told, LEVEL)
+    untold = WaldTest(*about, 0, left, np.nan, np.nan, HIDDEN)
+    size = np.linalg.norm(functions, axis=1)
+    absent = (told.basis**2).sum(axis=1) < 1e-12  # columns out of the question
+    if not np.all(size > 0.0) or not size.size or functions[:, absent].any():
+        return untold
+    functions, values = functions / size[:, None], values / size
+    apart, sizes, rows = np.linalg.svd(functions @ told.basis, full_matrices=False)
+    rank = int(np.sum(sizes > 1e-10 * sizes[0]))
+    off = apart.T[:rank] @ (functions @ told.estimator.theta - values) / sizes[:rank]
+    along = np.where(absent, 0.0, rows[:rank] @ told.basis.T)
+    inverse = np.linalg.pinv(along @ told.estimator.covariance @ along.T, rcond=1e-14, hermitian=True)
+    direction, distance = off @ inverse @ along, float(off @ inverse @ off)
+    if distance > 0.0:
+        length = float(np.linalg.norm(direction))
+        found = tell(model, told, direction[None, :] / length, LEVEL)
+        square = float(z_against(found, at, found.estimate - distance / length)[0]) ** 2
+    else:
+        square = np.inf if off.any() else 0.0
+    if np.isnan(square):
+        return untold
+    return WaldTest(*about, rank, left, square / rank, float(fdtrc(rank, left, square / rank)))
+
+
+def _note(known: Inference) -> str:
+    return f"Tests are of {known.about}, not of the coefficients that predict; errors are {known.errors}, and hold sampling and privacy noise."
+
+
+# ---- what is asked --------------------------------------------------------------------------------------------------
+
+
+def linear_hypotheses(hypothesis: Hypothesis, value: Any, names: Sequence[str]) -> tuple[Array, Array]:
+    """R (m, q) and r (m,) of `R (coefficients) = r` in the user's units, the names' order.
+
+    Raises:
+        InvalidParameter: an unknown name, a text that is no equation, another shape, or hypotheses that contradict each other.
+    """
+    if isinstance(hypothesis, str | Mapping):
+        hypothesis = [hypothesis]
+    if isinstance(hypothesis, list | tuple) and any(isinstance(one, str | Mapping) for one in hypothesis):
+        pairs = [pair for one in hypothesis for pair in _rows(one, names)]
+        matrix, stated = np.array([row for row, _ in pairs]), np.array([at for _, at in pairs])
+    else:
+        matrix, stated = _numbers(hypothesis, "hypothesis"), np.zeros(1)
+        matrix = matrix[None, :] if matrix.ndim == 1 else matrix
+    values = _numbers(value, "value") + stated
+    q = len(names)
+    if (
+        matrix.ndim != 2
+        or not len(matrix)
+        or matrix.shape[1] != q
+        or values.ndim > 1
+        or values.size not in (1, len(matrix))
+    ):
+        raise InvalidParameter(
+            f"The hypothesis has the shape {matrix.shape} and its values {values.shape}. A hypothesis has a row for each equation and one number for "
+            f"each of the {q} coefficients, in the summary's order, and a value for each equation. Name the columns instead: 'a = b'."
+        )
+    values = np.broadcast_to(values, len(matrix)).astype(np.float64)
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    empty, scaled = not np.all(largest > 0.0), matrix / np.where(largest > 0.0, largest, 1.0)
+    right = values[:, None] / np.where(largest > 0.0, largest, 1.0)
+    both = np.column_stack([scaled, right / max(float(np.abs(right).max()), 1.0)])
+    if empty or np.linalg.matrix_rank(both) > np.linalg.matrix_rank(scaled):
+        what = "names no coefficient that does not cancel" if empty else "holds equations that contradict each other"
+        raise InvalidParameter(f"The hypothesis {what}, so there is nothing to test. Leave that equation out.")
+    return matrix, values
+
+
+def _numbers(given: Any, what: str) -> Array:
+    try:
+        found = np.asarray(given, dtype=np.float64)
+        sound = bool(np.isfinite(found).all())
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise InvalidParameter(
+            f"The {what} of a test was given as {kind_of(given)}. Pass texts such as 'age = 0' or 'x1 + x2 = 1', mappings such as "
+            "{'x1': 1, 'x2': -1}, or finite numbers, a row for each equation."
+        )
+    return found
+
+
+def combination(weights: Mapping[str, float], names: Sequence[str]) -> Array:
+    """One row of R from weights by name.
+
+    Raises:
+        InvalidParameter: an unknown name, or a weight that is no finite number.
+    """
+    row = np.zeros(len(names))
+    for name, weight in weights.items():
+        if name not in names:
+            raise InvalidParameter(_unknown(name, names))
+        row[names.index(name)] = float(_numbers(weight, f"weight of {name!r}").reshape(()))
+    return row
+
+
+def _rows(one: Any, names: Sequence[str]) -> list[tuple[Array, float]]:
+    """The equations of a text, separated by commas, or of one mapping."""
+    if isinstance(one, Mapping):
+        return [(combination(one, names), 0.0)]
+    if not isinstance(one, str):
+        raise InvalidParameter(
+            f"A hypothesis was given as {kind_of(one)} among texts. Pass texts such as 'age = 0' or mappings alone."
+        )
+    places = {name: place for place, name in enumerate(names) if not re.fullmatch(_NUMBER, name)}
+    words = [*map(re.escape, sorted(places, key=len, reverse=True)), _NUMBER]
+    coded = re.sub(
+        "|".join(words), lambda found: f"\x00{places[found[0]]}\x00" if found[0] in places else found[0], one
+    )
+    return [_equation("".join(part.split()), one, names) for part in coded.split(",")]
+
+
+def _equation(coded: str, text: str, names: Sequence[str]) -> tuple[Array, float]:
+    """One equation, its names replaced by their places; without "=" the combination is 0."""
+    row, value = np.zeros(len(names)), 0.0
+    left, equals, right = coded.partition("=")
+    for side, part in ((1.0, left), (-1.0, right)) if equals else ((1.0, left),):
+        terms = list(_TERM.finditer(part))
+        if not part or "".join(term[0] for term in terms) != part or any(not term[1] for term in terms[1:]):
+            strange = re.search(r"[^\W\d][\w.]*", re.sub(r"\x00\d+\x00", " ", part))
+            if strange:
+                raise InvalidParameter(f"The hypothesis {text!r} cannot be read. {_unknown(strange[0], names)}")
+            raise InvalidParameter(
+                f"The hypothesis {text!r} cannot be read. Write equations of sums of columns and numbers, separated by commas: "
+                "'age = 0', 'x1 = x2', '2*x1 - x2 = 0.5'."
+            )
+        for sign, before, place, number, after in (term.groups() for term in terms):
+            size = side * (-1.0 if sign == "-" else 1.0) * float(before or 1.0) * float(after or 1.0)
+            if place:
+                row[int(place)] += size
+            else:
+                value -= size * float(number)
+    return row, value
+
+
+def _unknown(name: object, names: Sequence[str]) -> str:
+    return (
+        f"The model has no coefficient {str(name)!r}; it has {', '.join(names[:20])}{' and more' * (len(names) > 20)}."
+    )
+
+
+def written(row: Array, names: Sequence[str], value: float | None = None) -> str:
+    """A combination in words, with its value where one is given."""
+    text = ""
+    for place in map(int, np.flatnonzero(row)):
+        weight, sign = abs(row[place]), "-" if row[place] < 0.0 else "+"
+        lead = f" {sign} " if text else sign.replace("+", "")
+        text += lead + ("" if weight == 1.0 else f"{weight:.6g}*") + names[place]
+    return text if value is None else f"{text} = {value:.6g}"
