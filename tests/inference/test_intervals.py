@@ -115,7 +115,10 @@ def test_where_noise_may_have_made_everything_no_interval_is_told() -> None:
     model = linear(0.1, 150)
     assert np.isnan(ends(model)[:4]).all()
     text = str(model.summary())
-    assert "Not identified at this budget: x0, x1, x2, x3, because for this noise" in model.summary().note
+    assert (
+        "Not identified at this budget: x0, x1, x2, x3, because for this noise the column varies too little"
+        in model.summary().note
+    )
     assert "nan" not in text
     assert np.isnan(model.predict_interval(np.ones((1, 4)))).all()
 

@@ -155,7 +155,7 @@ def result(model: "PrivateLinearModel", confidence: float) -> dict[str, Any]:
 
 
 def coefficients(summary: "Summary") -> Any:
-    """The block above a summary, and its table, in bold where an interval excludes 0."""
+    """A summary's block, table, in bold where an interval excludes 0, and note."""
     from hullabaloo.data.encoding import INTERCEPT
 
     head, body = summary.cells()
@@ -164,8 +164,7 @@ def coefficients(summary: "Summary") -> Any:
         clear = row.p_value < 1.0 - summary.confidence and row.name != INTERCEPT
         lines.append([Text(cell, style="bold" if clear else "") for cell in cells])
     made = table(head, lines, left=1 + (head[0] == "target"))
-    made.caption, made.caption_justify = summary.note, "left"
-    return Group(facts(dict(summary.header)), made)
+    return Group(facts(dict(summary.header)), made, Text(summary.note))
 
 
 def candidates(path: Path, domain: "Domain") -> dict[str, list[Any]]:

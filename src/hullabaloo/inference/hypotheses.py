@@ -5,7 +5,7 @@ largest z² of one combination of the rows, that of `a = RᵀM⁻¹d`. Noise in 
 value of aᵀθ under the hypothesis is W below its estimate; the estimate restricted to that one value, `θ̃ − (W/aᵀCa) Ca = θ̃ − CRᵀM⁻¹d`, is the one
 restricted to all of `Rθ = r`. So `z(a)²` of `significance.py` is W with the variance at the hypothesis in place of that at θ̃ (Anderson and Rubin 1949, as for
 intervals; at most their statistic, by Cauchy and Schwarz). It is W itself without such noise, and z² for a single coefficient, so that tests, z and intervals
-agree; it depends on the set `Rθ = r` alone. `F = z(a)²/m` is compared with Fisher's law of (m, n − r) degrees.
+agree; it depends on the set `Rθ = r` alone. Size at 5 % with noise from a tenth of a direction's signal to nearly all of it: 4.7 to 5.7 % over ranks 1 and 3, 3 000 draws each. `F = z(a)²/m` is compared with Fisher's law of (m, n − r) degrees.
 """
 
 import re
@@ -29,6 +29,7 @@ LEVEL = 0.95
 """What is tested has to have ends at this level: the summary's own."""
 HIDDEN = "not identified: the noise is larger than what the records tell of it"
 ALL = "all columns"
+JOINTLY = "Each hypothesis: the column has no effect, at any of its levels; df counts what is identified of it."
 Hypothesis = str | Mapping[str, float] | Sequence[Any] | Array
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TERM = re.compile(rf"([+-]?)(?:({_NUMBER})\*)?(?:\x00(\d+)\x00|({_NUMBER}))(?:\*({_NUMBER}))?")
@@ -113,20 +114,17 @@ def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
     sources = sources_of(model.encoding)
     for k, target in enumerate(model.encoding.facts.targets):
         A, _ = model.user_map(k)
-        seen = ~np.isnan(tell(model, known.told[k], A, LEVEL).low)
-        rows += [_none(model, known.told[k], A, seen, places, (target, name)) for name, places in sources]
-        rows.append(slopes(model, known.told[k], A, seen, target))
+        rows += [_none(model, known.told[k], A, places, (target, name)) for name, places in sources]
+        rows.append(slopes(model, known.told[k], A, target))
     single = [i for i, row in enumerate(rows) if row.hypothesis != ALL]
     new = dict(zip(single, adjusted(np.array([rows[i].p_value for i in single]), adjust), strict=True))
     made = [replace(row, p_value=float(new.get(i, row.p_value))) for i, row in enumerate(rows)]
-    return WaldTests(
-        tuple(made), adjust, f"Each hypothesis: the column has no effect, at all its levels. {_note(known)}"
-    )
+    return WaldTests(tuple(made), adjust, f"{JOINTLY} {_note(known)}")
 
 
-def slopes(model: FittedModel, told: TargetInference, A: Array, seen: Any, target: str) -> WaldTest:
-    """The F test of the model: no column that is told has an effect."""
-    return _none(model, told, A, seen, tuple(range(len(model.encoding.feature_names_out))), (target, ALL))
+def slopes(model: FittedModel, told: TargetInference, A: Array, target: str) -> WaldTest:
+    """The F test of the model: no column has an effect; A is the way to its user's units."""
+    return _none(model, told, A, range(len(model.encoding.feature_names_out)), (target, ALL))
 
 
 def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
@@ -140,19 +138,28 @@ def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _none(
-    model: FittedModel, told: TargetInference, A: Array, seen: Any, places: tuple[int, ...], about: tuple[str, str]
+    model: FittedModel, told: TargetInference, A: Array, places: Sequence[int], about: tuple[str, str]
 ) -> WaldTest:
-    """That these coefficients are of no effect: every combination of those told that the columns determine is 0.
+    """That these coefficients are of no effect: every combination of them that the columns determine, and the noise leaves to be told, is 0.
 
-    All levels of a category beside the constant are determined up to a common shift, so their differences are tested.
+    All levels of a category beside the constant are determined up to a common shift, so it is their differences. What noise hides is looked for along
+    the axes of their covariance: an empty level takes its own direction with it, and no other.
     """
-    functions = A[[place for place in places if seen[place]]]
+    functions = A[list(places)]
     size = np.linalg.norm(functions, axis=1)
     functions = functions[size > 0.0] / size[size > 0.0, None]
     apart = functions - functions @ told.basis @ told.basis.T
     values, vectors = np.linalg.eigh(apart @ apart.T)
     combined = vectors[:, values < 1e-9].T @ functions
+    _, axes = np.linalg.eigh(combined @ told.estimator.covariance @ combined.T)
+    combined = np.where(_absent(told), 0.0, axes.T @ combined)
+    combined = combined[~np.isnan(tell(model, told, combined, LEVEL).low)]
     return wald(model, told, combined, np.zeros(len(combined)), about)
+
+
+def _absent(told: TargetInference) -> Any:
+    """Which coefficients are out of the question, (p,)."""
+    return (told.basis**2).sum(axis=1) < 1e-12
 
 
 def wald(
@@ -162,7 +169,7 @@ def wald(
     left, at = freedom(model, told), quantile(model, told, LEVEL)
     untold = WaldTest(*about, 0, left, np.nan, np.nan, HIDDEN)
     size = np.linalg.norm(functions, axis=1)
-    absent = (told.basis**2).sum(axis=1) < 1e-12  # columns out of the question
+    absent = _absent(told)
     if not np.all(size > 0.0) or not size.size or functions[:, absent].any():
         return untold
     functions, values = functions / size[:, None], values / size

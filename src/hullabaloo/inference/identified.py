@@ -12,6 +12,7 @@ LEFT_OUT = "the refit left the column out"
 EXACT = "the column is constant, or a sum of others"
 SELDOM = "values are never or too seldom missing"
 RARE = "the level is empty or too rare for this noise"
+CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds, or too much as others do"
 
 
@@ -31,6 +32,7 @@ def _kinds(encoding: Encoding) -> list[str]:
     for block in encoding.layout.onehot if encoding.layout is not None else ():
         found[list(block.columns)] = RARE
         found[[place for place in (block.missing,) if place >= 0]] = SELDOM
+    found[encoding.facts.width - encoding.facts.intercept :] = CONSTANT
     return [str(why) for why in found]
 
 

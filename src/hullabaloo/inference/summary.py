@@ -163,7 +163,7 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
         rows = [replace(row, p_value=next(left)) if one else row for row, one in zip(rows, single, strict=True)]
     words = [model.meaning, ratio, _zeros(model), *_words(model, known, rows), ADJUSTED * (adjust is not None)]
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
-    header = tuple(_header(model, known, rows))
+    header = tuple(_header(model, known))
     return Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
 
 
@@ -263,7 +263,7 @@ def _exponential(row: Row) -> Row:
     return replace(row, **(size | errors))
 
 
-def _header(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[tuple[str, str]]:
+def _header(model: FittedModel, known: Inference) -> Iterator[tuple[str, str]]:
     """What was fitted, on how much, for what price, and how well it fits as far as that is released."""
     release, encoding, single = model.release, model.encoding, len(model.encoding.facts.targets) == 1
     statement, target = release.statement, encoding.targets[0]
@@ -287,9 +287,8 @@ def _header(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[t
         of = explained(moments, release.theta[:, 0], target=0, intercept=encoding.facts.intercept, ridge=ridge)
         if math.isfinite(of.standard_error):
             yield "R²", f"{of.r2:.4f} ± {of.standard_error:.2g}"
-    if any(not row.reason and row.name != INTERCEPT for row in rows) and known.told:
-        seen = np.array([not row.reason for row in rows])
-        test = slopes(model, known.told[0], model.user_map(0)[0], seen, rows[0].target)
+    if known.told:
+        test = slopes(model, known.told[0], model.user_map(0)[0], encoding.facts.targets[0])
         if not test.reason:
             yield (
                 "F test",

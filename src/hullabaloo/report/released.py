@@ -43,6 +43,7 @@ def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[Row]:
         said: Row = {"target": row.target, "measures": model._axis(row.target), "name": row.name}
         released = {"coefficient": float(row.coefficient), "estimate": finite(row.estimate)}
         errors = {"privacy_std": finite(row.privacy_error), "sampling_std": finite(row.sampling_error)}
+        errors |= {name: finite(getattr(row, name)) for name in ("std_error", "statistic", "p_value")}
         span = None if row.name == INTERCEPT else lengths.get(row.name, 1.0)
         found.append({**said, **released, **errors, "low": finite(row.low), "high": finite(row.high), "span": span})
     return found
