@@ -114,17 +114,20 @@ def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
     sources = sources_of(model.encoding)
     for k, target in enumerate(model.encoding.facts.targets):
         A, _ = model.user_map(k)
-        rows += [_none(model, known.told[k], A, places, (target, name)) for name, places in sources]
-        rows.append(slopes(model, known.told[k], A, target))
+        seen = identified_places(model, known.told[k], A)
+        for name, places in (*sources, (ALL, range(len(model.encoding.feature_names_out)))):
+            rows.append(_none(model, known.told[k], A, [place for place in places if seen[place]], (target, name)))
     single = [i for i, row in enumerate(rows) if row.hypothesis != ALL]
     new = dict(zip(single, adjusted(np.array([rows[i].p_value for i in single]), adjust), strict=True))
     made = [replace(row, p_value=float(new.get(i, row.p_value))) for i, row in enumerate(rows)]
     return WaldTests(tuple(made), adjust, f"{JOINTLY} {_note(known)}")
 
 
-def slopes(model: FittedModel, told: TargetInference, A: Array, target: str) -> WaldTest:
-    """The F test of the model: no column has an effect; A is the way to its user's units."""
-    return _none(model, told, A, range(len(model.encoding.feature_names_out)), (target, ALL))
+def slopes(model: FittedModel, told: TargetInference, target: str) -> WaldTest:
+    """The F test of the model: no column has an effect."""
+    A, _ = model.user_map(model.encoding.facts.targets.index(target))
+    seen = identified_places(model, told, A)[: len(model.encoding.feature_names_out)]
+    return _none(model, told, A, np.flatnonzero(seen).tolist(), (target, ALL))
 
 
 def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
@@ -137,23 +140,32 @@ def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
     return sorted((block for block in blocks if block[1]), key=lambda block: block[1])
 
 
+def identified_places(model: FittedModel, told: TargetInference, A: Array) -> Any:
+    """Which coefficients a joint test can be about, (q,): those with an interval, and levels whose difference from one of their category has one.
+
+    All levels of a category beside the constant are determined up to a common shift: an empty one takes the intervals of all, and their differences remain.
+    """
+    seen = ~np.isnan(tell(model, told, A, LEVEL).low)
+    apart = A - A @ told.basis @ told.basis.T
+    loose = ~seen & ~A[:, _absent(told)].any(axis=1) & ((apart**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1))
+    variance = ((A @ told.estimator.covariance) * A).sum(axis=1)
+    for _, places in sources_of(model.encoding):
+        group = [place for place in places if loose[place]]
+        if len(group) > 1:
+            against = group[int(np.argmin(variance[group]))]
+            seen[group] = ~np.isnan(tell(model, told, A[group] - A[against], LEVEL).low)
+    return seen
+
+
 def _none(
     model: FittedModel, told: TargetInference, A: Array, places: Sequence[int], about: tuple[str, str]
 ) -> WaldTest:
-    """That these coefficients are of no effect: every combination of them that the columns determine, and the noise leaves to be told, is 0.
-
-    All levels of a category beside the constant are determined up to a common shift, so it is their differences. What noise hides is looked for along
-    the axes of their covariance: an empty level takes its own direction with it, and no other.
-    """
+    """That these coefficients are of no effect: every combination of them that the columns determine is 0."""
     functions = A[list(places)]
-    size = np.linalg.norm(functions, axis=1)
-    functions = functions[size > 0.0] / size[size > 0.0, None]
+    functions = functions / np.linalg.norm(functions, axis=1, keepdims=True)
     apart = functions - functions @ told.basis @ told.basis.T
     values, vectors = np.linalg.eigh(apart @ apart.T)
     combined = vectors[:, values < 1e-9].T @ functions
-    _, axes = np.linalg.eigh(combined @ told.estimator.covariance @ combined.T)
-    combined = np.where(_absent(told), 0.0, axes.T @ combined)
-    combined = combined[~np.isnan(tell(model, told, combined, LEVEL).low)]
     return wald(model, told, combined, np.zeros(len(combined)), about)
 
 

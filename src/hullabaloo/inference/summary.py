@@ -288,7 +288,7 @@ def _header(model: FittedModel, known: Inference) -> Iterator[tuple[str, str]]:
         if math.isfinite(of.standard_error):
             yield "R²", f"{of.r2:.4f} ± {of.standard_error:.2g}"
     if known.told:
-        test = slopes(model, known.told[0], model.user_map(0)[0], encoding.facts.targets[0])
+        test = slopes(model, known.told[0], encoding.facts.targets[0])
         if not test.reason:
             yield (
                 "F test",
