@@ -27,7 +27,7 @@ from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, p
 
 LEVEL = 0.95
 """What is tested has to have ends at this level: the summary's own."""
-HIDDEN = "not identified: the noise is larger than what the records tell of it"
+HIDDEN = "not identified; the summary names the columns and says why"
 ALL = "all columns"
 JOINTLY = "Each hypothesis: the column has no effect, at any of its levels; df counts what is identified of it."
 Hypothesis = str | Mapping[str, float] | Sequence[Any] | Array
