@@ -10,8 +10,9 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Debiased, Equations
-from hullabaloo.inference.hypotheses import linear_hypotheses, wald, written
+from hullabaloo.inference.hypotheses import linear_hypotheses, written
 from hullabaloo.inference.intervals import TargetInference
+from hullabaloo.inference.wald import wald
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))

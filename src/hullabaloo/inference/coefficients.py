@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hullabaloo.inference.fitted import FittedModel
-from hullabaloo.inference.hypotheses import Hypothesis, WaldTests, column_tests, linear_test
+from hullabaloo.inference.hypotheses import Hypothesis
 from hullabaloo.inference.summary import Summary, contrast, summarise
+from hullabaloo.inference.wald import WaldTests, column_tests, linear_test
 
 
 class CoefficientInference(ABC):
@@ -46,7 +47,7 @@ class CoefficientInference(ABC):
         return contrast(self._fitted(), weights, confidence, exponentiate)
 
     def test(self, hypothesis: Hypothesis, *, value: Any = 0.0) -> WaldTests:
-        """Wald's joint test of linear hypotheses about the unpenalised coefficients in the user's units (`inference/hypotheses.py`).
+        """Wald's joint test of linear hypotheses about the unpenalised coefficients in the user's units (`inference/wald.py`).
 
         Args:
             hypothesis: equations, "age = 0", "x1 = x2, x1 + x2 = 1" or a list of such texts; mappings of weights by name, each of which is

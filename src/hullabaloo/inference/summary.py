@@ -14,9 +14,10 @@ from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.hypotheses import combination, slopes, told_of, written
+from hullabaloo.inference.hypotheses import combination, written
 from hullabaloo.inference.intervals import Inference, check_confidence, freedom, inference, quantile, records_of, tell
 from hullabaloo.inference.significance import adjusted, p_values, z_against
+from hullabaloo.inference.wald import slopes, told_of
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
