@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference.debiased import Debiased
+from hullabaloo.inference.intervals import inference
+from hullabaloo.inference.summary import rows_of
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -33,6 +37,8 @@ def test_p_values_and_intervals_never_disagree() -> None:
         if 1e-11 < row.p_value < 1.0 - 1e-8:
             assert min(abs(at.low), abs(at.high)) < 1e-6 * (row.high - row.low)
         assert row.std_error == pytest.approx(math.hypot(row.sampling_error, row.privacy_error))
+    for one, other in zip(model.summary(confidence=0.5).rows, model.summary().rows, strict=True):
+        assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
 
 
 def test_ratios_are_exponentials_and_their_tests_those_of_the_coefficients() -> None:
@@ -111,6 +117,15 @@ def test_columns_that_hold_nothing_are_named_and_take_nothing_with_them() -> Non
     shown = str(rows[0])
     assert "not identified" in shown
     assert "nan" not in shown.lower()
+
+
+def test_a_sampling_error_that_noise_hides_is_not_called_0() -> None:
+    model = logistic()._fitted()
+    known = inference(model, "auto")
+    estimator: Any = known.told[0].estimator
+    still = Debiased(replace(estimator.equations, sampling=np.zeros((3, 3))))
+    rows = rows_of(model, replace(known, told=(replace(known.told[0], estimator=still),)), 0.95)
+    assert all(math.isnan(row.sampling_error) and row.privacy_error > 0.0 for row in rows)
 
 
 def test_a_hand_made_table_of_least_squares_is_reproduced() -> None:
