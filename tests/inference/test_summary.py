@@ -50,7 +50,7 @@ def test_ratios_are_exponentials_and_their_tests_those_of_the_coefficients() -> 
         assert ratio.std_error == pytest.approx(one.std_error * ratio.estimate)
         assert (ratio.statistic, ratio.p_value) == (one.statistic, one.p_value)
     assert "exp(coef)" in str(ratios)
-    assert "the odds are multiplied" in ratios.note
+    assert "the factor of the odds" in ratios.note
     squared = hb.LinearRegression(budget=hb.Budget(math.inf), domain=hb.Domain(features={"x": (0, 1)}, target=(0, 1)))
     with pytest.raises(InvalidParameter, match="of a logistic or Poisson regression"):
         squared.fit(np.ones((9, 1)), np.ones(9)).summary(exponentiate=True)

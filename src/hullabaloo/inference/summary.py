@@ -252,7 +252,7 @@ def _ratio(model: FittedModel) -> str:
             "expected count is linear: of a logistic or Poisson regression. Leave it out."
         )
     return (
-        f"Rows are exponentials: by what the {what} are multiplied for one unit of the column; std err is by the delta method, z and P are of the "
+        f"Rows are exponentials, the factor of the {what} for one unit of the column; std err is by the delta method, z and P are of the "
         "coefficient itself."
     )
 
