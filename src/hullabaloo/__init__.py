@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hullabaloo.release.planner import plan
     from hullabaloo.solvers import (
         CoordinateDescentSolver, DualFrankWolfeSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver,
-        PreconditionedGradientSolver, WithInference,
+        PreconditionedGradientSolver,
     )
     from hullabaloo.solvers.mirror.oracle import mirror_descent
 
@@ -48,7 +48,7 @@ __all__ = [
     "NuclearPenalty", "Numeric", "Pinball", "Poisson", "PoissonRegressor", "Polytope", "PreconditionedGradientSolver",
     "PrivateBounds", "PrivateSearchCV", "QuantileRegressor", "Ridge", "SetFunction", "Simplex", "SmoothedHinge",
     "Squared", "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
-    "SubmodularBall", "SubmodularPenalty", "TreeCover", "WithInference", "__version__", "audit", "compare", "evaluate",
+    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate",
     "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "streaming",
 ]
 # fmt: on
@@ -76,7 +76,7 @@ _PUBLIC = {
     "release.planner": "plan",
     "solvers": (
         "CoordinateDescentSolver DualFrankWolfeSolver GreedyCoordinateDescentSolver "
-        "GreedySelectionSolver PreconditionedGradientSolver WithInference"
+        "GreedySelectionSolver PreconditionedGradientSolver"
     ),
     "solvers.mirror.oracle": "mirror_descent",
 }

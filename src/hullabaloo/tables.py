@@ -3,6 +3,7 @@
 import html
 import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 Cells = Sequence[Sequence[str]]
 
@@ -44,6 +45,24 @@ def html_paragraphs(texts: Iterable[str]) -> str:
 def wrapped(texts: Iterable[str]) -> list[str]:
     """Texts in lines of 100 characters."""
     return [textwrap.fill(text, 100, break_on_hyphens=False) for text in texts]
+
+
+def dataframe(rows: Sequence[Any]) -> Any:
+    """A pandas dataframe with a row for each record, a column for each of its slots."""
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "A dataframe was asked for, but the library pandas is not installed; str(...) shows the same table without it. "
+            "Install it with: pip install pandas",
+            name=error.name,
+        ) from None
+    return pd.DataFrame([{name: getattr(row, name) for name in type(row).__slots__} for row in rows])
+
+
+def probability(p: float) -> str:
+    """A p-value as tables print it."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 class Printed:

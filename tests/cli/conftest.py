@@ -92,7 +92,7 @@ def rows(n: int = 400) -> list[str]:
 
 def masked(text: str) -> str:
     """A message without its numbers, which are noise, and without the widths that follow from them."""
-    text = re.sub(r"[-+−]?\d+(\.\d+)?(e[-+]?\d+)?", "#", text)
+    text = re.sub(r"[-+−<]?\d+(\.\d+)?(e[-+]?\d+)?", "#", text)
     return re.sub(r"[\s─━╭╮╰╯│]+", " ", text)
 
 

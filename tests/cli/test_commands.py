@@ -103,6 +103,19 @@ def test_the_ledger_may_be_named_by_the_environment(
     assert done["remaining"] is not None
 
 
+def test_a_saved_models_summary_and_tests_are_free(run: Run, table: Path, domain: Path) -> None:
+    words = ("fit", table, "--target", "stay", "--domain", domain, "--solver", "moments")
+    assert run(*words, "--epsilon", 8, "--delta", "1e-8", "--out", "model.json").code == 0
+    shown = run("summary", "model.json", "--joint", "--test", "age = 0", "--adjust", "holm")
+    assert shown.code == 0, shown.err
+    for said in ("F test", "P>|z| (holm)", "[0.025", "all columns", "age = 0"):
+        assert said in shown.out
+    told = run("summary", "model.json", "--joint", "--json").json
+    assert [row["hypothesis"] for row in told["tests"][0]["rows"]] == ["age", "ward", "all columns"]
+    refused = run("summary", "model.json", "--test", "weight = 0")
+    assert (refused.code, "no coefficient 'weight'" in refused.err) == (1, True)
+
+
 def test_add_or_remove_shows_no_number_of_rows(run: Run, tmp_path: Path) -> None:
     (tmp_path / "hidden.toml").write_text("records = 500\n" + DOMAIN)
     said = []

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from hullabaloo.inference.debiased import Debiased, Equations
-from hullabaloo.inference.from_score import NormalRows, likelihood
-from hullabaloo.losses import Huber, Logistic, Poisson
 
 
 def noise(rng: np.random.Generator, p: int, s: float) -> np.ndarray:
@@ -67,28 +65,3 @@ def test_the_estimate_is_free_of_scale_and_moves_with_its_origin() -> None:
         np.eye(3), 2.0
     )
     assert moved.low == pytest.approx(plain.low + origin, rel=1e-12)
-
-
-def test_weighted_moments_of_normal_rows() -> None:
-    """Against the mean of a million normal rows; six standard errors of an entry are below 0.002."""
-    rng = np.random.default_rng(2)
-    mean, root = np.array([0.3, -0.2, 1.0]), np.array([[0.5, 0.0], [0.2, 0.4], [0.0, 0.0]])
-    X = mean + rng.normal(size=(1_000_000, 2)) @ root.T
-    theta = np.array([1.2, -0.7, 0.4])
-    rows = NormalRows.of(root @ root.T + np.outer(mean, mean), True)
-    for loss, y in ((Logistic(), 1.0), (Poisson(), 1.0)):
-        there = likelihood(loss, rows, theta, 2.0, mean)
-        bend = loss.second_derivative(X @ theta, np.full(len(X), y))
-        expected = X.T @ (bend[:, None] * X) / len(X)
-        assert rows.weighted(theta, there.bend) == pytest.approx(expected, abs=0.01)
-
-
-def test_huber_takes_residuals_as_normal() -> None:
-    """Shares and mean squares of a million clipped normal numbers; six standard errors are below 0.003."""
-    rng = np.random.default_rng(3)
-    residual = 0.3 * rng.normal(size=1_000_000)
-    rows, nothing = NormalRows.of(np.eye(1), False), np.zeros(1)
-    there = likelihood(Huber(0.25), rows, nothing, 0.09, nothing)
-    at = np.zeros(1)
-    assert there.bend(at)[0] == pytest.approx(float(np.mean(np.abs(residual) < 0.25)), abs=0.003)
-    assert there.square(at)[0] == pytest.approx(float(np.mean(np.minimum(residual**2, 0.0625))), abs=0.0005)

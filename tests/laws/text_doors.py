@@ -251,6 +251,7 @@ LINES = {
     "fit": f"fit TABLE --domain d.toml {SPENT} --solver moments --out o.json --overwrite",
     "search": f"search TABLE --domain d.toml --grid g.toml {SPENT} --solver moments --expected-runs 1.5 --out o.json --overwrite",
     "stream": f"stream TABLE --domain d.toml {SPENT} --horizon 40 --every 40 --out o.json",
+    "summary": "summary m.json --joint",
     "predict": "predict m.json TABLE --out p.csv --overwrite",
     "evaluate": f"evaluate m.json TABLE {SPENT} --out e.json --overwrite",
     "card": "card m.json --out c.json --overwrite",

@@ -70,7 +70,7 @@ def test_the_summary_splits_the_error_and_covers_the_truth(fitted: hb.LinearRegr
         assert abs(row.estimate - truth[row.name]) < 3 * half  # 6 standard errors: false alarm below 1e-8
     assert fitted.summary(confidence=0.5).rows[0].high < summary.rows[0].high
     text = str(summary)
-    for word in ("sampling s.e.", "privacy s.e.", "95% interval", "job=cook", "NOT PRIVATE"):
+    for word in ("std err", "P>|z|", "[0.025", "0.975]", "job=cook", "R²", "F(4, ", "NOT PRIVATE"):
         assert word in text
     assert "<table>" in summary._repr_html_()
     assert list(summary.to_dataframe()["name"]) == list(truth)

@@ -214,7 +214,17 @@ def _without(card: dict[str, Any], *, noisy: bool) -> dict[str, Any]:
     card["model"].pop("made")
     if noisy and card["coefficients"] is not None:
         for row in card["coefficients"]["rows"]:
-            for name in ("coefficient", "estimate", "privacy_std", "sampling_std", "low", "high"):
+            for name in (
+                "coefficient",
+                "estimate",
+                "privacy_std",
+                "sampling_std",
+                "std_error",
+                "statistic",
+                "p_value",
+                "low",
+                "high",
+            ):
                 row.pop(name)
     return card
 

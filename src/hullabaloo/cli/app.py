@@ -54,7 +54,8 @@ def hullabaloo(
 app.add_typer(domain.app, name="domain")
 app.add_typer(ledger.app, name="ledger")
 COMMANDS = (
-    demo, plan.price, plan.plan, fit.fit, fit.search, stream.stream, models.predict, models.evaluate, models.card, plan.audit,
+    demo, plan.price, plan.plan, fit.fit, fit.search, stream.stream, models.summary, models.predict, models.evaluate, models.card,
+    plan.audit,
 )  # fmt: skip
 for run in COMMANDS:
     app.command(run.__name__)(run)

@@ -1,11 +1,10 @@
 """`hullabaloo fit` and `hullabaloo search`: a model of a table in a file, charged, saved and explained."""
 
-import math
 import tomllib
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group
 from rich.text import Text
 
 from hullabaloo.cli import build
@@ -15,6 +14,7 @@ from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
+    from hullabaloo.inference.summary import Summary
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 
@@ -136,7 +136,7 @@ def _say(
     output.result(
         {**dict(chosen), **result(model, confidence), "model": out, "remaining": remaining},
         shown,
-        coefficients(model, confidence),
+        coefficients(model.summary(confidence=confidence)),
         guarantee(made.statement_),
         sentence,
         f"Saved {out}. Next: hullabaloo card {out} --out card.html, or hullabaloo predict {out} TABLE",
@@ -154,26 +154,17 @@ def result(model: "PrivateLinearModel", confidence: float) -> dict[str, Any]:
     }
 
 
-def coefficients(model: "PrivateLinearModel", confidence: float) -> Any:
-    """The coefficients as a table, largest effects not singled out: order is the domain's."""
-    summary = model.summary(confidence=confidence)
-    several = len({row.target for row in summary.rows}) > 1
-    head = ["target", "", "coefficient", "debiased", "sampling s.e.", "privacy s.e.", f"{100 * confidence:g}% interval"]
-    kept = [several, True, True, summary.moved, True, True, True]
-    body = []
-    for row in summary.rows:
-        told = row.low * row.high > 0.0 and row.name != "(intercept)"
-        errors = [_number(error, 3) for error in (row.sampling_error, row.privacy_error)]
-        interval = "–" if math.isnan(row.low) else f"{row.low:.3g} … {row.high:.3g}"
-        cells = [row.target, row.name, _number(row.coefficient), _number(row.estimate), *errors, interval]
-        body.append([Text(cell, style="bold" if told else "") for cell in compress(cells, kept)])
-    made = table([*compress(head, kept)], body, left=1 + several)
-    made.caption, made.caption_justify = summary.note, "left"
-    return made
+def coefficients(summary: "Summary") -> Any:
+    """A summary's block, table, in bold where an interval excludes 0, and note."""
+    from hullabaloo.data.encoding import INTERCEPT
 
-
-def _number(value: float, digits: int = 4) -> str:
-    return "–" if math.isnan(value) else f"{value:.{digits}g}"
+    head, body = summary.cells()
+    lines = []
+    for row, cells in zip(summary.rows, body, strict=True):
+        clear = row.p_value < 1.0 - summary.confidence and row.name != INTERCEPT
+        lines.append([Text(cell, style="bold" if clear else "") for cell in cells])
+    made = table(head, lines, left=1 + (head[0] == "target"))
+    return Group(facts(dict(summary.header)), made, Text(summary.note))
 
 
 def candidates(path: Path, domain: "Domain") -> dict[str, list[Any]]:

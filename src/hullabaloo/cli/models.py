@@ -1,4 +1,4 @@
-"""`hullabaloo card`, `predict` and `evaluate`: what is done with a saved model."""
+"""`hullabaloo summary`, `card`, `predict` and `evaluate`: what is done with a saved model."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli import build
+from hullabaloo.cli.fit import coefficients
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, Relation, command
 from hullabaloo.cli.output import ORDER, Output, guarantee, left, save, table
 from hullabaloo.errors import InvalidParameter
@@ -18,6 +19,34 @@ NOTE = (
     "The model is private with respect to the records it was fitted on. Predictions say something about the records in "
     "this table: they are as confidential as the table."
 )
+
+
+@command
+def summary(
+    model: Path,
+    *,
+    confidence: float = 0.95,
+    exponentiate: bool = False,
+    adjust: str | None = None,
+    test: list[str] | None = None,
+    joint: bool = False,
+    json_: bool = False,
+) -> None:
+    """Show a model's coefficients with errors, tests and intervals. Spends nothing.
+
+    Args:
+        confidence LEVEL: Level of the intervals.
+        exponentiate: Odds ratios (logistic) or rate ratios (Poisson).
+        adjust HOW: p-values for the number of columns: holm, bh or bonferroni.
+        test EQUATIONS: Test linear hypotheses together, 'age = 0' or 'x1 = x2, x3 = 1'; once for each test.
+        joint: Test each column of the table, all levels of a category together, and the whole model.
+    """
+    fitted = build.model(model)
+    found = fitted.summary(confidence=confidence, exponentiate=exponentiate, adjust=adjust)
+    tests = [fitted.test(one) for one in test or []] + ([fitted.joint_tests(adjust=adjust)] if joint else [])
+    told = {"summary": found.to_dict(), "tests": [one.to_dict() for one in tests]}
+    shown = [part for one in tests for part in (table(one.cells()[0], one.cells()[1:]), one.note)]
+    Output("summary", json_).result(told, coefficients(found), *shown)
 
 
 @command

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Encoding
+from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Neighbours
@@ -38,6 +39,19 @@ class FittedModel:
     name: str
     meaning: str = ""
     task: Callable[[], Task] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Of the coefficients in the user's units, the intercept last."""
+        return [*self.encoding.feature_names_out, *[INTERCEPT] * self.encoding.facts.intercept]
+
+    def user_map(self, target: int) -> tuple[Array, Array]:
+        """A (q, p) and b (q,): `Aθ + b` are a target's coefficients in the user's units, from unit ones."""
+        matrix = self.encoding.user_matrix(target)[: len(self.names)]
+        shift = np.zeros(len(matrix))
+        if self.encoding.facts.intercept:
+            shift[-1] = self.encoding.target_offset[target]
+        return matrix, shift
 
     @property
     def neighbours(self) -> Neighbours:

@@ -55,6 +55,11 @@ class FromScore:
         self.map: Array = self.project @ found.matrix
 
     @property
+    def residual_variance(self) -> float:
+        """Of squared loss: mean squared residual, records weighted by their squared lengths, as the spread over the curvature has it."""
+        return float(max(np.trace(self.found.spread), 0.0) / max(float(np.trace(self.found.curvature)), 1e-300))
+
+    @property
     def theta(self) -> Array:
         """The estimate, (p,)."""
         return np.asarray(self.project @ self.found.point + self.map @ self.law.moved, dtype=np.float64)

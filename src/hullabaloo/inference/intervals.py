@@ -16,12 +16,18 @@ from hullabaloo.inference.from_score import FromScore
 from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.release.parameters import one_of
 
-METHODS = ("auto", "debiased")
-
 
 class Estimator(Protocol):
-    """Intervals of linear functions of one target's coefficients."""
+    """Of one target's unit coefficients: estimates, their covariance, and intervals of linear functions.
 
+    The interval of `aᵀθ` at quantile q is the set of c with `(aᵀθ̃ − c)² ≤ q²V(c)`, V a quadratic in c that is the squared standard error at aᵀθ̃;
+    z and p rest on that (`significance.py`).
+    """
+
+    @property
+    def theta(self) -> Array: ...  # noqa: D102
+    @property
+    def covariance(self) -> Array: ...  # noqa: D102
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals: ...  # noqa: D102
 
 
@@ -45,19 +51,18 @@ class Inference:
     """All targets, and in words what the intervals are about; `told` is empty where `reason` says why nothing is.
 
     Attributes:
-        method: "debiased" or "bootstrap".
         about: what the intervals are meant to cover.
+        errors: how sampling errors are reckoned, in a word.
     """
 
     told: tuple[TargetInference, ...]
-    method: str = ""
     about: str = ""
     reason: str = ""
+    errors: str = "homoskedastic"
 
 
-def inference(model: FittedModel, method: str) -> Inference:
-    """Everything that the release tells, by the method that was asked for; a function of the release alone."""
-    one_of("method", method, METHODS)
+def inference(model: FittedModel) -> Inference:
+    """Everything that the release tells; a function of the release alone."""
     if model.release.plan.get("starts from the model before"):
         reason = (
             "This model corrects an earlier one, and its release is about what that one left: no intervals are told."
@@ -69,14 +74,15 @@ def inference(model: FittedModel, method: str) -> Inference:
     release = model.release
     if release.score is not None:
         one = FromScore(model, release.score)
-        known = (TargetInference(one, np.eye(one.theta.size), math.nan),)
-        return Inference(known, "debiased", _about(model))
+        variance = one.residual_variance if isinstance(model.loss, Squared) else math.nan
+        known = (TargetInference(one, np.eye(one.theta.size), variance),)
+        return Inference(known, _about(model), errors="robust")
     assert release.moments is not None
     found = []
     for target in range(len(model.encoding.facts.targets)):
         estimator, variance = debiased(model, release.moments, target)
         found.append(TargetInference(estimator, estimator.equations.basis, variance))
-    return Inference(tuple(found), "debiased", _about(model))
+    return Inference(tuple(found), _about(model))
 
 
 def tell(model: FittedModel, told: TargetInference, functions: Array, confidence: float, own: float = 0.0) -> Intervals:
@@ -84,16 +90,31 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
 
     With `own`, a variance, of the functions' values plus a normal residual of that variance.
     """
-    release = model.release
-    count = release.statement.records if release.moments is None else release.moments.records
-    freedom = count - told.basis.shape[1]
-    if freedom < 1.0:
+    at = quantile(model, told, confidence)
+    if math.isnan(at):
         return Intervals(*np.full((5, len(functions)), np.nan))
-    found = told.estimator.intervals(functions, float(stdtrit(freedom, 0.5 + confidence / 2.0)), own)
+    found = told.estimator.intervals(functions, at, own)
     absent = outside(told.basis, functions)
     for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
         part[absent] = np.nan
     return found
+
+
+def records_of(model: FittedModel) -> float:
+    """The number of records as it is publicly known, or as a stream has it by now."""
+    release = model.release
+    return release.statement.records if release.moments is None else release.moments.records
+
+
+def freedom(model: FittedModel, told: TargetInference) -> float:
+    """Records less coefficients: the degrees of freedom of Student's law."""
+    return float(records_of(model) - told.basis.shape[1])
+
+
+def quantile(model: FittedModel, told: TargetInference, confidence: float) -> float:
+    """Of Student's law, for intervals of that level; NaN where there is no degree of freedom."""
+    left = freedom(model, told)
+    return float(stdtrit(left, 0.5 + confidence / 2.0)) if left >= 1.0 else math.nan
 
 
 def check_confidence(confidence: float) -> float:
@@ -110,7 +131,7 @@ def check_confidence(confidence: float) -> float:
 
 
 def _about(model: FittedModel) -> str:
-    if asked_ridge(model).any():
+    if asked_ridge(model).any() and model.release.score is None:
         return "the optimum of the quadratic penalty that was asked for, over the population"
     if isinstance(model.loss, Squared | SquaredTargets):
         return "the least-squares coefficients of the population"
@@ -133,10 +154,10 @@ def _reason(model: FittedModel) -> str:
     )
 
 
-def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str, method: str) -> Array:
+def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str) -> Array:
     """See `PrivateLinearModel.predict_interval`."""
     level, asked = check_confidence(confidence), one_of("kind", kind, ("mean", "observation"))
-    known = inference(model, method)
+    known = inference(model)
     if not known.told:
         raise NotReleased(f"Intervals of predictions were asked of a {model.name}. {known.reason}")
     if asked == "observation" and any(np.isnan(told.residual_variance) for told in known.told):

@@ -1,141 +1,233 @@
-"""A fitted model as a table: coefficients, standard errors split into sampling and privacy noise, intervals."""
+"""A fitted model as statisticians print it: coefficients that predict, estimates with errors, tests and intervals, and what is not identified."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from hullabaloo.codec import arguments
-from hullabaloo.data import Encoding
+from hullabaloo.data import ClassTarget, Encoding
+from hullabaloo.data.encoding import INTERCEPT
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference import identified
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.intervals import Inference, check_confidence, inference, tell
-from hullabaloo.losses import Squared
-from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
+from hullabaloo.inference.hypotheses import combination, written
+from hullabaloo.inference.intervals import Inference, check_confidence, freedom, inference, quantile, records_of, tell
+from hullabaloo.inference.significance import adjusted, p_values, z_against
+from hullabaloo.inference.wald import slopes, told_of
+from hullabaloo.losses import Logistic, Poisson, Squared
+from hullabaloo.privacy import Neighbours
+from hullabaloo.release.parameters import found
+from hullabaloo.solvers import explained
+from hullabaloo.tables import (
+    Printed,
+    dataframe,
+    html_paragraphs,
+    html_table,
+    probability,
+    text_table,
+    wrapped,
+)
 
-
-def dataframe(rows: Sequence[Any]) -> Any:
-    """A pandas dataframe with a row for each record, a column for each of its slots."""
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "A dataframe was asked for, but the library pandas is not installed; str(...) shows the same table without it. "
-            "Install it with: pip install pandas",
-            name=error.name,
-        ) from None
-    return pd.DataFrame([{name: getattr(row, name) for name in type(row).__slots__} for row in rows])
+WIDEST = 100
+ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
+NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
+TIDY = {"name": "term", "low": "conf_low", "high": "conf_high"}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One coefficient, in the user's units; what the release cannot tell is NaN.
+    """One coefficient, or combination of them, in the user's units; what the release cannot tell is NaN.
 
     Attributes:
         coefficient: the released one, by which the model predicts.
-        estimate: the debiased one, that errors and interval belong to.
-        sampling_error, privacy_error: its standard errors.
+        estimate: the unpenalised one, that everything below belongs to.
+        std_error: `√(sampling_error² + privacy_error²)`.
+        statistic, p_value: of the hypothesis that it is 0: z, with the variance that noise has there, and `P(|T| > |z|)`, at which an end of the interval is 0.
         low, high: the ends of the interval.
+        reason: why it is not identified; "" where it is.
     """
 
     target: str
     name: str
     coefficient: float
     estimate: float
+    std_error: float
     sampling_error: float
     privacy_error: float
+    statistic: float
+    p_value: float
     low: float
     high: float
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(Printed):
     """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
 
-    Intervals are those of debiased estimates (`inference/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small,
-    wider and not symmetric where it is not, not available where it may have made all. The note says what they are about.
-    They are post-processing of the release and cost nothing.
+    Intervals are those of unpenalised estimates (`inference/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small, wider and not
+    symmetric where it is not, none where it may have made all. Tests agree with them (`inference/significance.py`). The note says what they are about.
+    All of it is post-processing of the release and costs nothing.
+
+    Attributes:
+        header: names and values of the block above the table.
+        exponentiated: whether the rows are odds or rate ratios.
+        adjust: for how many comparisons p-values are adjusted, and how; else None.
     """
 
     rows: tuple[Row, ...]
     confidence: float
     statement: str
     note: str
+    header: tuple[tuple[str, str], ...] = ()
+    exponentiated: bool = False
+    adjust: str | None = None
 
     def to_dataframe(self) -> Any:
         """The rows as a pandas dataframe, a row per coefficient."""
         return dataframe(self.rows)
 
+    def tidy(self) -> Any:
+        """The same dataframe under the names of R's broom: term, estimate, std_error, statistic, p_value, conf_low, conf_high, and what else is known."""
+        return self.to_dataframe().rename(columns=TIDY)
+
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON-ready values; what cannot be told is None."""
-        rows = [arguments(row) for row in self.rows]
-        return {"confidence": self.confidence, "note": self.note, "rows": rows}
+        said = {"confidence": self.confidence, "note": self.note, "header": dict(self.header)}
+        return {
+            **said,
+            "exponentiated": self.exponentiated,
+            "adjust": self.adjust,
+            "rows": [*map(arguments, self.rows)],
+        }
 
-    @property
-    def moved(self) -> bool:
-        """Whether an estimate differs from its coefficient as it is printed."""
-        return any(f"{row.estimate:.4g}" not in (f"{row.coefficient:.4g}", "nan") for row in self.rows)
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        def number(value: float, digits: int) -> str:
-            return "n/a" if math.isnan(value) else f"{value:.{digits}g}"
-
-        head = ["target", "", "coefficient", "debiased", "sampling s.e.", "privacy s.e."]
-        head.append(f"{100 * self.confidence:g}% interval")
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Head and body of the table; without any error, estimates and tests are left out."""
+        told = any(row.reason or not math.isnan(row.low) for row in self.rows)
+        coef = ("exp(coef)", "exp(estimate)") if self.exponentiated else ("coef", "estimate")
+        tail = 0.5 - self.confidence / 2.0
+        ends = [f"[{tail:.4g}", f"{1.0 - tail:.4g}]"]
+        head = [
+            "target",
+            "",
+            *coef,
+            "std err",
+            "z",
+            "P>|z|" + (f" ({self.adjust})" if self.adjust else ""),
+            *ends,
+            "privacy s.e.",
+        ]
         body = []
         for row in self.rows:
-            errors = [number(row.sampling_error, 3), number(row.privacy_error, 3)]
-            interval = "not available" if math.isnan(row.low) else f"[{row.low:.4g}, {row.high:.4g}]"
-            body.append([row.target, row.name, f"{row.coefficient:.4g}", number(row.estimate, 4), *errors, interval])
-        shown = [len({row.target for row in self.rows}) > 1, True, True, self.moved, True, True, True]
+            numbers = [f"{row.estimate:.4g}", f"{row.std_error:.3g}", f"{row.statistic:.2f}", probability(row.p_value)]
+            found = [*numbers, f"{row.low:.4g}", f"{row.high:.4g}"] if not row.reason else ["not identified", *[""] * 5]
+            bare = "" if math.isnan(row.privacy_error) else f"{row.privacy_error:.3g}"
+            body.append([row.target, row.name, f"{row.coefficient:.4g}", *found, bare])
+        several = len({row.target for row in self.rows}) > 1
+        alone = not told and not all(math.isnan(row.privacy_error) for row in self.rows)
+        shown = [several, True, True, *[told] * 6, alone]
         return list(compress(head, shown)), [list(compress(line, shown)) for line in body]
 
     def __str__(self) -> str:
-        head, body = self._cells()
+        head, body = self.cells()
         table = text_table([head, *body], right=True, ruled=True)
-        return "\n".join([*table, "", *wrapped((self.note, self.statement))])
+        return "\n".join([*_block(self.header), *table, "", *wrapped((self.note, self.statement))])
 
     def _repr_html_(self) -> str:
-        return html_table(*self._cells()) + html_paragraphs((self.note, self.statement))
+        top = html_table(("", ""), self.header) if self.header else ""
+        return top + html_table(*self.cells()) + html_paragraphs((self.note, self.statement))
 
 
-def summarise(model: FittedModel, confidence: float, method: str = "auto") -> Summary:
-    """Build the table from the release alone."""
-    level = check_confidence(confidence)
-    known = inference(model, method)
+def _block(header: tuple[tuple[str, str], ...]) -> list[str]:
+    """Names and values in two columns where they fit, and a blank line."""
+    pairs = [(f"{name}:", value) for name, value in header]
+    half = (len(pairs) + 1) // 2
+    right = [*pairs[half:], ("", "")][:half]
+    lines = text_table([(*a, *b) for a, b in zip(pairs[:half], right, strict=True)]) if pairs else []
+    if max(map(len, lines), default=0) > WIDEST:
+        lines = text_table(pairs)
+    return [*lines, ""] if lines else []
+
+
+def summarise(model: FittedModel, confidence: float, exponentiate: bool = False, adjust: str | None = None) -> Summary:
+    """See `CoefficientInference.summary`."""
+    level, known, ratio = check_confidence(confidence), inference(model), _ratio(model) if exponentiate else ""
     rows = rows_of(model, known, level)
-    note = " ".join(part for part in (model.meaning, _zeros(model), _words(model, known, rows)) if part)
-    return Summary(tuple(rows), level, str(model.release.statement), note)
+    single = [row.name != INTERCEPT for row in rows]
+    p = adjusted(np.array([row.p_value for row in compress(rows, single)]), adjust)
+    if adjust is not None:
+        left = iter(map(float, p))
+        rows = [replace(row, p_value=next(left)) if one else row for row, one in zip(rows, single, strict=True)]
+    words = [model.meaning, ratio, _zeros(model), *_words(model, known, rows), ADJUSTED * (adjust is not None)]
+    rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
+    header = tuple(_header(model, known))
+    return Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
 
 
-def rows_of(model: FittedModel, known: Inference, confidence: float) -> list[Row]:
-    """The table's rows."""
-    encoding = model.encoding
-    coefficients, intercepts = encoding.coefficients_to_user(model.release.theta)
-    names = [*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else [])]
-    rows = []
-    for k, target in enumerate(encoding.facts.targets):
-        values = np.append(coefficients[k], intercepts[k])[: len(names)]
-        numbers = _numbers(model, known, k, values, confidence)
-        rows += [Row(target, name, *map(float, line)) for name, line in zip(names, numbers.T, strict=True)]
+def contrast(
+    model: FittedModel, weights: Mapping[str, float], confidence: float, exponentiate: bool = False
+) -> Summary:
+    """See `CoefficientInference.contrast`."""
+    level, ratio = check_confidence(confidence), _ratio(model) if exponentiate else ""
+    if not isinstance(weights, Mapping):
+        raise InvalidParameter(
+            f"The weights of a contrast are a mapping from column to number, {{'x1': 1, 'x2': -1}}, and {found(weights)} was given."
+        )
+    row = combination(weights, model.names)
+    if not row.any():
+        raise InvalidParameter(
+            "The contrast gives every column the weight 0, so nothing is asked. Name the columns that it is of."
+        )
+    known = told_of(model, "A contrast")
+    rows = rows_of(model, known, level, {written(row, model.names): row})
+    rows = [_exponential(one) for one in rows] if exponentiate else rows
+    note = " ".join(filter(None, (ratio, *_words(model, known, rows))))
+    return Summary(tuple(rows), level, str(model.release.statement), note, (), exponentiate)
+
+
+def rows_of(
+    model: FittedModel, known: Inference, confidence: float, combinations: Mapping[str, Array] | None = None
+) -> list[Row]:
+    """The table's rows: of each coefficient, or of combinations of them, (q,) weights by name."""
+    names = model.names if combinations is None else list(combinations)
+    coefficients, intercepts = model.encoding.coefficients_to_user(model.release.theta)
+    rows, reasons = [], identified.reasons(model) if combinations is None else [identified.HIDDEN] * len(names)
+    for k, target in enumerate(model.encoding.facts.targets):
+        values = np.append(coefficients[k], intercepts[k])[: len(model.names)]
+        weights = None if combinations is None else np.array(list(combinations.values()))
+        numbers = _numbers(model, known, k, confidence, weights)
+        values = values if weights is None else weights @ values
+        for name, value, line, why in zip(names, values, numbers.T, reasons, strict=True):
+            untold = why if known.told and math.isnan(line[-1]) else ""
+            rows.append(
+                Row(target, name, float(value), **dict(zip(NUMBERS, map(float, line), strict=True)), reason=untold)
+            )
     return rows
 
 
-def _numbers(model: FittedModel, known: Inference, k: int, values: Array, confidence: float) -> Array:
-    """Coefficient, estimate, errors and ends of target k's coefficients in the user's units, (6, q)."""
-    encoding, covariance = model.encoding, model.release.privacy_covariance
+def _numbers(model: FittedModel, known: Inference, k: int, confidence: float, weights: Array | None) -> Array:
+    """What `Row` holds of target k from its estimate to the ends, in the user's units, (8, m)."""
+    private = model.release.statement.budget.is_private
     if not known.told:
-        nothing, errors = np.full(values.size, np.nan), standard_errors(encoding, covariance, k)
-        return np.stack([values, nothing, nothing, errors[: values.size], nothing, nothing])
-    matrix = encoding.user_matrix(k)[: values.size]
-    found = tell(model, known.told[k], matrix, confidence)
-    offset = np.zeros(values.size)
-    if encoding.facts.intercept:
-        offset[-1] = encoding.target_offset[k]
-    placed = [part + offset for part in (found.estimate, found.low, found.high)]
-    return np.stack([values, placed[0], found.sampling_error, found.privacy_error, *placed[1:]])
+        numbers = np.full((8, len(model.names)), np.nan)
+        numbers[3] = standard_errors(model.encoding, model.release.privacy_covariance, k)[: len(model.names)]
+        return numbers
+    matrix, shift = model.user_map(k)
+    if weights is not None:
+        matrix, shift = weights @ matrix, weights @ shift
+    told = known.told[k]
+    one = tell(model, told, matrix, confidence)
+    z = z_against(one, quantile(model, told, confidence), -shift)
+    sampling = np.where((one.sampling_error == 0.0) & private, np.nan, one.sampling_error)  # noise hid it: it is not 0
+    errors = [np.hypot(one.sampling_error, one.privacy_error), sampling, one.privacy_error]
+    tests = [z, p_values(z, freedom(model, told))]
+    numbers = np.stack([one.estimate + shift, *errors, *tests, one.low + shift, one.high + shift])
+    numbers[:, np.isnan(one.low)] = np.nan
+    return numbers
 
 
 def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Array:
@@ -147,30 +239,80 @@ def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Arr
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
 
 
+def _ratio(model: FittedModel) -> str:
+    """What an exponentiated coefficient is.
+
+    Raises:
+        InvalidParameter: the loss has no logarithm in its link.
+    """
+    what = "odds" if isinstance(model.loss, Logistic) else "expected count"
+    if not isinstance(model.loss, Logistic | Poisson):
+        raise InvalidParameter(
+            f"exponentiate=True was asked of a {model.name}, and the exponential of a coefficient means something where the logarithm of odds or of an "
+            "expected count is linear: of a logistic or Poisson regression. Leave it out."
+        )
+    return (
+        f"Rows are exponentials, the factor of the {what} for one unit of the column; std err is by the delta method, z and P are of the "
+        "coefficient itself."
+    )
+
+
+def _exponential(row: Row) -> Row:
+    with np.errstate(over="ignore"):
+        size = {name: float(np.exp(getattr(row, name))) for name in ("coefficient", "estimate", "low", "high")}
+    errors = {name: getattr(row, name) * size["estimate"] for name in ("std_error", "sampling_error", "privacy_error")}
+    return replace(row, **(size | errors))
+
+
+def _header(model: FittedModel, known: Inference) -> Iterator[tuple[str, str]]:
+    """What was fitted, on how much, for what price, and how well it fits as far as that is released."""
+    release, encoding, single = model.release, model.encoding, len(model.encoding.facts.targets) == 1
+    statement, target = release.statement, encoding.targets[0]
+    yield "Model", model.name
+    if isinstance(target, ClassTarget) and single:
+        yield "Target", f"{encoding.facts.targets[0]} = {target.ordered[1]!r}, against {target.ordered[0]!r}"
+    elif single:
+        yield "Target", encoding.facts.targets[0]
+    yield "Loss", model.loss.name
+    yield "Solver", str(release.plan.get("solver", ""))
+    hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE
+    yield "Records", f"{records_of(model):,.0f}" + (" (declared; their number is hidden)" if hidden else "")
+    yield "Budget", statement.budget.describe() if statement.private else "NOT PRIVATE"
+    if known.told:
+        yield "Errors", known.errors + ", with privacy noise" * statement.budget.is_private
+    moments = release.moments
+    if not single:
+        return
+    if moments is not None and isinstance(model.loss, Squared) and len(moments.gram) == encoding.facts.width:
+        ridge = next((float(line["ridge"]) for line in release.trace if "ridge" in line), math.inf)
+        of = explained(moments, release.theta[:, 0], target=0, intercept=encoding.facts.intercept, ridge=ridge)
+        if math.isfinite(of.standard_error):
+            yield "R²", f"{of.r2:.4f} ± {of.standard_error:.2g}"
+    if known.told:
+        test = slopes(model, known.told[0], encoding.facts.targets[0])
+        if not test.reason:
+            yield (
+                "F test",
+                f"F({test.df}, {test.df_residual:,.0f}) = {test.statistic:.4g}, P {probability(test.p_value)}",
+            )
+
+
 def _zeros(model: FittedModel) -> str:
     if any(query["name"] == "select" for query in model.release.plan["queries"]):
         return "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
     return ""
 
 
-def _words(model: FittedModel, known: Inference, rows: list[Row]) -> str:
-    """What the intervals are about, and what is not known."""
+def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[str]:
+    """What the numbers are about, and what is not known."""
     if not known.told:
-        return known.reason
-    noisy = model.release.moments is None or model.release.moments.sigma > 0.0
-    found = [f"Intervals are for {known.about}"]
-    if noisy and known.method == "debiased":
-        found.append(
-            "they come from estimates that are not shrunk, whatever noise, a set or a penalty made of the coefficients, and both errors are "
-            "theirs; sampling errors are those of residuals alike for all records"
+        yield known.reason
+        return
+    yield (
+        f"coef predicts. Intervals are for {known.about}, as are estimate, std err, z and P, whatever noise, a set or a penalty made of the coefficients."
+    )
+    if model.release.statement.budget.is_private:
+        yield (
+            "Errors hold sampling and privacy noise; z and P take the noise as it is where the coefficient is 0, so that tests and intervals agree."
         )
-    words = "; ".join(found) + "."
-    if any(math.isnan(row.low) for row in rows):
-        words += " Where noise leaves an interval without an end it is not available"
-        if isinstance(model.loss, Squared) and known.method == "debiased":
-            words += (
-                ": fewer columns, model.refit(features=[…]), or a ridge, model.refit(penalty=hb.SquaredL2Penalty(…)), ask less of the same "
-                "release, at no further cost"
-            )
-        words += "."
-    return words
+    yield identified.named([(row.name, row.reason) for row in rows if row.reason])

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
 from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
-from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
 from hullabaloo.linear_model.shared import DomainEstimator, chosen, terms_of
@@ -76,7 +76,7 @@ def to_sklearn(encoding: Encoding, theta: Array, linear: Callable[[Array, Array]
     return Pipeline([("domain", DomainEncoder(encoding)), ("model", plain)])
 
 
-class PrivateLinearModel(DomainEstimator, ABC):
+class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     """Abstract base of the private linear models; see a concrete estimator for what it minimises.
 
     Parameters (all keyword-only, the same for every estimator, stored untouched):
@@ -203,18 +203,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
         sibling._adopt(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
 
-    def summary(self, *, confidence: float = 0.95, method: str = "auto") -> Summary:
-        """Coefficients with standard errors, split into sampling and privacy noise, and intervals.
-
-        Args:
-            confidence: the level of the intervals.
-            method: "auto", from the released moments where there are any; or "bootstrap", which carries the same plan out on synthetic
-                tables like the released model, some hundred times.
-        """
-        check_is_fitted(self, "release_")
-        return summarise(self._fitted(), confidence, method)
-
-    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean", method: str = "auto") -> Array:
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
         """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2).
 
         Args:
@@ -222,15 +211,13 @@ class PrivateLinearModel(DomainEstimator, ABC):
             confidence: the level of the intervals.
             kind: "mean", for the expected target, of classifiers the probability of each target's class; or "observation", for one more
                 record's target (squared losses), by its residual variance, taken as normal.
-            method: as for `summary`.
 
         NaN where noise leaves an interval without an end.
 
         Raises:
             NotReleased: the release tells no intervals; the message says what would.
         """
-        check_is_fitted(self, "release_")
-        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind, method=method)
+        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn pipeline that predicts the same: the domain's encoding, then a plain linear model."""
@@ -270,7 +257,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
         )
 
     def _fitted(self) -> FittedModel:
-        """What inference is told of this model."""
+        check_is_fitted(self, "release_")
         constraint, penalty = chosen(self, self.encoding_)
         loss, name = self._loss(self.encoding_), type(self).__name__
         return FittedModel(self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again)

@@ -59,7 +59,7 @@ class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
     def _meaning(self) -> str:
         classes = classes_of(self).ordered
         if len(classes) == 2:
-            return f"A coefficient is the change of {self._unit()} of {classes[1]!r} for one unit of its column."
+            return f"A coefficient is the change of {self._unit()} of {classes[1]!r}, against {classes[0]!r}, for one unit of its column."
         return f"A coefficient is the change of {self._unit()} of the class for one unit of its column."
 
     def _axis(self, target: str) -> str:

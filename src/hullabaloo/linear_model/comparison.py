@@ -7,10 +7,9 @@ from typing import Any
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.refit import kept_columns, released_moments
-from hullabaloo.inference.summary import dataframe
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.solvers import explained
-from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table
+from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, text_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Comparison(Printed):
         return [["model", "target", "columns", "R²", "s.e."], *body]
 
     def __str__(self) -> str:
-        return "\n".join([*text_table(self._cells()), self.note])
+        return "\n".join([*text_table(self._cells(), ruled=True), self.note])
 
     def _repr_html_(self) -> str:
         head, *body = self._cells()

@@ -53,8 +53,6 @@ def solver_to_dict(asked: str | solvers.Solver) -> str | dict[str, Any]:
     """A name as it is, a solver as its name and options: JSON-ready."""
     if isinstance(asked, str):
         return asked
-    if isinstance(asked, solvers.WithInference):
-        return {"name": asked.name, "solver": solver_to_dict(asked.solver), "share": asked.share}
     return {"name": asked.name, **asdict(asked)}  # type: ignore[call-overload]
 
 
@@ -71,11 +69,9 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:
             f"A solver is written as its name, or as its name and options, but {dict(written)!r} was read."
         )
     options = {option: value for option, value in written.items() if option != "name"}
-    if written["name"] == solvers.WithInference.name and "solver" in options:
-        options["solver"] = solver_from_dict(options["solver"])
-    kind = (
-        solvers.WithInference if written["name"] == solvers.WithInference.name else type(solver_named(written["name"]))
-    )
+    if written["name"] == "with_moments" and "solver" in options:  # of versions in which inference was a solver
+        return solver_from_dict(options["solver"])
+    kind = type(solver_named(written["name"]))
     try:
         return kind(**options)
     except TypeError:

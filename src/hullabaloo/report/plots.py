@@ -72,7 +72,7 @@ def draw_coefficients(
             line(axes, [centre - half, centre + half], level, PALE, 8, 1, solid_capstyle="butt")
         dots(axes, [middle], [place], BLUE, 5.5, 3)
     axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
-    axes.set_yticks(range(len(bars)), [_short(str(row["name"])) for row in bars])
+    axes.set_yticks(range(len(bars)), [shortened(str(row["name"])) for row in bars])
     axes.set_ylim(-0.7, max(len(bars), 1) - 0.3)
     axes.tick_params(axis="y", length=0)
     axes.set_axisbelow(True)
@@ -86,7 +86,7 @@ def draw_coefficients(
     if not private:
         legend = ["NOT PRIVATE: do not share", *legend]
     measures = str(rows[0].get("measures", target)) if rows else target
-    x = f"change in {_short(measures, 2 * _NAME)} over the declared range"
+    x = f"change in {shortened(measures, 2 * _NAME)} over the declared range"
     frame(axes, "Released effects", "\n".join(legend), x=x, grid="x", place="right")
     return figure
 
@@ -274,7 +274,7 @@ def _require_private(statement: "PrivacyStatement", records: object) -> None:
         )
 
 
-def _short(name: str, most: int = _NAME) -> str:
+def shortened(name: str, most: int = _NAME) -> str:
     """A label that fits, and that matplotlib does not take for a formula."""
     text = name if len(name) <= most else name[: most - 1] + "…"
     return text.replace("$", r"\$")

@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from hullabaloo.data import Categorical, Domain, Numeric, transforms
+from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report.guarantee import finite
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 Row = dict[str, Any]
-INTERCEPT = "(intercept)"
 WITHHELD = (
     "The coefficients are left out of this card, because nothing protects the records that they were computed from."
 )
@@ -43,6 +43,7 @@ def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[Row]:
         said: Row = {"target": row.target, "measures": model._axis(row.target), "name": row.name}
         released = {"coefficient": float(row.coefficient), "estimate": finite(row.estimate)}
         errors = {"privacy_std": finite(row.privacy_error), "sampling_std": finite(row.sampling_error)}
+        errors |= {name: finite(getattr(row, name)) for name in ("std_error", "statistic", "p_value")}
         span = None if row.name == INTERCEPT else lengths.get(row.name, 1.0)
         found.append({**said, **released, **errors, "low": finite(row.low), "high": finite(row.high), "span": span})
     return found

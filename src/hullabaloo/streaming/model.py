@@ -21,10 +21,10 @@ from hullabaloo.data.records import table_of
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import NotReleased
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
-from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.linear_model.shared import chosen
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.schedule import Schedule
@@ -38,7 +38,7 @@ _NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of data/kernels.py
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class StreamModel:
+class StreamModel(CoefficientInference):
     """The model that a stream of numbers released after `position` records; reading, copying and keeping it costs nothing.
 
     Predictions are cut off at the declared bounds of the target: every target was clipped to them before it was learned from, so that a
@@ -126,13 +126,9 @@ class StreamModel:
             return float(values[0])
         return dict(zip(self.encoding_.facts.targets, map(float, values), strict=True))
 
-    def summary(self, *, confidence: float = 0.95) -> Summary:
-        """Coefficients with standard errors, split into sampling and privacy noise, and intervals."""
-        return summarise(self._fitted(), confidence)
-
     def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
         """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2)."""
-        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind, method="auto")
+        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
 
     def refit(self, *, constraint: ConvexSet | None = None, penalty: Penalty | None = None) -> "StreamModel":
         """The model of the same release under another constraint or penalty; post-processing, at no further cost."""

@@ -70,22 +70,21 @@ def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any
         "without": f"R² = {curve.without_privacy:.3f}",
         "": Text(f"Measured on the table itself: {survey.WARNING}.", style="italic"),
     }
-    saved, us, python = str(files["model.json"]), _program("hullabaloo"), _program("python")
+    us = _program("hullabaloo")
     names = ("privacy.db", "domain.toml", "model.json", "affairs.csv")
     ledger, domain, model, table = (shlex.quote(str(files[name])) for name in names)
-    other = "" if outcome.model.release_.moments is None else "refit(constraint=hb.L1Ball(0.3))."
     then = [
         f"{us} ledger log sqlite:///{ledger} {survey.DATASET}",
         f"{us} domain describe {domain}",
         f"{us} predict {model} {table} | head",
-        f'{python} -c "import hullabaloo as hb; m = hb.load({saved!r}); print(m.{other}summary())"',
+        f"{us} summary {model}",
     ]
     return [
         Panel(again, border_style="yellow") if outcome.reused else None,
         _title("What was done"),
         facts(did),
         _title("What came out (change of the probability of an affair, per unit of each answer)"),
-        coefficients(outcome.model, 0.95),
+        coefficients(outcome.model.summary()),
         guarantee(outcome.model.statement_),
         _title("What is left"),
         outcome.remaining.describe(),

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hullabaloo.cli.demo import survey
+from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.data.saving import write_whole
 from hullabaloo.report import coefficient_plot, error_against_epsilon_plot
 from hullabaloo.report.drawing import inline_svg
 from hullabaloo.report.page import environment
-from hullabaloo.report.released import INTERCEPT, spans
+from hullabaloo.report.released import spans
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +61,7 @@ def picture(curve: survey.Curve) -> "Figure":
 def scaled(model: "PrivateLinearModel") -> Effects:
     """What each feature is called, and its coefficient as the change over the whole declared answer scale, so that they can be compared."""
     assert model.domain is not None
-    numbers = ("coefficient", "sampling_error", "privacy_error", "low", "high")
+    numbers = ("coefficient", "estimate", "std_error", "low", "high")
     found, lengths = [], spans(model.domain)
     for row in model.summary().rows:
         width = lengths.get(row.name, 1.0)
@@ -72,12 +73,12 @@ def scaled(model: "PrivateLinearModel") -> Effects:
 def strongest(effects: Effects) -> str:
     """A sentence on the effects that the release can tell from zero."""
     clear = [(said, row) for said, row in effects if row.low * row.high > 0.0]
-    clear.sort(key=lambda pair: -abs(pair[1].coefficient))
+    clear.sort(key=lambda pair: -abs(pair[1].estimate))
     if all(math.isnan(row.low) for _, row in effects):
         return "This release holds no intervals of single effects, so it does not tell which of them stand out from the noise."
     if not clear:
         return "No single effect stands out from the noise of sampling and privacy together."
-    parts = [f"{said}: {signed(100 * row.coefficient, 0)} points" for said, row in clear[:3]]
+    parts = [f"{said}: {signed(100 * row.estimate, 0)} points" for said, row in clear[:3]]
     return (
         "From one end of the answer scale to the other, other answers equal, the predicted probability of an affair "
         f"changes most with {'; with '.join(parts)}."

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
+from hullabaloo.errors import BudgetError, CapabilityError
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy import Allowance
@@ -22,7 +22,6 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.survey import Survey, centred
-from hullabaloo.solvers.options import Kind, check_options, number
 from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
 from hullabaloo.solvers.score.step import PREDICTION, score_step
 from hullabaloo.solvers.separate_targets import largest_share
@@ -82,36 +81,18 @@ class WithInference(Solver):
     """`solver` on a share of the budget, and on the rest what estimates with errors are computed from.
 
     Attributes:
-        solver: the solver of the coefficients, by name or with options of its own; "auto" for the planner's choice.
+        solver: the solver of the coefficients; a name, or "auto", until the planner has looked it up.
         share: of the budget (of μ²) for inference.
 
     **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances, three histograms, one curvature, one gradient and one
     spread: Gaussian releases at points, views and lengths that are functions of earlier answers; the allowance takes their
     adaptive composition.
-
-    Example:
-        >>> import hullabaloo as hb
-        >>> hb.WithInference("objective_perturbation", share=0.3).name
-        'with_inference'
     """
 
-    solver: str | Solver = "auto"
+    solver: str | Solver
     share: float = SHARE
 
     name: ClassVar[str] = "with_inference"
-
-    def __post_init__(self) -> None:
-        solver = Kind(
-            lambda value: isinstance(value, str | Solver) and not isinstance(value, WithInference),
-            lambda value: value,
-            "pass the name of a solver, such as 'objective_perturbation', a solver with options of its own, or 'auto'",
-        )
-        share = Kind(
-            lambda value: 0.0 < number(value) < 1.0,
-            float,
-            "it is the share of the budget that intervals are bought with: pass a number between 0 and 1, such as 0.5",
-        )
-        check_options(self, solver=solver, share=share)
 
     def inner_allowance(self, allowance: Allowance) -> Allowance:
         """What the solver of the coefficients may spend, about: for the planner's choice of it."""
@@ -184,12 +165,8 @@ class WithInference(Solver):
         return self._resolved().predicted_noise(problem, self._own(problem, plan), gram)
 
     def _resolved(self) -> Solver:
-        if isinstance(self.solver, Solver):
-            return self.solver
-        raise InvalidParameter(
-            f"WithInference({self.solver!r}) names its solver, and names are looked up by the planner. Pass it to an estimator, or pass the "
-            "solver itself, such as WithInference(ObjectivePerturbationSolver())."
-        )
+        assert isinstance(self.solver, Solver)  # names are looked up by the planner
+        return self.solver
 
     def _own(self, problem: Problem, plan: Plan) -> Plan:
         """The plan of the solver of the coefficients."""

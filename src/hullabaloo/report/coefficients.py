@@ -1,0 +1,94 @@
+"""A forest plot of a model's coefficients, in the manner of scikit-learn's displays."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, final
+
+from hullabaloo.data.encoding import INTERCEPT
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference.summary import Row, Summary
+from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, SMALL, WIDTH, new_figure
+from hullabaloo.report.plots import shortened
+from hullabaloo.report.released import estimator_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@final
+class CoefficientDisplay:
+    """Unpenalised estimates with their intervals, one line a coefficient, beside the coefficients that predict.
+
+    Make one with `from_model`, draw it with `plot`. What is not identified has no error bar, and says so. Needs `pip install "hullabaloo[report]"`.
+
+    Parameters:
+        rows: those of a summary, of one target, in the order in which they are drawn from the top.
+        confidence: the level of the intervals.
+        exponentiated: whether the rows are odds or rate ratios, whose nothing is 1, on a logarithmic axis.
+
+    Attributes after `plot`:
+        ax_, figure_: matplotlib's axes and figure.
+        errorbar_: matplotlib's container of the error bars.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> hb.report.CoefficientDisplay.from_model(model).plot().figure_.savefig("coefficients.svg")  # doctest: +SKIP
+    """
+
+    ax_: "Axes"
+    figure_: "Figure"
+    errorbar_: Any
+
+    def __init__(self, rows: Sequence[Row], *, confidence: float = 0.95, exponentiated: bool = False) -> None:
+        self.rows, self.confidence, self.exponentiated = tuple(rows), confidence, exponentiated
+
+    @classmethod
+    def from_model(
+        cls,
+        model: Any,
+        *,
+        target: str | None = None,
+        confidence: float = 0.95,
+        exponentiate: bool = False,
+        intercept: bool = False,
+    ) -> Self:
+        """The display of a fitted model, of one of its targets; `confidence` and `exponentiate` are those of `summary`.
+
+        Raises:
+            InvalidParameter: the model has no such target.
+        """
+        summary: Summary = estimator_of(model).summary(confidence=confidence, exponentiate=exponentiate)
+        chosen = summary.rows[0].target if target is None else target
+        mine = [row for row in summary.rows if row.target == chosen and (intercept or row.name != INTERCEPT)]
+        if chosen not in {row.target for row in summary.rows}:
+            known = sorted({row.target for row in summary.rows})
+            raise InvalidParameter(f"The model has no target {chosen!r}; it has {known}.")
+        return cls(mine, confidence=summary.confidence, exponentiated=exponentiate)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw on `ax`, or on a figure of its own."""
+        if ax is None:
+            _, ax = new_figure(1.2 + 0.29 * max(len(self.rows), 1), 1.4 * WIDTH)
+        places = range(len(self.rows))[::-1]
+        told = [(row, place) for row, place in zip(self.rows, places, strict=True) if math.isfinite(row.high)]
+        ends = [[row.estimate - row.low for row, _ in told], [row.high - row.estimate for row, _ in told]]
+        look: dict[str, Any] = {"fmt": "o", "color": BLUE, "ecolor": INK, "ms": 5, "capsize": 2, "label": "estimate"}
+        self.errorbar_ = ax.errorbar([row.estimate for row, _ in told], [place for _, place in told], xerr=ends, **look)
+        released = [row.coefficient for row in self.rows]
+        ax.plot(released, places, "|", color=ORANGE, ms=9, mew=1.6, label="coefficient that predicts")
+        if self.exponentiated:
+            from matplotlib.ticker import LogLocator, NullFormatter
+
+            ax.set_xscale("log")
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_major_formatter("{x:g}")
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.axvline(1.0 if self.exponentiated else 0.0, color=MUTED, lw=0.8, zorder=0)
+        names = [shortened(row.name) + " (not identified)" * bool(row.reason) for row in self.rows]
+        ax.set_yticks(places, names)
+        ax.set_xlabel(f"{'ratio' if self.exponentiated else 'coefficient'}, {100 * self.confidence:g} % intervals")
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=SMALL)
+        figure: Any = ax.get_figure(root=True)
+        self.ax_, self.figure_ = ax, figure
+        return self

@@ -1,0 +1,145 @@
+"""The table: what is not identified is named and takes nothing else with it, ratios, adjusted tests, dataframes."""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+import hullabaloo as hb
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference.debiased import Debiased
+from hullabaloo.inference.intervals import inference
+from hullabaloo.inference.summary import rows_of
+from hullabaloo.noise import TestKey
+
+KEY = TestKey(bytes(range(32)))
+
+
+def logistic(n: int = 8_000, **more: Any) -> Any:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 2))
+    y = np.where(rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-(X[:, 0] - 0.5))), "normal", "high")
+    domain = hb.Domain(features={"x1": (-1, 1), "x2": (-1, 1)}, classes=["normal", "high"], indicators=False)
+    asked = {"budget": hb.Budget(4.0, 1e-6), "solver": "output_perturbation", "inference": True, "test_key": KEY}
+    return hb.LogisticRegression(domain=domain, **(asked | more)).fit(X, y)
+
+
+def test_p_values_and_intervals_never_disagree() -> None:
+    model = logistic()
+    for row in model.summary().rows:
+        level = min(max(1.0 - row.p_value, 1e-9), 1.0 - 1e-12)
+        assert (row.low > 0.0 or row.high < 0.0) == (row.p_value < 0.05)
+        at = next(one for one in model.summary(confidence=level).rows if one.name == row.name)
+        if 1e-11 < row.p_value < 1.0 - 1e-8:
+            assert min(abs(at.low), abs(at.high)) < 1e-6 * (row.high - row.low)
+        assert row.std_error == pytest.approx(math.hypot(row.sampling_error, row.privacy_error))
+    for one, other in zip(model.summary(confidence=0.5).rows, model.summary().rows, strict=True):
+        assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
+
+
+def test_ratios_are_exponentials_and_their_tests_those_of_the_coefficients() -> None:
+    model = logistic()
+    plain, ratios = model.summary(), model.summary(exponentiate=True)
+    for one, ratio in zip(plain.rows, ratios.rows, strict=True):
+        for name in ("coefficient", "estimate", "low", "high"):
+            assert getattr(ratio, name) == pytest.approx(math.exp(getattr(one, name)))
+        assert ratio.std_error == pytest.approx(one.std_error * ratio.estimate)
+        assert (ratio.statistic, ratio.p_value) == (one.statistic, one.p_value)
+    assert "exp(coef)" in str(ratios)
+    assert "the factor of the odds" in ratios.note
+    squared = hb.LinearRegression(budget=hb.Budget(math.inf), domain=hb.Domain(features={"x": (0, 1)}, target=(0, 1)))
+    with pytest.raises(InvalidParameter, match="of a logistic or Poisson regression"):
+        squared.fit(np.ones((9, 1)), np.ones(9)).summary(exponentiate=True)
+
+
+def test_the_class_that_log_odds_are_of_is_said() -> None:
+    """Classes are ordered as scikit-learn's are, in whatever order they were declared: the header says against which."""
+    model = logistic()
+    assert model.classes_.tolist() == ["high", "normal"]
+    assert dict(model.summary().header)["Target"].endswith("= 'normal', against 'high'")
+    assert "log-odds of 'normal', against 'high'" in model.summary().note
+
+
+def test_dataframes_hold_the_rows() -> None:
+    model = logistic()
+    summary, frame, tidy = model.summary(), model.summary().to_dataframe(), model.tidy()
+    assert [tuple(line) for line in frame.itertuples(index=False)] == [
+        tuple(getattr(row, name) for name in frame.columns) for row in summary.rows
+    ]
+    names = ["term", "estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high"]
+    assert [name for name in tidy.columns if name in names] == names
+    assert tidy["conf_low"].tolist() == frame["low"].tolist()
+    written = json.loads(json.dumps(summary.to_dict(), allow_nan=False))
+    assert [row["p_value"] for row in written["rows"]] == frame["p_value"].tolist()
+    assert written["header"]["Records"] == "8,000"
+    tests = model.joint_tests(adjust="holm")
+    assert tests.to_dataframe()["statistic"].tolist() == [row["statistic"] for row in tests.to_dict()["rows"]]
+    assert tests._repr_html_().startswith("<table>")
+
+
+def test_p_values_are_adjusted_for_the_columns_alone() -> None:
+    model = logistic()
+    plain, adjusted = model.summary().rows, model.summary(adjust="bonferroni").rows
+    for one, other in zip(plain, adjusted, strict=True):
+        assert other.p_value == min(1.0, one.p_value * (1 if one.name == "(intercept)" else 2))
+        assert (other.low, other.high) == (one.low, one.high)
+    assert "P>|z| (bonferroni)" in str(model.summary(adjust="bonferroni"))
+    with pytest.raises(InvalidParameter, match="adjust"):
+        model.summary(adjust="fdr")
+
+
+def test_columns_that_hold_nothing_are_named_and_take_nothing_with_them() -> None:
+    """A constant, an empty level and values never missing; without noise other rows are those of the table without them."""
+    rng = np.random.default_rng(2)
+    n = 500
+    x, level = rng.uniform(-1, 1, n), rng.integers(0, 2, n)
+    y = 0.4 * x + 0.2 * level + 0.1 * rng.normal(size=n)
+    whole = {"x": (-1, 1), "still": (0, 2), "w": hb.Categorical(["0", "1", "2"], baseline="0")}
+    few = {"x": (-1, 1), "w": hb.Categorical(["0", "1"], baseline="0")}
+    rows, table = [], {"x": x, "still": np.ones(n), "w": level.astype(str)}
+    import pandas as pd
+
+    for features, indicators in ((whole, True), (few, False)):
+        domain = hb.Domain(features=features, target=(-2, 2), indicators=indicators)
+        model = hb.LinearRegression(budget=hb.Budget(math.inf), domain=domain, solver="moments")
+        rows.append(model.fit(pd.DataFrame({name: table[name] for name in features}), y).summary())
+    all_, alone = ({row.name: row for row in one.rows} for one in rows)
+    for name in ("x", "w=1"):
+        assert (all_[name].low, all_[name].high) == pytest.approx((alone[name].low, alone[name].high), rel=1e-6)
+    for name in ("x:missing", "still:missing", "w=2"):
+        assert all_[name].reason
+        assert math.isnan(all_[name].std_error)
+        assert name in rows[0].note
+    shown = str(rows[0])
+    assert "not identified" in shown
+    assert "nan" not in shown.lower()
+
+
+def test_a_sampling_error_that_noise_hides_is_not_called_0() -> None:
+    model = logistic()._fitted()
+    known = inference(model)
+    estimator: Any = known.told[0].estimator
+    estimator.law = Debiased(replace(estimator.law.equations, sampling=np.zeros((3, 3))))
+    rows = rows_of(model, known, 0.95)
+    assert all(math.isnan(row.sampling_error) and row.privacy_error > 0.0 for row in rows)
+
+
+def test_a_hand_made_table_of_least_squares_is_reproduced() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (80, 2))
+    y = X @ [0.5, -0.1] + 0.3 * rng.normal(size=80)
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-3, 3), indicators=False)
+    summary = hb.LinearRegression(budget=hb.Budget(math.inf), domain=domain, solver="moments").fit(X, y).summary()
+    A = np.column_stack([X, np.ones(80)])
+    inverse = np.linalg.inv(A.T @ A)
+    theta = inverse @ A.T @ y
+    rest = float(np.sum((y - A @ theta) ** 2))
+    error = np.sqrt(rest / 77 * np.diagonal(inverse))
+    assert [row.std_error for row in summary.rows] == pytest.approx(error, rel=1e-8)
+    assert [row.statistic for row in summary.rows] == pytest.approx(theta / error, rel=1e-7)
+    assert [row.p_value for row in summary.rows] == pytest.approx(2 * student.sf(np.abs(theta / error), 77), rel=1e-6)
+    assert dict(summary.header)["R²"].startswith(f"{1 - rest / np.sum((y - y.mean()) ** 2):.3f}")

@@ -1,0 +1,34 @@
+"""The forest plot: error bars are the summary's intervals, on axes of one's own or of the caller."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import InvalidParameter
+from tests.inference.test_summary import logistic
+
+
+def test_error_bars_are_the_intervals() -> None:
+    pytest.importorskip("matplotlib")
+    model = logistic()
+    for exponentiate, rows in ((False, model.summary().rows), (True, model.summary(exponentiate=True).rows)):
+        made = hb.report.CoefficientDisplay.from_model(model, exponentiate=exponentiate, intercept=True).plot()
+        _, _, (bars,) = made.errorbar_.lines
+        ends = np.array([segment[:, 0] for segment in bars.get_segments()])
+        assert ends == pytest.approx(np.array([(row.low, row.high) for row in rows]))
+        assert [label.get_text() for label in made.ax_.get_yticklabels()] == [row.name for row in rows]
+    again = made.plot(ax=made.ax_)
+    assert again.figure_ is made.figure_
+    with pytest.raises(InvalidParameter, match="no target 'cost'"):
+        hb.report.CoefficientDisplay.from_model(model, target="cost")
+
+
+def test_what_is_not_identified_has_no_bar_and_says_so() -> None:
+    pytest.importorskip("matplotlib")
+    model = logistic(200, budget=hb.Budget(0.05, 1e-6))
+    assert all(math.isnan(row.low) for row in model.summary().rows)
+    made = hb.report.CoefficientDisplay.from_model(model).plot()
+    assert all("(not identified)" in label.get_text() for label in made.ax_.get_yticklabels())
+    assert len(made.errorbar_.lines[2][0].get_segments()) == 0
