@@ -1,0 +1,401 @@
+"""Inference measured: what a fit tells of the coefficients, whether that holds, how wide it is, and what it costs.
+
+The population is a table (`inference_tables.py`); samples of n records (of whole units where there are units) are drawn from it with
+replacement; the truth is the population's unpenalised estimate without privacy, in the user's units. All is about slopes; coefficients that the
+population does not identify have no truth and count nowhere. An interval without an end is *not told*: it counts as a miss of width (its
+efficiency is 0) and never as cover. δ = 1/n².
+
+- `told`, `strong`: the share told of all slopes, and of those with |t| ≥ 4 without privacy (value over robust error at this n);
+- `cover`: of intervals told, the share that hold the truth, with its standard error over draws; `worst` is the lowest of a coefficient
+  told in half of the draws or more; `below` how many of these are below 90 %, beside how many would be by chance were each at 95 %;
+- `width`: median of the interval's over the robust one without privacy, 2 · 1.96 · error, of those told;
+- `power`: median of (robust error / ours)² over strong coefficients and draws, 0 for untold; `power of all` over all slopes;
+- `size`: how often an interval of a column without effect (a copy of another, drawn apart) excludes 0, of those told;
+- `total`: predicted over observed total of the sample, its mean and spread over draws, and how often it is within two of its stated errors;
+- `share`: the share of the gain over a constant that is kept, on the population; `plain` is that without inference where asked for;
+- `distance`: of the released coefficients from the truth, in robust errors: of the worst strong one, the median over draws.
+
+    python -m benchmarks.inference --grid smoke
+    python -m benchmarks.inference --tables california --bounds fit --eps 1 3 --n 20000 --draws 20 --solver auto --detail
+"""
+
+import argparse
+import json
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+import hullabaloo as hb
+from benchmarks import small
+from benchmarks.inference_tables import BOUNDS, ESTIMATORS, Population, Truth, names, population
+from hullabaloo.noise import TestKey
+
+Array = np.ndarray
+Told = dict[str, tuple[float, float, float, float]]
+STRONG, LEVEL, QUANTILE = 4.0, 0.95, 1.959964
+GOALS = {"strong": {1.0: 0.60, 3.0: 0.85}, "power": {1.0: 0.05, 3.0: 0.25}, "width": {1.0: 3.5, 3.0: 2.0}}
+"""Of medians over tables of 20 000 records and more, under the expert's bounds."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line: `draws` samples of n records of a population, each fitted once."""
+
+    table: str
+    bounds: str
+    loss: str
+    n: int
+    epsilon: float
+    neighbours: str = small.REPLACED
+    solver: str = "auto"
+    draws: int = 20
+    nulls: int = 2
+    plain: bool = False
+
+    @property
+    def seed(self) -> int:
+        """Of the samples; the same for every solver."""
+        return zlib.crc32(f"{self.table} {self.n} {self.epsilon} {self.neighbours}".encode())
+
+
+# ---- what is asked of the library -----------------------------------------------------------------------------------
+
+
+def told(model: Any) -> Told:
+    """name → (estimate, standard error, low, high) of each coefficient, NaN where untold: the one place that knows the library's words."""
+    return {
+        row.name: (row.estimate, float(np.hypot(row.sampling_error, row.privacy_error)), row.low, row.high)
+        for row in model.summary(confidence=LEVEL).rows
+    }
+
+
+def total_error(model: Any) -> float:
+    """The stated standard error of predicted over observed total; NaN where the release states none."""
+    return float(getattr(model.summary(), "total_error", np.nan))
+
+
+def fitted(case: Case, sample: Any, key: TestKey, *, plain: bool = False) -> Any:
+    """The library's estimator, by default as a user gets it; with `plain`, without inference."""
+    known = population(case.table, case.nulls)
+    given: dict[str, Any] = {"solver": hb.WithMoments("auto") if case.solver == "with_moments" else case.solver}
+    if plain:
+        given["inference"] = False
+    model = known.estimator(case.loss)(
+        budget=hb.Budget(case.epsilon, float(case.n) ** -2),
+        domain=known.domain(case.bounds, case.n),
+        neighbours=case.neighbours,
+        test_key=key,
+        **given,
+    )
+    return model.fit(sample)
+
+
+# ---- one line -------------------------------------------------------------------------------------------------------
+
+
+def measure(case: Case) -> dict[str, Any]:
+    """The line of a case, with its coefficients."""
+    known = population(case.table, case.nulls)
+    truth, rng, key = known.truth(case.bounds, case.loss), np.random.default_rng(case.seed), TestKey(bytes(32))
+    error = truth.spread / np.sqrt(case.n)
+    ends, found, seconds = [], [], 0.0
+    for draw in range(case.draws):
+        rows, others = known.sample(rng, case.n)
+        sample, own = known.table(rows, others), key.derive(f"{case.seed}/{draw}")
+        begun = time.perf_counter()
+        try:
+            model = fitted(case, sample, own)
+            said = told(model)
+        except hb.errors.HullabalooError as refusal:
+            return {**_asked(case), "refused": f"{type(refusal).__name__}: {str(refusal)[:300]}"}
+        seconds += time.perf_counter() - begun
+        ends.append([said.get(name, (np.nan,) * 4) for name in truth.names])
+        ratio, stated = _total(case, known, model, rows, others), total_error(model)
+        theta = model.release_.theta[:, 0]
+        moved = np.abs(np.ravel(model.coef_) - truth.value) / error
+        line = {"ratio": ratio, "stated": stated, "share": _share(case, known, theta), "moved": moved}
+        if case.plain:
+            line["plain"] = _share(case, known, fitted(case, sample, own, plain=True).release_.theta[:, 0])
+        found.append(line)
+    first = {**_asked(case), "solver that ran": model.release_.plan["solver"]}
+    kept = {name: np.array([line[name] for line in found]) for name in found[0]}
+    numbers = metrics(np.array(ends).transpose(2, 0, 1), truth, error)
+    strong = _strong(truth, error)
+    return {
+        **first,
+        **numbers,
+        "total": float(kept["ratio"].mean()),
+        "total spread": float(kept["ratio"].std()),
+        "total held": float(np.mean(np.abs(kept["ratio"] - 1.0) <= 2.0 * kept["stated"]))
+        if np.isfinite(kept["stated"]).all()
+        else None,
+        "share": float(np.median(kept["share"])),
+        "plain": float(np.median(kept["plain"])) if case.plain else None,
+        "distance": float(np.median(kept["moved"][:, strong].max(axis=1))) if strong.any() else None,
+        "seconds": seconds / case.draws,
+    }
+
+
+def metrics(ends: Array, truth: Truth, error: Array) -> dict[str, Any]:
+    """What estimates, errors, lower and upper ends, (4, draws, slopes), say of the truth."""
+    estimate, stated, low, high = ends
+    known, strong = np.isfinite(truth.value), _strong(truth, error)
+    effect, null = known & ~truth.null, known & truth.null
+    told_ = np.isfinite(low) & np.isfinite(high)
+    held = told_ & (low <= truth.value) & (truth.value <= high)
+    ours = np.where(told_, (high - low) / (2.0 * QUANTILE), np.inf)
+    power = np.where(told_, (error / ours) ** 2, 0.0)
+    here = told_ & effect
+    count, hits = here.sum(axis=1), (held & effect).sum(axis=1)
+    cover = hits.sum() / count.sum() if count.any() else np.nan
+    times, covered = told_.sum(axis=0), held.sum(axis=0)
+    often = effect & (times >= max(0.5 * len(told_), 1))
+    few = np.ceil(0.9 * times[often]) - 1
+    rejected = told_ & null & ((low > 0.0) | (high < 0.0))
+    z = ((estimate - truth.value) / stated)[here]
+    return {
+        "slopes": int(effect.sum()),
+        "strong ones": int(strong.sum()),
+        "told": float(told_[:, effect].mean()) if effect.any() else None,
+        "strong": float(told_[:, strong].mean()) if strong.any() else None,
+        "cover": float(cover),
+        "cover error": _cover_error(hits, count) if count.any() else None,
+        "worst": float((covered[often] / times[often]).min()) if often.any() else None,
+        "often told": int(often.sum()),
+        "below": int((covered[often] <= few).sum()),
+        "below by chance": float(binom.cdf(few, times[often], LEVEL).sum()),
+        "width": float(np.median((ours / error)[here])) if here.any() else None,
+        "power": float(np.median(power[:, strong])) if strong.any() else None,
+        "power of all": float(np.median(power[:, effect])),
+        "size": float(rejected.sum() / (told_ & null).sum()) if (told_ & null).any() else None,
+        "nulls told": int((told_ & null).sum()),
+        "told though not identified": int(told_[:, ~known].sum()),
+        "rms of z": float(np.sqrt(np.mean(np.minimum(np.abs(z), 10.0) ** 2))) if z.size else None,
+        "coefficients": [
+            {
+                "name": name,
+                "t": truth.value[j] / error[j],
+                "told": float(told_[:, j].mean()),
+                "cover": float(covered[j] / times[j]) if times[j] else None,
+                "bias / error": float(np.mean((estimate - truth.value)[told_[:, j], j]) / error[j]) if times[j] else None,
+                "width": float(np.median((ours[:, j] / error[j])[told_[:, j]])) if times[j] else None,
+            }
+            for j, name in enumerate(truth.names)
+        ],
+    }
+
+
+def _cover_error(hits: Array, count: Array) -> float:
+    """Of pooled coverage over draws, in which intervals err together; not below that of as many draws at the nominal level."""
+    apart = np.sqrt(np.sum((hits - hits.sum() / count.sum() * count) ** 2)) / count.sum()
+    return float(max(apart, np.sqrt(LEVEL * (1.0 - LEVEL) / count.sum())))
+
+
+def _strong(truth: Truth, error: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        return np.asarray((np.abs(truth.value) >= STRONG * error) & ~truth.null & np.isfinite(truth.value))
+
+
+def _total(case: Case, known: Population, model: Any, rows: Array, others: Array) -> float:
+    """Predicted over observed total of a sample, from the encoded population."""
+    encoded, theta = known.encoded(case.bounds, case.loss), model.release_.theta[:, 0]
+    null = np.append(known.truth(case.bounds, case.loss).null, False)
+    apart = encoded.X[:, null] @ theta[null]
+    z = (encoded.X @ theta - apart + encoded.offset)[rows] + apart[others]
+    return float(encoded.means(z).sum() / encoded.observed()[rows].sum())
+
+
+def _share(case: Case, known: Population, theta: Array) -> float:
+    truth = known.truth(case.bounds, case.loss)
+    return (truth.constant - known.encoded(case.bounds, case.loss).risk(theta)) / (truth.constant - truth.risk)
+
+
+def _asked(case: Case) -> dict[str, Any]:
+    return {"half": population(case.table, case.nulls).half, **asdict(case)}
+
+
+# ---- many lines -----------------------------------------------------------------------------------------------------
+
+
+def grid(name: str) -> list[Case]:
+    """The lines of "smoke", "core" (of the development half) or "full" (of both halves)."""
+    if name == "smoke":
+        tables, sizes = ["california", "diamonds", "adult", "fremtpl2", "v_shape", "rare_class"], {20_000: 10}
+        return list(cases(tables, ["fit", "expert"], (1.0, 3.0), sizes))
+    if name == "core":
+        tables = names("development")
+        few = ["california", "diamonds", "adult", "fremtpl2", "v_shape", "clustered", "rare_levels"]
+        return [
+            *cases(tables, BOUNDS, (0.5, 1.0, 3.0), {20_000: 200}, all_losses=True),
+            *cases(tables, ["expert"], (1.0,), {20_000: 200}, relations=[small.REMOVED]),
+            *cases(few, ["expert"], (1.0,), {2_000: 200, 200_000: 100, 1_000_000: 20}),
+        ]
+    every = {2_000: 200, 20_000: 200, 200_000: 200, 1_000_000: 50}
+    both = [small.REPLACED, small.REMOVED]
+    return list(cases(names(), BOUNDS, (0.5, 1.0, 3.0), every, relations=both, all_losses=True))
+
+
+def cases(
+    tables: Sequence[str],
+    bounds: Sequence[str],
+    epsilons: Sequence[float],
+    sizes: dict[int, int],
+    *,
+    relations: Sequence[str] = (small.REPLACED,),
+    all_losses: bool = False,
+    **more: Any,
+) -> Iterator[Case]:
+    """Tables × losses × bounds × n (with its number of draws) × ε × relations."""
+    for table in tables:
+        losses = population(table).losses
+        for loss in losses if all_losses else losses[:1]:
+            for declared in bounds:
+                for n, draws in sizes.items():
+                    for epsilon in epsilons:
+                        for relation in relations:
+                            yield Case(table, declared, loss, n, epsilon, relation, draws=draws, **more)
+
+
+COLUMNS = "told strong cover worst below width power size total share distance".split()
+
+
+def text(line: dict[str, Any]) -> str:
+    """One line of the printed table."""
+    head = f"{line['table']:17s} {line['loss']:8s} {line['bounds']:6s} {line['n']:8,} {line['epsilon']:4g} {line['neighbours'][:3]}"
+    if "refused" in line:
+        return f"{head}  refused: {line['refused']}"
+    cells = [f"{line['slopes']:3d}/{line['strong ones']:<3d}"]
+    for name in COLUMNS:
+        value = line[name]
+        if name == "below":
+            cells.append(f"{value:3d}({line['below by chance']:4.1f})")
+        elif name == "total":
+            held = "  – " if line["total held"] is None else f"{line['total held']:4.2f}"
+            cells.append(f"{value:6.3f}±{line['total spread']:.3f} {held}")
+        elif name == "cover" and line["cover error"] is not None:
+            cells.append(f"{value:5.3f}±{line['cover error']:.3f}")
+        else:
+            cells.append("    –" if value is None or np.isnan(value) else f"{value:5.3g}")
+    plain = "" if line["plain"] is None else f" (plain {line['plain']:.3f})"
+    return f"{head} {line['solver that ran'][:12]:12s} {' '.join(cells)}{plain}  {line['seconds']:.2f} s"
+
+
+HEAD = (
+    f"{'table':17s} {'loss':8s} {'bounds':6s} {'n':>8s} {'ε':>4s} rel {'solver':12s} slopes   told strong   cover   worst   below   "
+    "width power  size  total (within 2 errors) share distance"
+)
+
+
+def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Medians over tables of n ≥ 20 000, for every declaration, ε and relation, beside the goals under the expert's bounds."""
+    held = [line for line in lines if "refused" not in line and line["n"] >= 20_000]
+    out = []
+    for key in dict.fromkeys((line["bounds"], line["epsilon"], line["neighbours"], line["solver"]) for line in held):
+        part = [line for line in held if (line["bounds"], line["epsilon"], line["neighbours"], line["solver"]) == key]
+        counts = [line["told"] * line["slopes"] * line["draws"] for line in part]
+        nulls = sum(line["nulls told"] for line in part)
+        one: dict[str, Any] = dict(zip(("bounds", "epsilon", "neighbours", "solver"), key, strict=True))
+        one |= {"lines": len(part)}
+        one |= {name: _median([line[name] for line in part]) for name in ("told", "strong", "width", "power", "share")}
+        one["cover"] = sum(
+            line["cover"] * count for line, count in zip(part, counts, strict=True) if count
+        ) / max(sum(counts), 1e-9)
+        one["outside 93–97 %"] = [line["table"] for line in part if count_outside(line)]
+        one["size"] = sum((line["size"] or 0.0) * line["nulls told"] for line in part) / nulls if nulls else None
+        one["below / by chance"] = (sum(line["below"] for line in part), sum(line["below by chance"] for line in part))
+        if key[0] == "expert":
+            one["goals"] = {name: goal[key[1]] for name, goal in GOALS.items() if key[1] in goal}
+        out.append(one)
+    return out
+
+
+def count_outside(line: dict[str, Any]) -> bool:
+    """Whether coverage is outside 93–97 % by more than two of its standard errors."""
+    if line["cover error"] is None:
+        return False
+    slack = 2.0 * line["cover error"]
+    return bool(line["cover"] < 0.93 - slack or line["cover"] > 0.97 + slack)
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    """Of what there is; untold is nothing for a width."""
+    there = [value for value in values if value is not None]
+    return float(np.median(there)) if there else None
+
+
+def fingerprint() -> dict[str, Any]:
+    """What small fits tell of their coefficients, and the truth of a synthetic population."""
+    models = {
+        "auto": small.fitted(),
+        "moments": small.fitted("moments"),
+        "logistic": small.fitted(hb.WithMoments("objective_perturbation"), classes=True),
+    }
+    found: dict[str, Any] = {name: told(model) for name, model in models.items()}
+    known = population("rare_class").truth("expert", "logistic")
+    return {**found, "truth": known.value, "errors": known.spread}
+
+
+def run(grid_name: str = "core", jobs: int = 2, show: bool = False, lines: list[Case] | None = None) -> dict[str, Any]:
+    """The core grid; see the module."""
+    asked = grid(grid_name) if lines is None else lines
+    asked.sort(key=lambda case: (case.table, case.loss, case.bounds))  # a worker encodes a population once
+    found = []
+    with ProcessPoolExecutor(jobs) as pool:
+        for line in pool.map(measure, asked) if jobs > 1 else map(measure, asked):
+            found.append(line)
+            if show:
+                print(text(line), flush=True)
+    return {"grid": grid_name, "confidence": LEVEL, "lines": found, "summary": summary(found)}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.inference")
+    parser.add_argument("--grid", choices=("smoke", "core", "full"))
+    parser.add_argument("--tables", nargs="+", help="names, or development or report", default=["development"])
+    parser.add_argument("--loss", nargs="+", choices=ESTIMATORS)
+    parser.add_argument("--bounds", nargs="+", choices=(*BOUNDS, "bare"), default=list(BOUNDS))
+    parser.add_argument("--eps", nargs="+", type=float, default=[1.0, 3.0])
+    parser.add_argument("--n", nargs="+", type=int, default=[20_000])
+    parser.add_argument("--neighbours", nargs="+", default=[small.REPLACED])
+    parser.add_argument("--draws", type=int)
+    parser.add_argument("--solver", nargs="+", default=["auto"], help="a solver's name, or with_moments")
+    parser.add_argument("--nulls", type=int, default=2, help="columns without effect that are added")
+    parser.add_argument("--plain", action="store_true", help="fit without inference too")
+    parser.add_argument("--detail", action="store_true", help="show every coefficient")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="a file for the lines, as JSON")
+    asked = parser.parse_args(words)
+    tables = [name for one in asked.tables for name in (names(one) if one in ("development", "report") else [one])]
+    sizes = dict.fromkeys(asked.n, asked.draws or 20)
+    lines = grid(asked.grid) if asked.grid else list(
+        cases(tables, asked.bounds, asked.eps, sizes, relations=asked.neighbours, all_losses=asked.loss is not None)
+    )
+    if asked.loss:
+        lines = [case for case in lines if case.loss in asked.loss]
+    if asked.grid and asked.draws:
+        lines = [replace(case, draws=asked.draws) for case in lines]
+    lines = [replace(case, solver=solver, nulls=asked.nulls, plain=asked.plain) for case in lines for solver in asked.solver]
+    print(HEAD)
+    found = run(asked.grid or "own", asked.jobs, show=True, lines=lines)
+    for line in found["lines"] if asked.detail else []:
+        print(line["table"], line["bounds"], line["epsilon"])
+        for one in line.get("coefficients", []):
+            print("   ", *(f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in one.items()), sep="  ")
+    for one in found["summary"]:
+        print(one)
+    if asked.out:
+        from benchmarks.record import plain
+
+        asked.out.write_text(json.dumps(plain(found), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
