@@ -6,8 +6,11 @@ population does not identify have no truth and count nowhere. An interval withou
 efficiency is 0) and never as cover. δ = 1/n².
 
 - `told`, `strong`: the share told of all slopes, and of those with |t| ≥ 4 without privacy (value over robust error at this n);
-- `cover`: of intervals told, the share that hold the truth, with its standard error over draws; `worst` is the lowest of a coefficient
-  told in half of the draws or more; `below` how many of these are below 90 %, beside how many would be by chance were each at 95 %;
+- `cover`: of intervals told, the share that hold the truth, with its standard error over draws, beside what intervals of the robust error
+  without privacy hold of the same coefficients: where single records decide a coefficient, they hold less than 95 % themselves;
+- `worst`: the lowest coverage of a coefficient told in half of the draws or more, `below` how many of these are below 90 %, beside how many
+  would be by chance were each at 95 %; both of *sound* coefficients, those that the robust interval without privacy holds in 90 % or more;
+- `means`: of intervals of the mean at eight records that are told, the share that hold it;
 - `width`: median of the interval's over the robust one without privacy, 2 · 1.96 · error, of those told;
 - `power`: median of (robust error / ours)² over strong coefficients and draws, 0 for untold; `power of all` over all slopes;
 - `size`: how often an interval of a column without effect (a copy of another, drawn apart) excludes 0, of those told;
@@ -21,11 +24,13 @@ efficiency is 0) and never as cover. δ = 1/n².
 
 import argparse
 import json
+import os
 import time
 import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +39,14 @@ from scipy.stats import binom
 
 import hullabaloo as hb
 from benchmarks import small
-from benchmarks.inference_tables import BOUNDS, ESTIMATORS, Population, Truth, names, population
+from benchmarks.inference_tables import BOUNDS, ESTIMATORS, Population, Truth, bent, names, population, scores
+from benchmarks.record import plain
 from hullabaloo.noise import TestKey
 
 Array = np.ndarray
 Told = dict[str, tuple[float, float, float, float]]
 STRONG, LEVEL, QUANTILE = 4.0, 0.95, 1.959964
+REFERENCES, SPOTS, SOUND = 100, 8, 0.9
 GOALS = {"strong": {1.0: 0.60, 3.0: 0.85}, "power": {1.0: 0.05, 3.0: 0.25}, "width": {1.0: 3.5, 3.0: 2.0}}
 """Of medians over tables of 20 000 records and more, under the expert's bounds."""
 
@@ -57,7 +64,7 @@ class Case:
     solver: str = "auto"
     draws: int = 20
     nulls: int = 2
-    plain: bool = False
+    compare: bool = False
 
     @property
     def seed(self) -> int:
@@ -121,30 +128,53 @@ def measure(case: Case) -> dict[str, Any]:
         theta = model.release_.theta[:, 0]
         moved = np.abs(np.ravel(model.coef_) - truth.value) / error
         line = {"ratio": ratio, "stated": stated, "share": _share(case, known, theta), "moved": moved}
-        if case.plain:
+        line["spots"] = _spots(case, known, model)
+        if case.compare:
             line["plain"] = _share(case, known, fitted(case, sample, own, plain=True).release_.theta[:, 0])
         found.append(line)
     first = {**_asked(case), "solver that ran": model.release_.plan["solver"]}
     kept = {name: np.array([line[name] for line in found]) for name in found[0]}
-    numbers = metrics(np.array(ends).transpose(2, 0, 1), truth, error)
+    sound = reference(case.table, case.bounds, case.loss, min(case.n, 50_000), case.nulls)
+    numbers = metrics(np.array(ends).transpose(2, 0, 1), truth, error, sound)
     strong = _strong(truth, error)
     return {
         **first,
         **numbers,
+        "means": float(np.nanmean(kept["spots"])) if np.isfinite(kept["spots"]).any() else None,
         "total": float(kept["ratio"].mean()),
         "total spread": float(kept["ratio"].std()),
         "total held": float(np.mean(np.abs(kept["ratio"] - 1.0) <= 2.0 * kept["stated"]))
         if np.isfinite(kept["stated"]).all()
         else None,
         "share": float(np.median(kept["share"])),
-        "plain": float(np.median(kept["plain"])) if case.plain else None,
+        "plain": float(np.median(kept["plain"])) if case.compare else None,
         "distance": float(np.median(kept["moved"][:, strong].max(axis=1))) if strong.any() else None,
         "seconds": seconds / case.draws,
     }
 
 
-def metrics(ends: Array, truth: Truth, error: Array) -> dict[str, Any]:
-    """What estimates, errors, lower and upper ends, (4, draws, slopes), say of the truth."""
+@cache
+def reference(table: str, bounds: str, loss: str, n: int, nulls: int) -> Array:
+    """How often the interval of the robust error without privacy holds each slope, (slopes,): one Newton step from the truth each draw."""
+    known = population(table, nulls)
+    encoded, truth, rng = known.encoded(bounds, loss), known.truth(bounds, loss), np.random.default_rng(n)
+    null, matrix = np.append(truth.null, False), encoded.encoding.user_matrix(0)[:-1]
+    held = np.zeros(len(truth.names))
+    for _ in range(REFERENCES):
+        rows, others = known.sample(rng, n)
+        X = encoded.X[rows]
+        X[:, null] = encoded.X[others][:, null]
+        sample = replace(encoded, X=X, y=encoded.y[rows], offset=encoded.offset[rows])
+        _, inverse = bent(sample, truth.theta)
+        step = -inverse @ (X.T @ encoded.loss.derivative(X @ truth.theta + sample.offset, sample.y) / len(X))
+        meat = scores(sample, truth.theta + step, known.firsts(rows))
+        error = np.sqrt(np.einsum("ij,jk,kl,lm,im->i", matrix, inverse, meat, inverse, matrix, optimize=True) / len(X))
+        held += np.abs(matrix @ step) <= QUANTILE * error
+    return held / REFERENCES
+
+
+def metrics(ends: Array, truth: Truth, error: Array, sound: Array) -> dict[str, Any]:
+    """What estimates, errors, lower and upper ends, (4, draws, slopes), say of the truth; `sound` as by `reference`."""
     estimate, stated, low, high = ends
     known, strong = np.isfinite(truth.value), _strong(truth, error)
     effect, null = known & ~truth.null, known & truth.null
@@ -156,7 +186,7 @@ def metrics(ends: Array, truth: Truth, error: Array) -> dict[str, Any]:
     count, hits = here.sum(axis=1), (held & effect).sum(axis=1)
     cover = hits.sum() / count.sum() if count.any() else np.nan
     times, covered = told_.sum(axis=0), held.sum(axis=0)
-    often = effect & (times >= max(0.5 * len(told_), 1))
+    often = effect & (times >= max(0.5 * len(told_), 1)) & (sound >= SOUND)
     few = np.ceil(0.9 * times[often]) - 1
     rejected = told_ & null & ((low > 0.0) | (high < 0.0))
     z = ((estimate - truth.value) / stated)[here]
@@ -167,6 +197,8 @@ def metrics(ends: Array, truth: Truth, error: Array) -> dict[str, Any]:
         "strong": float(told_[:, strong].mean()) if strong.any() else None,
         "cover": float(cover),
         "cover error": _cover_error(hits, count) if count.any() else None,
+        "robust cover": float((times * sound)[effect].sum() / count.sum()) if count.any() else None,
+        "sound": int((sound >= SOUND)[effect].sum()),
         "worst": float((covered[often] / times[often]).min()) if often.any() else None,
         "often told": int(often.sum()),
         "below": int((covered[often] <= few).sum()),
@@ -184,7 +216,10 @@ def metrics(ends: Array, truth: Truth, error: Array) -> dict[str, Any]:
                 "t": truth.value[j] / error[j],
                 "told": float(told_[:, j].mean()),
                 "cover": float(covered[j] / times[j]) if times[j] else None,
-                "bias / error": float(np.mean((estimate - truth.value)[told_[:, j], j]) / error[j]) if times[j] else None,
+                "robust cover": float(sound[j]),
+                "bias / error": float(np.mean((estimate - truth.value)[told_[:, j], j]) / error[j])
+                if times[j]
+                else None,
                 "width": float(np.median((ours[:, j] / error[j])[told_[:, j]])) if times[j] else None,
             }
             for j, name in enumerate(truth.names)
@@ -212,6 +247,20 @@ def _total(case: Case, known: Population, model: Any, rows: Array, others: Array
     return float(encoded.means(z).sum() / encoded.observed()[rows].sum())
 
 
+def _spots(case: Case, known: Population, model: Any) -> Array:
+    """(SPOTS,) whether intervals of the mean hold it at a few records; NaN where none is told."""
+    encoded, truth = known.encoded(case.bounds, case.loss), known.truth(case.bounds, case.loss)
+    rows = np.random.default_rng(0).integers(0, len(known.frame), SPOTS)
+    try:
+        low, high = model.predict_interval(known.frame.take(rows)).T
+    except hb.errors.NotReleased:
+        return np.full(SPOTS, np.nan)
+    means = encoded.means(encoded.X[rows] @ truth.theta + encoded.offset[rows])
+    if case.loss == "poisson":
+        means = means * known.domain(case.bounds, case.n).targets[0].hi
+    return np.where(np.isfinite(low) & np.isfinite(high), (low <= means) & (means <= high), np.nan)
+
+
 def _share(case: Case, known: Population, theta: Array) -> float:
     truth = known.truth(case.bounds, case.loss)
     return (truth.constant - known.encoded(case.bounds, case.loss).risk(theta)) / (truth.constant - truth.risk)
@@ -237,9 +286,13 @@ def grid(name: str) -> list[Case]:
             *cases(tables, ["expert"], (1.0,), {20_000: 200}, relations=[small.REMOVED]),
             *cases(few, ["expert"], (1.0,), {2_000: 200, 200_000: 100, 1_000_000: 20}),
         ]
-    every = {2_000: 200, 20_000: 200, 200_000: 200, 1_000_000: 50}
-    both = [small.REPLACED, small.REMOVED]
-    return list(cases(names(), BOUNDS, (0.5, 1.0, 3.0), every, relations=both, all_losses=True))
+    small_and_large = {2_000: 200, 200_000: 100}
+    return [
+        *cases(names(), BOUNDS, (0.5, 1.0, 3.0), {20_000: 200}, all_losses=True),
+        *cases(names(), BOUNDS, (1.0,), {20_000: 200}, relations=[small.REMOVED], all_losses=True),
+        *cases(names(), BOUNDS, (1.0,), small_and_large),
+        *cases(names(), ["expert"], (1.0,), {1_000_000: 20}),
+    ]
 
 
 def cases(
@@ -263,7 +316,7 @@ def cases(
                             yield Case(table, declared, loss, n, epsilon, relation, draws=draws, **more)
 
 
-COLUMNS = "told strong cover worst below width power size total share distance".split()
+COLUMNS = ["told", "strong", "cover", "worst", "below", "width", "power", "size", "means", "total", "share", "distance"]
 
 
 def text(line: dict[str, Any]) -> str:
@@ -280,7 +333,7 @@ def text(line: dict[str, Any]) -> str:
             held = "  – " if line["total held"] is None else f"{line['total held']:4.2f}"
             cells.append(f"{value:6.3f}±{line['total spread']:.3f} {held}")
         elif name == "cover" and line["cover error"] is not None:
-            cells.append(f"{value:5.3f}±{line['cover error']:.3f}")
+            cells.append(f"{value:5.3f}±{line['cover error']:.3f} ({line['robust cover']:.3f})")
         else:
             cells.append("    –" if value is None or np.isnan(value) else f"{value:5.3g}")
     plain = "" if line["plain"] is None else f" (plain {line['plain']:.3f})"
@@ -288,8 +341,8 @@ def text(line: dict[str, Any]) -> str:
 
 
 HEAD = (
-    f"{'table':17s} {'loss':8s} {'bounds':6s} {'n':>8s} {'ε':>4s} rel {'solver':12s} slopes   told strong   cover   worst   below   "
-    "width power  size  total (within 2 errors) share distance"
+    f"{'table':17s} {'loss':8s} {'bounds':6s} {'n':>8s} {'ε':>4s} rel {'solver':12s} slopes   told strong   cover (without privacy) worst   below   "
+    "width power  size means  total (within 2 errors) share distance"
 )
 
 
@@ -304,12 +357,14 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         one: dict[str, Any] = dict(zip(("bounds", "epsilon", "neighbours", "solver"), key, strict=True))
         one |= {"lines": len(part)}
         one |= {name: _median([line[name] for line in part]) for name in ("told", "strong", "width", "power", "share")}
-        one["cover"] = sum(
-            line["cover"] * count for line, count in zip(part, counts, strict=True) if count
-        ) / max(sum(counts), 1e-9)
+        one["cover"] = sum(line["cover"] * count for line, count in zip(part, counts, strict=True) if count) / max(
+            sum(counts), 1e-9
+        )
         one["outside 93–97 %"] = [line["table"] for line in part if count_outside(line)]
         one["size"] = sum((line["size"] or 0.0) * line["nulls told"] for line in part) / nulls if nulls else None
-        one["below / by chance"] = (sum(line["below"] for line in part), sum(line["below by chance"] for line in part))
+        one["below / by chance"] = (
+            f"{sum(line['below'] for line in part)} / {sum(line['below by chance'] for line in part):.1f}"
+        )
         if key[0] == "expert":
             one["goals"] = {name: goal[key[1]] for name, goal in GOALS.items() if key[1] in goal}
         out.append(one)
@@ -342,17 +397,21 @@ def fingerprint() -> dict[str, Any]:
     return {**found, "truth": known.value, "errors": known.spread}
 
 
-def run(grid_name: str = "core", jobs: int = 2, show: bool = False, lines: list[Case] | None = None) -> dict[str, Any]:
-    """The core grid; see the module."""
-    asked = grid(grid_name) if lines is None else lines
-    asked.sort(key=lambda case: (case.table, case.loss, case.bounds))  # a worker encodes a population once
-    found = []
+def run() -> dict[str, Any]:
+    """The core grid, for the record; coefficients one by one are left to `--out`."""
+    lines = list(measured(grid("core"), os.cpu_count() or 1))
+    short = [{key: value for key, value in line.items() if key != "coefficients"} for line in lines]
+    return {"confidence": LEVEL, "lines": short, "summary": summary(lines)}
+
+
+def measured(asked: list[Case], jobs: int) -> Iterator[dict[str, Any]]:
+    """The lines of cases, tables together: a worker encodes a population once."""
+    asked = sorted(asked, key=lambda case: (case.table, case.loss, case.bounds))
+    if jobs == 1:
+        yield from map(measure, asked)
+        return
     with ProcessPoolExecutor(jobs) as pool:
-        for line in pool.map(measure, asked) if jobs > 1 else map(measure, asked):
-            found.append(line)
-            if show:
-                print(text(line), flush=True)
-    return {"grid": grid_name, "confidence": LEVEL, "lines": found, "summary": summary(found)}
+        yield from pool.map(measure, asked)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -368,33 +427,51 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--draws", type=int)
     parser.add_argument("--solver", nargs="+", default=["auto"], help="a solver's name, or with_moments")
     parser.add_argument("--nulls", type=int, default=2, help="columns without effect that are added")
-    parser.add_argument("--plain", action="store_true", help="fit without inference too")
+    parser.add_argument("--compare", action="store_true", help="fit without inference too")
     parser.add_argument("--detail", action="store_true", help="show every coefficient")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="a file for the lines, as JSON")
     asked = parser.parse_args(words)
     tables = [name for one in asked.tables for name in (names(one) if one in ("development", "report") else [one])]
     sizes = dict.fromkeys(asked.n, asked.draws or 20)
-    lines = grid(asked.grid) if asked.grid else list(
-        cases(tables, asked.bounds, asked.eps, sizes, relations=asked.neighbours, all_losses=asked.loss is not None)
+    lines = (
+        grid(asked.grid)
+        if asked.grid
+        else list(
+            cases(tables, asked.bounds, asked.eps, sizes, relations=asked.neighbours, all_losses=asked.loss is not None)
+        )
     )
     if asked.loss:
         lines = [case for case in lines if case.loss in asked.loss]
     if asked.grid and asked.draws:
         lines = [replace(case, draws=asked.draws) for case in lines]
-    lines = [replace(case, solver=solver, nulls=asked.nulls, plain=asked.plain) for case in lines for solver in asked.solver]
+    lines = [
+        replace(case, solver=solver, nulls=asked.nulls, compare=asked.compare)
+        for case in lines
+        for solver in asked.solver
+    ]
     print(HEAD)
-    found = run(asked.grid or "own", asked.jobs, show=True, lines=lines)
-    for line in found["lines"] if asked.detail else []:
+    found = []
+    for line in measured(lines, asked.jobs):
+        found.append(line)
+        print(text(line), flush=True)
+    for line in found if asked.detail else []:
         print(line["table"], line["bounds"], line["epsilon"])
         for one in line.get("coefficients", []):
-            print("   ", *(f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in one.items()), sep="  ")
-    for one in found["summary"]:
-        print(one)
+            print(
+                "   ",
+                *(f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in one.items()),
+                sep="  ",
+            )
+    for one in summary(found):
+        print(*(f"{key} {_short(value)}" for key, value in one.items()), sep="  ")
     if asked.out:
-        from benchmarks.record import plain
+        text_ = json.dumps(plain({"lines": found, "summary": summary(found)}), indent=1)
+        asked.out.write_text(text_ + "\n", encoding="utf-8")
 
-        asked.out.write_text(json.dumps(plain(found), indent=1) + "\n", encoding="utf-8")
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

@@ -103,10 +103,14 @@ class Population:
         drawn = self.frame.take(rows).reset_index(drop=True)
         for name in self.nulls:
             drawn[name] = self.frame[name].take(others).array
-        if self.unit is not None:
-            first = np.isin(rows, self._units()[0])
-            drawn[self.unit] = np.cumsum(first)
+        firsts = self.firsts(rows)
+        if firsts is not None:
+            drawn[self.unit] = np.repeat(np.arange(len(firsts)), np.diff(np.append(firsts, len(rows))))
         return drawn
+
+    def firsts(self, rows: Array) -> Array | None:
+        """Where the units of a sample begin; None where there are no units."""
+        return None if self.unit is None else np.flatnonzero(np.isin(rows, self._units()[0]))
 
     def _units(self) -> tuple[Array, Array]:
         """First records and numbers of records of the units, whose records are neighbours in the frame."""
@@ -151,7 +155,7 @@ class Encoded:
         if self.loss.name == "logistic":
             return np.asarray(1.0 / (1.0 + np.exp(-z)))
         if self.loss.name == "poisson":
-            return np.exp(np.minimum(z, 700.0))
+            return np.asarray(np.exp(np.minimum(z, 700.0)))
         return np.asarray(self.encoding.target_offset[0] + self.encoding.target_scale[0] * z)
 
     def observed(self) -> Array:
@@ -186,22 +190,36 @@ def truth(known: Encoded) -> Truth:
     theta[effects] = newton(known, X[:, effects])
     constant = np.zeros(X.shape[1])
     constant[-1:] = newton(known, X[:, -1:])
-    z = X @ theta + known.offset
-    bend = X.T @ (known.loss.second_derivative(z, known.y)[:, None] * X) / len(X)
-    slopes = known.loss.derivative(z, known.y)[:, None] * X
-    if population.unit is not None:
-        slopes = np.add.reduceat(slopes, population._units()[0], axis=0)
-    meat = slopes.T @ slopes / len(X)
-    values, vectors = np.linalg.eigh(bend)
-    weak = values <= 1e-10 * values[-1]
-    inverse = (vectors[:, ~weak] / values[~weak]) @ vectors[:, ~weak].T
+    weak, inverse = bent(known, theta)
+    meat = scores(known, theta, population.firsts(np.arange(len(X))))
     matrix = encoding.user_matrix(0)[:-1]
-    unknown = np.linalg.norm(matrix @ vectors[:, weak], axis=1) > 1e-6 * np.linalg.norm(matrix, axis=1)
+    unknown = np.linalg.norm(matrix @ weak, axis=1) > 1e-6 * np.linalg.norm(matrix, axis=1)
     spread = np.sqrt(np.einsum("ij,jk,kl,lm,im->i", matrix, inverse, meat, inverse, matrix, optimize=True))
     value = np.atleast_1d(np.squeeze(encoding.coefficients_to_user(theta)[0]))
     value[unknown] = spread[unknown] = np.nan
     names = tuple(encoding.feature_names_out)
     return Truth(names, value, spread, ~effects[:-1], theta, known.risk(theta), known.risk(constant))
+
+
+def bent(known: Encoded, theta: Array) -> tuple[Array, Array]:
+    """Directions without curvature at θ, (p, r), and the pseudo-inverse of the mean loss's Hessian, (p, p)."""
+    values, vectors = np.linalg.eigh(hessian(known, known.X, theta))
+    weak = values <= 1e-10 * values[-1]
+    return vectors[:, weak], (vectors[:, ~weak] / values[~weak]) @ vectors[:, ~weak].T
+
+
+def hessian(known: Encoded, X: Array, theta: Array) -> Array:
+    """Of the mean loss over columns X, (p, p)."""
+    bend = known.loss.second_derivative(X @ theta + known.offset, known.y)
+    return np.asarray(X.T @ (bend[:, None] * X) / len(X))
+
+
+def scores(known: Encoded, theta: Array, firsts: Array | None) -> Array:
+    """`Σ g gᵀ / n` of the records' gradients at θ, (p, p); of the units' sums where units begin at `firsts`."""
+    slopes = known.loss.derivative(known.X @ theta + known.offset, known.y)[:, None] * known.X
+    if firsts is not None:
+        slopes = np.add.reduceat(slopes, firsts, axis=0)
+    return np.asarray(slopes.T @ slopes / len(known.X))
 
 
 def newton(known: Encoded, X: Array) -> Array:
@@ -213,8 +231,7 @@ def newton(known: Encoded, X: Array) -> Array:
     for _ in range(100):
         z = X @ theta + offset
         slope = X.T @ loss.derivative(z, y) / n
-        bend = X.T @ (loss.second_derivative(z, y)[:, None] * X) / n
-        step = np.linalg.lstsq(bend, slope, rcond=1e-12)[0]
+        step = np.linalg.lstsq(hessian(known, X, theta), slope, rcond=1e-12)[0]
         gain, size = float(slope @ step), 1.0
         if gain < 1e-15:
             return theta
@@ -281,7 +298,11 @@ _DEVELOPMENT: dict[str, dict[str, Any]] = {
     "fremtpl2": {"losses": ("poisson",)},
 }
 _REPORT: dict[str, dict[str, Any]] = {
-    "flights": {"losses": ("squared", "huber"), "expert": {"Distance": (0, 10_000), "TaxiOut": (0, 1000)}, "limits": (0, 1000)},
+    "flights": {
+        "losses": ("squared", "huber"),
+        "expert": {"Distance": (0, 10_000), "TaxiOut": (0, 1000)},
+        "limits": (0, 1000),
+    },
     "power_plant": {
         "losses": ("squared",),
         "expert": {"AT": (-50, 50), "V": (0, 100), "AP": (900, 1100)},
@@ -343,7 +364,9 @@ def _real(name: str, half: Half, about: dict[str, Any]) -> Population:
     limits = about.get("limits", limits)
     frame = frame[[*features, target]].dropna().reset_index(drop=True)
     for key, bounds in (features | ({target: limits} if isinstance(limits, tuple) else {})).items():
-        frame[key] = frame[key].astype(float).clip(*bounds) if isinstance(bounds, tuple) else frame[key].astype("category")
+        frame[key] = (
+            frame[key].astype(float).clip(*bounds) if isinstance(bounds, tuple) else frame[key].astype("category")
+        )
     return Population(name, half, about["losses"], frame, features, target, limits, exposure)
 
 
@@ -356,8 +379,8 @@ Made = tuple[dict[str, Any], dict[str, Any], Any]
 def _spread_v(rng: np.random.Generator, skew: float) -> Made:
     """Residuals whose deviation is |x₁|, or |x₁|^skew: classical errors of x₁ are too short by a factor 1.3 and more."""
     x = rng.uniform(-1.0, 1.0, (SYNTHETIC_RECORDS, 4))
-    y = x @ [0.6, -0.4, 0.2, 0.1] + 0.3 + 0.7 * np.abs(x[:, 0]) ** skew * rng.normal(size=len(x))
-    return {**_columns(x), "y": y}, dict.fromkeys(_columns(x), (-1, 1)), (-10, 10)
+    y = x @ [0.6, -0.4, 0.2, 0.1] + 5.0 + 0.7 * np.abs(x[:, 0]) ** skew * rng.normal(size=len(x))
+    return {**_columns(x), "y": np.clip(y, 0, 10)}, dict.fromkeys(_columns(x), (-1, 1)), (0, 10)
 
 
 def _costs(rng: np.random.Generator, spread: float) -> Made:
@@ -368,7 +391,11 @@ def _costs(rng: np.random.Generator, spread: float) -> Made:
     mean = 200.0 + 15.0 * (age - 18.0) + 180.0 * points + 150.0 * sex
     cost = mean * rng.gamma(2.0, 0.5, n) * rng.lognormal(-0.5 * spread**2, spread, n)
     columns = {"age": age, "points": np.minimum(points, 100.0), "sex": np.where(sex, "f", "m")}
-    return {**columns, "y": np.minimum(cost, 20_000.0)}, {"age": PEOPLE, "points": (0, 100), "sex": ["m", "f"]}, (0, 20_000)
+    return (
+        {**columns, "y": np.minimum(cost, 20_000.0)},
+        {"age": PEOPLE, "points": (0, 100), "sex": ["m", "f"]},
+        (0, 20_000),
+    )
 
 
 def _rare_class(rng: np.random.Generator, rate: float) -> Made:
@@ -378,11 +405,15 @@ def _rare_class(rng: np.random.Generator, rate: float) -> Made:
     z = 0.035 * (age - 54.0) + 0.6 * score - 1.0 * share
     z += np.log(rate / (1.0 - rate)) - 0.25
     y = (rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-z))).astype(int)
-    return {"age": age, "score": np.clip(score, -10, 10), "share": share, "y": y}, {
-        "age": PEOPLE,
-        "score": (-10, 10),
-        "share": (0, 1),
-    }, [0, 1]
+    return (
+        {"age": age, "score": np.clip(score, -10, 10), "share": share, "y": y},
+        {
+            "age": PEOPLE,
+            "score": (-10, 10),
+            "share": (0, 1),
+        },
+        [0, 1],
+    )
 
 
 def _rare_levels(rng: np.random.Generator, rarest: float) -> Made:
@@ -404,9 +435,9 @@ def _clustered(rng: np.random.Generator, share: float) -> Made:
     own, its = rng.uniform(-1, 1, (len(lengths), 2))[unit], rng.uniform(-1, 1, len(unit))
     effect = rng.normal(size=len(lengths))[unit]
     residual = 0.5 * (np.sqrt(share) * effect + np.sqrt(1.0 - share) * rng.normal(size=len(unit)))
-    y = 0.4 * own[:, 0] - 0.2 * own[:, 1] + 0.3 * its + residual
-    columns = {"own0": own[:, 0], "own1": own[:, 1], "its": its, "y": np.clip(y, -4, 4), "unit": unit}
-    return columns, dict.fromkeys(("own0", "own1", "its"), (-1, 1)), (-4, 4)
+    y = 5.0 + 0.4 * own[:, 0] - 0.2 * own[:, 1] + 0.3 * its + residual
+    columns = {"own0": own[:, 0], "own1": own[:, 1], "its": its, "y": np.clip(y, 0, 10), "unit": unit}
+    return columns, dict.fromkeys(("own0", "own1", "its"), (-1, 1)), (0, 10)
 
 
 def _counts(rng: np.random.Generator, rate: float) -> Made:
@@ -451,7 +482,10 @@ def _synthetic(name: str) -> Population:
 def _with_nulls(population: Population, count: int) -> Population:
     """With copies of a numeric column, and of the category of fewest levels, that have no effect."""
     numeric = [key for key, one in population.features.items() if isinstance(one, tuple) and key != population.exposure]
-    levels = sorted((key for key in population.features if key not in numeric and key != population.exposure), key=lambda k: len(population.features[k]))
+    levels = sorted(
+        (key for key in population.features if key not in numeric and key != population.exposure),
+        key=lambda k: len(population.features[k]),
+    )
     copied = [*numeric[:1], *levels[:1], *numeric[1:]][:count]
     frame, features = population.frame.copy(), dict(population.features)
     order = population.sample(np.random.default_rng(7), len(frame))[1][: len(frame)]
