@@ -14,7 +14,8 @@ efficiency is 0) and never as cover. δ = 1/n².
 - `width`: median of the interval's over the robust one without privacy, 2 · 1.96 · error, of those told;
 - `power`: median of (robust error / ours)² over strong coefficients and draws, 0 for untold; `power of all` over all slopes;
 - `size`: how often an interval of a column without effect (a copy of another, drawn apart) excludes 0, of those told;
-- `total`: predicted over observed total of the sample, its mean and spread over draws, and how often it is within two of its stated errors;
+- `total`: predicted over observed total of the sample (of Huber's loss: over the truth's prediction of it), its mean and spread over draws,
+  and how often it is within two of its stated errors;
 - `share`: the share of the gain over a constant that is kept, on the population; `plain` is that without inference where asked for;
 - `distance`: of the released coefficients from the truth, in robust errors: of the worst strong one, the median over draws.
 
@@ -38,7 +39,8 @@ import numpy as np
 from scipy.stats import binom
 
 import hullabaloo as hb
-from benchmarks import small
+from benchmarks import forecasts, small
+from benchmarks.forecasts import Forecast, compared, forecast
 from benchmarks.inference_tables import BOUNDS, ESTIMATORS, Population, Truth, bent, names, population, scores
 from benchmarks.record import plain
 from hullabaloo.noise import TestKey
@@ -88,20 +90,16 @@ def total_error(model: Any) -> float:
     return float(getattr(model.summary(), "total_error", np.nan))
 
 
-def fitted(case: Case, sample: Any, key: TestKey, *, plain: bool = False) -> Any:
-    """The library's estimator, by default as a user gets it; with `plain`, without inference."""
-    known = population(case.table, case.nulls)
-    given: dict[str, Any] = {"solver": hb.WithMoments("auto") if case.solver == "with_moments" else case.solver}
-    if plain:
-        given["inference"] = False
-    model = known.estimator(case.loss)(
+def estimator(case: Case, known: Population, key: TestKey | None, **given: Any) -> Any:
+    """The library's, by default as a user gets it."""
+    return known.estimator(case.loss)(
         budget=hb.Budget(case.epsilon, float(case.n) ** -2),
         domain=known.domain(case.bounds, case.n),
         neighbours=case.neighbours,
+        solver=hb.WithMoments("auto") if case.solver == "with_moments" else case.solver,
         test_key=key,
         **given,
     )
-    return model.fit(sample)
 
 
 # ---- one line -------------------------------------------------------------------------------------------------------
@@ -109,48 +107,74 @@ def fitted(case: Case, sample: Any, key: TestKey, *, plain: bool = False) -> Any
 
 def measure(case: Case) -> dict[str, Any]:
     """The line of a case, with its coefficients."""
-    known = population(case.table, case.nulls)
-    truth, rng, key = known.truth(case.bounds, case.loss), np.random.default_rng(case.seed), TestKey(bytes(32))
+    known, rng = population(case.table, case.nulls), np.random.default_rng(case.seed)
+    truth = known.truth(case.bounds, case.loss)
     error = truth.spread / np.sqrt(case.n)
-    ends, found, seconds = [], [], 0.0
-    for draw in range(case.draws):
-        rows, others = known.sample(rng, case.n)
-        sample, own = known.table(rows, others), key.derive(f"{case.seed}/{draw}")
-        begun = time.perf_counter()
-        try:
-            model = fitted(case, sample, own)
-            said = told(model)
-        except hb.errors.HullabalooError as refusal:
-            return {**_asked(case), "refused": f"{type(refusal).__name__}: {str(refusal)[:300]}"}
-        seconds += time.perf_counter() - begun
-        ends.append([said.get(name, (np.nan,) * 4) for name in truth.names])
-        ratio, stated = _total(case, known, model, rows, others), total_error(model)
-        theta = model.release_.theta[:, 0]
-        moved = np.abs(np.ravel(model.coef_) - truth.value) / error
-        line = {"ratio": ratio, "stated": stated, "share": _share(case, known, theta), "moved": moved}
-        line["spots"] = _spots(case, known, model)
-        if case.compare:
-            line["plain"] = _share(case, known, fitted(case, sample, own, plain=True).release_.theta[:, 0])
-        found.append(line)
-    first = {**_asked(case), "solver that ran": model.release_.plan["solver"]}
+    try:
+        found = [_drawn(case, known, truth, rng, draw) for draw in range(case.draws)]
+    except hb.errors.HullabalooError as refusal:
+        return {**_asked(case), "refused": f"{type(refusal).__name__}: {str(refusal)[:300]}"}
     kept = {name: np.array([line[name] for line in found]) for name in found[0]}
+    ends, strong = kept["ends"], _strong(truth, error)
     sound = reference(case.table, case.bounds, case.loss, min(case.n, 50_000), case.nulls)
-    numbers = metrics(np.array(ends).transpose(2, 0, 1), truth, error, sound)
-    strong = _strong(truth, error)
+    share, spread = float(np.median(kept["share"])), float(kept["total"].std())
+    often = np.isfinite(ends[:, :, 1]).mean(axis=0) >= 0.5
+    stated = np.where(often, _nanmedian(ends[:, :, 1]), kept["coef"].std(axis=0))
+    far = np.abs(kept["coef"] - truth.value)[:, strong] / error[strong]
     return {
-        **first,
-        **numbers,
-        "means": float(np.nanmean(kept["spots"])) if np.isfinite(kept["spots"]).any() else None,
-        "total": float(kept["ratio"].mean()),
-        "total spread": float(kept["ratio"].std()),
-        "total held": float(np.mean(np.abs(kept["ratio"] - 1.0) <= 2.0 * kept["stated"]))
-        if np.isfinite(kept["stated"]).all()
-        else None,
-        "share": float(np.median(kept["share"])),
+        **_asked(case),
+        "solver that ran": str(kept["solver"][0]),
+        **metrics(ends.transpose(2, 0, 1), truth, error, sound),
+        "means": float(np.nanmean(kept["means"])) if np.isfinite(kept["means"]).any() else None,
+        "total": float(kept["total"].mean()),
+        "total spread": spread,
+        "total held": _held(kept["total"], kept["total error"]),
+        "share": share,
         "plain": float(np.median(kept["plain"])) if case.compare else None,
-        "distance": float(np.median(kept["moved"][:, strong].max(axis=1))) if strong.any() else None,
-        "seconds": seconds / case.draws,
+        "distance": float(np.median(far.max(axis=1))) if strong.any() else None,
+        "seconds": float(kept["seconds"].mean()),
+        **compared(_forecast(case, known), truth.names, stated, share, spread),
     }
+
+
+def _drawn(case: Case, known: Population, truth: Truth, rng: np.random.Generator, draw: int) -> dict[str, Any]:
+    """One sample, fitted once."""
+    rows, others = known.sample(rng, case.n)
+    sample, key = known.table(rows, others), TestKey(bytes(32)).derive(f"{case.seed}/{draw}")
+    begun = time.perf_counter()
+    model = estimator(case, known, key).fit(sample)
+    said = told(model)
+    seconds = time.perf_counter() - begun
+    line = {
+        "solver": model.release_.plan["solver"],
+        "ends": [said.get(name, (np.nan,) * 4) for name in truth.names],
+        "coef": np.ravel(model.coef_),
+        "total": _total(case, known, model, rows, others),
+        "total error": total_error(model),
+        "share": _share(case, known, model),
+        "means": _means(case, known, model),
+        "seconds": seconds,
+    }
+    if case.compare:
+        line["plain"] = _share(case, known, estimator(case, known, key, inference=False).fit(sample))
+    return line
+
+
+def _forecast(case: Case, known: Population) -> Forecast:
+    return forecast(estimator(case, known, None), case.n if case.neighbours == small.REPLACED else None)
+
+
+def _held(ratios: Array, stated: Array) -> float | None:
+    """How often a total is within two of its stated errors; None where none are stated."""
+    return float(np.mean(np.abs(ratios - 1.0) <= 2.0 * stated)) if np.isfinite(stated).all() else None
+
+
+def _nanmedian(values: Array) -> Array:
+    """Over draws, NaN where all are."""
+    told_ = np.isfinite(values).any(axis=0)
+    out = np.full(values.shape[1], np.nan)
+    out[told_] = np.nanmedian(values[:, told_], axis=0)
+    return out
 
 
 @cache
@@ -244,10 +268,15 @@ def _total(case: Case, known: Population, model: Any, rows: Array, others: Array
     null = np.append(known.truth(case.bounds, case.loss).null, False)
     apart = encoded.X[:, null] @ theta[null]
     z = (encoded.X @ theta - apart + encoded.offset)[rows] + apart[others]
-    return float(encoded.means(z).sum() / encoded.observed()[rows].sum())
+    wanted = (
+        encoded.observed()
+        if case.loss != "huber"
+        else encoded.means(encoded.X @ known.truth(case.bounds, case.loss).theta)
+    )
+    return float(encoded.means(z).sum() / wanted[rows].sum())
 
 
-def _spots(case: Case, known: Population, model: Any) -> Array:
+def _means(case: Case, known: Population, model: Any) -> Array:
     """(SPOTS,) whether intervals of the mean hold it at a few records; NaN where none is told."""
     encoded, truth = known.encoded(case.bounds, case.loss), known.truth(case.bounds, case.loss)
     rows = np.random.default_rng(0).integers(0, len(known.frame), SPOTS)
@@ -261,8 +290,9 @@ def _spots(case: Case, known: Population, model: Any) -> Array:
     return np.where(np.isfinite(low) & np.isfinite(high), (low <= means) & (means <= high), np.nan)
 
 
-def _share(case: Case, known: Population, theta: Array) -> float:
-    truth = known.truth(case.bounds, case.loss)
+def _share(case: Case, known: Population, model: Any) -> float:
+    """Of the gain over the best constant, on the population."""
+    theta, truth = model.release_.theta[:, 0], known.truth(case.bounds, case.loss)
     return (truth.constant - known.encoded(case.bounds, case.loss).risk(theta)) / (truth.constant - truth.risk)
 
 
@@ -401,7 +431,7 @@ def run() -> dict[str, Any]:
     """The core grid, for the record; coefficients one by one are left to `--out`."""
     lines = list(measured(grid("core"), os.cpu_count() or 1))
     short = [{key: value for key, value in line.items() if key != "coefficients"} for line in lines]
-    return {"confidence": LEVEL, "lines": short, "summary": summary(lines)}
+    return {"confidence": LEVEL, "lines": short, "summary": summary(lines), "forecasts": forecasts.summary(short)}
 
 
 def measured(asked: list[Case], jobs: int) -> Iterator[dict[str, Any]]:
@@ -463,7 +493,7 @@ def main(words: Sequence[str] | None = None) -> None:
                 *(f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in one.items()),
                 sep="  ",
             )
-    for one in summary(found):
+    for one in [*summary(found), *forecasts.summary([line for line in found if "refused" not in line])]:
         print(*(f"{key} {_short(value)}" for key, value in one.items()), sep="  ")
     if asked.out:
         text_ = json.dumps(plain({"lines": found, "summary": summary(found)}), indent=1)
