@@ -91,15 +91,19 @@ def total_error(model: Any) -> float:
 
 
 def estimator(case: Case, known: Population, key: TestKey | None, **given: Any) -> Any:
-    """The library's, by default as a user gets it."""
-    return known.estimator(case.loss)(
-        budget=hb.Budget(case.epsilon, float(case.n) ** -2),
-        domain=known.domain(case.bounds, case.n),
-        neighbours=case.neighbours,
-        solver=hb.WithMoments("auto") if case.solver == "with_moments" else case.solver,
-        test_key=key,
-        **given,
-    )
+    """The library's, by default as a user gets it; a stream for the solver "stream"."""
+    terms = {"budget": hb.Budget(case.epsilon, float(case.n) ** -2), "domain": known.domain(case.bounds, case.n)}
+    terms |= {"neighbours": case.neighbours, "test_key": key, **given}
+    if case.solver == "stream":
+        return hb.streaming.IncrementalRegression(**terms, horizon=case.n, every=case.n // 4)
+    solver = hb.WithMoments("auto") if case.solver == "with_moments" else case.solver
+    return known.estimator(case.loss)(**terms, solver=solver)
+
+
+def fitted(case: Case, known: Population, key: TestKey, sample: Any, **given: Any) -> Any:
+    """A fitted model; of a stream that of its last release, at its horizon."""
+    model = estimator(case, known, key, **given).fit(sample)
+    return model.model_at() if case.solver == "stream" else model
 
 
 # ---- one line -------------------------------------------------------------------------------------------------------
@@ -128,6 +132,7 @@ def measure(case: Case) -> dict[str, Any]:
         "means": float(np.nanmean(kept["means"])) if np.isfinite(kept["means"]).any() else None,
         "total": float(kept["total"].mean()),
         "total spread": spread,
+        "total within 1 %": float(np.mean(np.abs(kept["total"] - 1.0) <= 0.01)),
         "total held": _held(kept["total"], kept["total error"]),
         "share": share,
         "plain": float(np.median(kept["plain"])) if case.compare else None,
@@ -142,7 +147,7 @@ def _drawn(case: Case, known: Population, truth: Truth, rng: np.random.Generator
     rows, others = known.sample(rng, case.n)
     sample, key = known.table(rows, others), TestKey(bytes(32)).derive(f"{case.seed}/{draw}")
     begun = time.perf_counter()
-    model = estimator(case, known, key).fit(sample)
+    model = fitted(case, known, key, sample)
     said = told(model)
     seconds = time.perf_counter() - begun
     line = {
@@ -156,7 +161,7 @@ def _drawn(case: Case, known: Population, truth: Truth, rng: np.random.Generator
         "seconds": seconds,
     }
     if case.compare:
-        line["plain"] = _share(case, known, estimator(case, known, key, inference=False).fit(sample))
+        line["plain"] = _share(case, known, fitted(case, known, key, sample, inference=False))
     return line
 
 
@@ -314,6 +319,7 @@ def grid(name: str) -> list[Case]:
         return [
             *cases(tables, BOUNDS, (0.5, 1.0, 3.0), {20_000: 200}, all_losses=True),
             *cases(tables, ["expert"], (1.0,), {20_000: 200}, relations=[small.REMOVED]),
+            *cases(["california", "v_shape"], ["fit"], (1.0,), {20_000: 200}, solver="stream"),
             *cases(few, ["expert"], (1.0,), {2_000: 200, 200_000: 100, 1_000_000: 20}),
         ]
     small_and_large = {2_000: 200, 200_000: 100}
@@ -347,6 +353,39 @@ def cases(
 
 
 COLUMNS = ["told", "strong", "cover", "worst", "below", "width", "power", "size", "means", "total", "share", "distance"]
+
+
+ASKED = ("half", "table", "loss", "bounds", "n", "epsilon", "neighbours", "draws")
+RECORDED = (
+    *(
+        *ASKED,
+        "solver that ran",
+        "slopes",
+        "strong ones",
+        "told",
+        "strong",
+        "cover",
+        "cover error",
+        "robust cover",
+        "worst",
+        "below",
+    ),
+    *(
+        "below by chance",
+        "width",
+        "power",
+        "size",
+        "means",
+        "total",
+        "total spread",
+        "total within 1 %",
+        "total held",
+        "share",
+        "distance",
+        "seconds",
+    ),
+    *("forecast errors", "forecast share", "forecast loss", "forecast total"),
+)
 
 
 def text(line: dict[str, Any]) -> str:
@@ -390,7 +429,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         one["cover"] = sum(line["cover"] * count for line, count in zip(part, counts, strict=True) if count) / max(
             sum(counts), 1e-9
         )
-        one["outside 93–97 %"] = [line["table"] for line in part if count_outside(line)]
+        one["outside 93–97 %"] = [line["table"] for line in part if _outside(line)]
         one["size"] = sum((line["size"] or 0.0) * line["nulls told"] for line in part) / nulls if nulls else None
         one["below / by chance"] = (
             f"{sum(line['below'] for line in part)} / {sum(line['below by chance'] for line in part):.1f}"
@@ -401,7 +440,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
-def count_outside(line: dict[str, Any]) -> bool:
+def _outside(line: dict[str, Any]) -> bool:
     """Whether coverage is outside 93–97 % by more than two of its standard errors."""
     if line["cover error"] is None:
         return False
@@ -429,9 +468,19 @@ def fingerprint() -> dict[str, Any]:
 
 def run() -> dict[str, Any]:
     """The core grid, for the record; coefficients one by one are left to `--out`."""
-    lines = list(measured(grid("core"), os.cpu_count() or 1))
-    short = [{key: value for key, value in line.items() if key != "coefficients"} for line in lines]
-    return {"confidence": LEVEL, "lines": short, "summary": summary(lines), "forecasts": forecasts.summary(short)}
+    return recorded(list(measured(grid("core"), os.cpu_count() or 1)))
+
+
+def recorded(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What is kept of lines: their medians, how forecasts fared, and the columns of the printed table."""
+    kept = [line for line in lines if "refused" not in line]
+    return {
+        "confidence": LEVEL,
+        "refused": [f"{line['table']}, {line['loss']}: {line['refused']}" for line in lines if "refused" in line],
+        "medians": summary(lines),
+        "forecasts": forecasts.summary(kept),
+        "lines": [{name: line[name] for name in RECORDED} for line in kept],
+    }
 
 
 def measured(asked: list[Case], jobs: int) -> Iterator[dict[str, Any]]:
@@ -455,7 +504,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--n", nargs="+", type=int, default=[20_000])
     parser.add_argument("--neighbours", nargs="+", default=[small.REPLACED])
     parser.add_argument("--draws", type=int)
-    parser.add_argument("--solver", nargs="+", default=["auto"], help="a solver's name, or with_moments")
+    parser.add_argument("--solver", nargs="+", help="a solver's name, with_moments, or stream")
     parser.add_argument("--nulls", type=int, default=2, help="columns without effect that are added")
     parser.add_argument("--compare", action="store_true", help="fit without inference too")
     parser.add_argument("--detail", action="store_true", help="show every coefficient")
@@ -478,7 +527,7 @@ def main(words: Sequence[str] | None = None) -> None:
     lines = [
         replace(case, solver=solver, nulls=asked.nulls, compare=asked.compare)
         for case in lines
-        for solver in asked.solver
+        for solver in asked.solver or [case.solver]
     ]
     print(HEAD)
     found = []
@@ -496,8 +545,7 @@ def main(words: Sequence[str] | None = None) -> None:
     for one in [*summary(found), *forecasts.summary([line for line in found if "refused" not in line])]:
         print(*(f"{key} {_short(value)}" for key, value in one.items()), sep="  ")
     if asked.out:
-        text_ = json.dumps(plain({"lines": found, "summary": summary(found)}), indent=1)
-        asked.out.write_text(text_ + "\n", encoding="utf-8")
+        asked.out.write_text(json.dumps(plain({**recorded(found), "lines": found})) + "\n", encoding="utf-8")
 
 
 def _short(value: Any) -> str:
