@@ -10,14 +10,15 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from benchmarks import inference, inference_tables  # noqa: E402
+from benchmarks import inference_lines as inference  # noqa: E402
+from benchmarks import inference_populations, inference_tables  # noqa: E402
 from benchmarks.forecasts import Forecast, compared  # noqa: E402
 
 
-def truth(values: list[float], null: list[bool]) -> inference_tables.Truth:
+def truth(values: list[float], null: list[bool]) -> inference_populations.Truth:
     none = np.zeros(len(values) + 1)
     names = tuple(f"x{j}" for j in range(len(values)))
-    return inference_tables.Truth(names, np.array(values), np.ones(len(values)), np.array(null), none, 0.0, 1.0)
+    return inference_populations.Truth(names, np.array(values), np.ones(len(values)), np.array(null), none, 0.0, 1.0)
 
 
 def test_an_interval_without_an_end_is_a_miss_of_width_and_never_cover() -> None:

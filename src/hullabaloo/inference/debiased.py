@@ -14,7 +14,7 @@ restricted estimate `θ_c = θ̃ + (c − aᵀθ̃) w`, `w = Va/aᵀVa`, `V = G�
 a quadratic inequality in c as Ω is quadratic in θ: for one coefficient the exact interval of Fieller (1954) for a ratio of normals, for several
 the test of Anderson and Rubin (1949) with the other coefficients fitted, whose size Guggenberger, Kleibergen, Mavroeidis and Chen (2012) prove
 at whatever strength. It is not symmetric around θ̃, which takes the second-order bias out; where noise may have made all of G in a
-direction the set has no end, and none is told. Coverage is measured in `benchmarks/intervals.py`.
+direction the set has no end, and none is told. Coverage is measured in `benchmarks/inference.py`.
 """
 
 from dataclasses import dataclass
