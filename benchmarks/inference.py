@@ -27,7 +27,7 @@ from benchmarks.inference_tables import names, population
 from benchmarks.record import plain
 
 GOALS = {"strong": {1.0: 0.60, 3.0: 0.85}, "power": {1.0: 0.05, 3.0: 0.25}, "width": {1.0: 3.5, 3.0: 2.0}}
-"""Of medians over tables of 20 000 records and more, under the expert's bounds."""
+"""By ε, of medians over tables of 20 000 records and more under the expert's bounds: at least, at least, at most."""
 
 
 def grid(name: str) -> list[Case]:
@@ -107,27 +107,30 @@ HEAD = (
 )
 
 
+KEY = ("half", "bounds", "n", "epsilon", "neighbours", "solver")
+
+
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Medians over tables of n ≥ 20 000, for every declaration, ε and relation, beside the goals under the expert's bounds."""
-    held = [line for line in lines if "refused" not in line and line["n"] >= 20_000]
+    """Medians over tables and losses, for every half, declaration, n, ε, relation and solver; the goals beside the expert's bounds."""
+    held = [line for line in lines if "refused" not in line]
     out = []
-    for key in dict.fromkeys((line["bounds"], line["epsilon"], line["neighbours"], line["solver"]) for line in held):
-        part = [line for line in held if (line["bounds"], line["epsilon"], line["neighbours"], line["solver"]) == key]
+    for key in dict.fromkeys(tuple(line[name] for name in KEY) for line in held):
+        part = [line for line in held if tuple(line[name] for name in KEY) == key]
         counts = [line["told"] * line["slopes"] * line["draws"] for line in part]
         nulls = sum(line["nulls told"] for line in part)
-        one: dict[str, Any] = dict(zip(("bounds", "epsilon", "neighbours", "solver"), key, strict=True))
-        one |= {"lines": len(part)}
+        one: dict[str, Any] = {**dict(zip(KEY, key, strict=True)), "lines": len(part)}
         one |= {name: _median([line[name] for line in part]) for name in ("told", "strong", "width", "power", "share")}
-        one["cover"] = sum(line["cover"] * count for line, count in zip(part, counts, strict=True) if count) / max(
-            sum(counts), 1e-9
-        )
-        one["outside 93–97 %"] = [line["table"] for line in part if _outside(line)]
+        hits = sum(line["cover"] * count for line, count in zip(part, counts, strict=True) if count)
+        one["cover"] = hits / sum(counts) if any(counts) else None
+        one["outside 93–97 %"] = ", ".join(f"{line['table']} {line['cover']:.3f}" for line in part if _outside(line))
         one["size"] = sum((line["size"] or 0.0) * line["nulls told"] for line in part) / nulls if nulls else None
         one["below / by chance"] = (
             f"{sum(line['below'] for line in part)} / {sum(line['below by chance'] for line in part):.1f}"
         )
-        if key[0] == "expert":
-            one["goals"] = {name: goal[key[1]] for name, goal in GOALS.items() if key[1] in goal}
+        goals = {name: goal[one["epsilon"]] for name, goal in GOALS.items() if one["epsilon"] in goal}
+        one["goals"] = (
+            ", ".join(f"{name} {goal:g}" for name, goal in goals.items()) if one["bounds"] == "expert" else ""
+        )
         out.append(one)
     return out
 

@@ -79,7 +79,10 @@ def total_error(model: Any) -> float:
 
 def estimator(case: Case, known: Population, key: TestKey | None, **given: Any) -> Any:
     """The library's, by default as a user gets it; a stream for the solver "stream"."""
-    terms = {"budget": hb.Budget(case.epsilon, float(case.n) ** -2), "domain": known.domain(case.bounds, case.n)}
+    terms: dict[str, Any] = {
+        "budget": hb.Budget(case.epsilon, float(case.n) ** -2),
+        "domain": known.domain(case.bounds, case.n),
+    }
     terms |= {"neighbours": case.neighbours, "test_key": key, **given}
     if case.solver == "stream":
         return hb.streaming.IncrementalRegression(**terms, horizon=case.n, every=case.n // 4)
@@ -278,7 +281,7 @@ def _means(case: Case, known: Population, model: Any) -> Array:
         return np.full(SPOTS, np.nan)
     means = encoded.means(encoded.X[rows] @ truth.theta + encoded.offset[rows])
     if case.loss == "poisson":
-        means = means * known.domain(case.bounds, case.n).targets[0].hi
+        means = means * np.exp(encoded.encoding.prediction_offset[0])
     return np.where(np.isfinite(low) & np.isfinite(high), (low <= means) & (means <= high), np.nan)
 
 

@@ -51,7 +51,7 @@ class Population:
         limits = self.limits
         if bounds == "fit" and isinstance(limits, tuple):
             limits = _ends(self.frame[self.target])
-        target = {"target" if isinstance(limits, tuple) else "classes": {self.target: limits}}
+        target: dict[str, Any] = {"target" if isinstance(limits, tuple) else "classes": {self.target: limits}}
         if self.unit is not None:
             most = int(self.frame[self.unit].value_counts().iloc[0])
             target |= {"unit": self.unit, "records_per_unit": most}

@@ -107,7 +107,7 @@ def _fremtpl2() -> tuple[pd.DataFrame, dict[str, Any], str, Any]:
     from benchmarks.share_tables import DATA
 
     frame = pq.read_table(DATA / "fremtpl2_freq.parquet").to_pandas()
-    features = {"VehPower": (0, 100), "VehAge": (0, 100), "DrivAge": (18, 100), "BonusMalus": (50, 350)}
+    features: dict[str, Any] = {"VehPower": (0, 100), "VehAge": (0, 100), "DrivAge": (18, 100), "BonusMalus": (50, 350)}
     features |= {"Density": (0, 100_000), "VehGas": ["Diesel", "Regular"], "Exposure": (1 / 366, 1.0)}
     brands = ["B1", "B2", "B3", "B4", "B5", "B6", "B10", "B11", "B12", "B13", "B14"]
     return frame, {**features, "Area": list("ABCDEF"), "VehBrand": brands}, "ClaimNb", (0, 10)
