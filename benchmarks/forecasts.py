@@ -41,6 +41,7 @@ def compared(said: Forecast, names: Sequence[str], errors: Array, share: float, 
         ratios = np.array([said.errors.get(name, np.nan) for name in names]) / errors
     ratios = ratios[np.isfinite(ratios) & (ratios > 0.0)]
     return {
+        "forecast": said.share if np.isfinite(said.share) else None,
         "forecast errors": float(np.median(ratios)) if ratios.size else None,
         **{
             f"coefficients within {by:g}": float(np.mean(_within(ratios, by))) if ratios.size else None for by in WITHIN
@@ -49,6 +50,22 @@ def compared(said: Forecast, names: Sequence[str], errors: Array, share: float, 
         "forecast loss": _ratio(1.0 - said.share, 1.0 - share),
         "forecast total": said.total / total if np.isfinite(said.total) and total > 0.0 else None,
     }
+
+
+def text(line: dict[str, Any]) -> str:
+    """One line of the printed table: shares forecast and kept, and the ratios."""
+    head = f"{line['table']:17s} {line['loss']:8s} {line['bounds']:6s} {line['n']:8,} {line['epsilon']:4g} {line['neighbours'][:3]}"
+    cells = [line["forecast"], line["share"], *(line[f"forecast {what}"] for what in ("share", "loss", "errors"))]
+    cells += [*(line[f"coefficients within {by:g}"] for by in WITHIN), line["forecast total"]]
+    return f"{head} {line['solver that ran'][:12]:12s} " + " ".join(
+        "      –" if one is None else f"{one:7.3g}" for one in cells
+    )
+
+
+HEAD = (
+    f"{'table':17s} {'loss':8s} {'bounds':6s} {'n':>8s} {'ε':>4s} rel {'solver':12s} forecast   kept  ratio   lost errors  "
+    "within 2, 5 of coefficients, total"
+)
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

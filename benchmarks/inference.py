@@ -203,6 +203,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--nulls", type=int, default=2, help="columns without effect that are added")
     parser.add_argument("--compare", action="store_true", help="fit without inference too")
     parser.add_argument("--detail", action="store_true", help="show every coefficient")
+    parser.add_argument("--forecasts", action="store_true", help="show what was forecast beside what came")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="a file for the lines, as JSON")
     asked = parser.parse_args(words)
@@ -237,7 +238,10 @@ def main(words: Sequence[str] | None = None) -> None:
                 *(f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in one.items()),
                 sep="  ",
             )
-    for one in [*summary(found), *forecasts.summary([line for line in found if "refused" not in line])]:
+    kept = [line for line in found if "refused" not in line]
+    if asked.forecasts:
+        print(forecasts.HEAD, *map(forecasts.text, kept), sep="\n")
+    for one in [*summary(found), *forecasts.summary(kept)]:
         print(*(f"{key} {_short(value)}" for key, value in one.items()), sep="  ")
     if asked.out:
         asked.out.write_text(json.dumps(plain({**recorded(found), "lines": found})) + "\n", encoding="utf-8")
