@@ -25,6 +25,7 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge, question
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Poisson
 from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.solvers.moments.with_moments import point_of_scores
 
 Weight = Callable[[Array], Array]
 
@@ -139,7 +140,8 @@ _PLACES, _SHARES = (0.112701665379258, 0.5, 0.887298334620742), (5 / 18, 8 / 18,
 
 def stepped(model: FittedModel, moments: NoisyMoments, scores: Array, noise: float, target: int) -> Debiased:
     """The debiased estimate of one target's coefficients, under a loss that `likelihood` knows."""
-    start, loss = np.ascontiguousarray(model.release.theta[:, target]), model.loss
+    at, loss = point_of_scores(model.release.trace, model.release.theta), model.loss
+    start = np.ascontiguousarray(at[:, target])
     gram, basis, exact = question(model, moments)
     rows, ridge = NormalRows.of(gram, model.encoding.facts.intercept), asked_ridge(model)
     square, cross = float(moments.square[target, target]), np.ascontiguousarray(moments.cross[:, target])

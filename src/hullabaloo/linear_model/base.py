@@ -18,6 +18,7 @@ from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
+from hullabaloo.inference.selection_rule import AUTO, SelectionRule, applicable, in_words, selected, telling_solver
 from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
@@ -92,6 +93,10 @@ class PrivateLinearModel(DomainEstimator, ABC):
         fit_intercept: whether a constant column is added; the intercept is never penalised.
         ledger: `hb.Ledger(url)` or its URL; None leaves the fit unrecorded, and the statement says so first.
         dataset: the ledger's name of the table.
+        selection: which coefficients over an l1 set or with an l1 penalty are meant, the others being 0: "fdr" (of those selected at most the
+            share `selection_level` is false in expectation), "bound" (any is false with at most that chance), None (those that the solver leaves),
+            or "auto": "fdr" where noise was drawn and the release tells errors, as of "moments" and `hb.WithMoments`; see `inference/selection_rule.py`.
+        selection_level: the share or chance of false selections.
         calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
             the statement says what it really guarantees).
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
@@ -103,6 +108,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
         statement_: the privacy statement.
         release_: everything released, on the unit domain.
         feature_names_out_: names of the encoded columns that coefficients belong to.
+        selected_: those of them whose coefficient is not 0.
         n_features_in_, feature_names_in_: as in scikit-learn.
         classes_: a classifier's declared classes, in their natural order.
 
@@ -118,6 +124,8 @@ class PrivateLinearModel(DomainEstimator, ABC):
     solver: str | Solver = "auto"
     neighbours: str | Neighbours = "replace-one"
     fit_intercept: bool = True
+    selection: str | None = AUTO
+    selection_level: float = 0.1
     ledger: Ledger | str | None = None
     dataset: str | None = None
     calibration: str | Calibration = "exact"
@@ -149,6 +157,17 @@ class PrivateLinearModel(DomainEstimator, ABC):
         """What a coefficient of an encoded target changes, in a few words."""
         return target
 
+    @property
+    def selected_(self) -> npt.NDArray[np.object_]:
+        """Names of the encoded columns whose coefficient is not 0, for one class or target at least; of `feature_names_out_`.
+
+        Post-processing of the release. Where no rule of `selection` applied, the gradient methods that "auto" often takes average noisy
+        iterates and leave few coefficients at exactly 0; with "moments" and "objective_perturbation" zeros are exact.
+        """
+        check_is_fitted(self, "release_")
+        slopes = self.release_.theta[: len(self.feature_names_out_)]
+        return self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
+
     # ---- the same for all -----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -168,7 +187,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
         source = domain.open(X)
         encoding = self._encoding_for(source, y, sample_weight)
         fitted = fit(self._task(encoding), source, y, sample_weight, encoding)
-        self._adopt(fitted.release, encoding, fitted.named)
+        self._finish(fitted.release, encoding, fitted.named)
         return self
 
     def price(
@@ -199,7 +218,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
             sibling.set_params(constraint=constraint, penalty=penalty)
         held, pulled = chosen(sibling, self.encoding_)
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
-        sibling._adopt(release, self.encoding_, hasattr(self, "feature_names_in_"))
+        sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
 
     def summary(self, *, confidence: float = 0.95, method: str = "auto") -> Summary:
@@ -255,13 +274,15 @@ class PrivateLinearModel(DomainEstimator, ABC):
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
         refuse_unknown(constraint, penalty)
+        loss = self._loss(encoding)
+        SelectionRule.of(self.selection, self.selection_level)
         return Task(
             **terms_of(self, encoding.domain, self.neighbours),
-            loss=self._loss(encoding),
+            loss=loss,
             constraint=constraint,
             penalty=penalty,
             fit_intercept=encoding.fit_intercept,
-            solver=self.solver,
+            solver=telling_solver(self, encoding, (constraint, penalty), loss),
             calibration=Calibration.parse(self.calibration),
             scale=encoding.scale,
             exposure=self._target()[1],
@@ -271,12 +292,23 @@ class PrivateLinearModel(DomainEstimator, ABC):
         """What inference is told of this model."""
         constraint, penalty = chosen(self, self.encoding_)
         loss, name = self._loss(self.encoding_), type(self).__name__
-        return FittedModel(self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again)
+        known = FittedModel(
+            self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again
+        )
+        found = in_words(self.release_) if applicable(known, self.selection) else ""
+        return replace(known, meaning=f"{known.meaning} {found}".strip())
 
     def _again(self) -> Task:
         """The public arguments of the fit, without ledger and key."""
         twin: Self = clone(self).set_params(ledger=None, dataset=None, test_key=None)
         return twin._task(self.encoding_)
+
+    def _finish(self, release: Release, encoding: Encoding, named: bool) -> None:
+        """Adopt a fresh release, coefficients outside the rule of selection at 0."""
+        self._adopt(release, encoding, named)
+        rule, model = SelectionRule.of(self.selection, self.selection_level), self._fitted()
+        if rule is not None and applicable(model, self.selection):
+            self._adopt(selected(model, rule), encoding, named)
 
     def _adopt(self, release: Release, encoding: Encoding, named: bool) -> None:
         self.release_ = release

@@ -188,7 +188,7 @@ class PeriodicERM(Around, PrivateStream):
 
     def _released_model(self, release: Release, position: int, encoding: Encoding) -> PeriodicModel:
         fitted = clone(self.estimator)
-        fitted._adopt(release, encoding, hasattr(self, "feature_names_in_"))
+        fitted._finish(release, encoding, hasattr(self, "feature_names_in_"))
         return PeriodicModel(fitted, position)
 
     def _settings(self) -> dict[str, Any]:

@@ -151,6 +151,11 @@ def _gradients(problem: Problem, theta: Array, curator: Answers) -> Array:
     return np.column_stack([curator.of_target(j).answer("gradient", theta[:, j]) for j in range(problem.targets)])
 
 
+def point_of_scores(trace: tuple[Mapping[str, Any], ...], theta: Array) -> Array:
+    """The coefficients at which these gradients were taken, (p, k): the released ones, unless some were set to 0 afterwards."""
+    return next((np.asarray(line["at"], dtype=np.float64) for line in trace if "at" in line), theta)
+
+
 def scores_in(trace: tuple[Mapping[str, Any], ...]) -> Array | None:
     """The gradients that a release's trace holds, (p, k); None where it holds none."""
     for line in trace:
