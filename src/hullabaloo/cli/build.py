@@ -108,7 +108,6 @@ def setting(name: str, value: Any, domain: "Domain | None") -> Any:
         "penalty": penalty_from_text,
         "structure": lambda text: structure_from_text(text, domain),
         "solver": lambda text: text.replace("-", "_"),
-        "selection": lambda text: None if text == "none" else text,
     }
     return readers[name](value) if isinstance(value, str) and name in readers else value
 

@@ -107,8 +107,8 @@ class ModelOptions(NamedTuple):
         smoothing NUMBER: svc: half the width of the hinge's rounded corner.
         group A,B: group-lasso: features that enter together; once for each group. Other features are groups of their own.
         solver: The algorithm; auto chooses from public facts.
-        selection: Over an l1 set or with an l1 penalty, which coefficients are kept: fdr (a share of false ones), bound (the chance of any),
-            auto (fdr where the release tells errors), or none (what the solver leaves).
+        selection: Over an l1 set or with an l1 penalty, which coefficients are kept: by the share of false ones (fdr) or the chance of any
+            (bound); else those that the solver leaves.
         level SHARE: That share or chance; else 0.1.
     """
 
@@ -126,7 +126,7 @@ class ModelOptions(NamedTuple):
     set_: str | None = None
     penalty: str | None = None
     solver: str = "auto"
-    selection: Literal["auto", "fdr", "bound", "none"] = "auto"
+    selection: Literal["fdr", "bound"] | None = None
     level: float | None = None
     intercept: bool = True
     calibration: Literal["exact", "paper"] = "exact"

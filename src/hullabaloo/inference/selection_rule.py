@@ -10,7 +10,9 @@ standard normal where the population's coefficient is 0, and `p_j = 2Φ(−|z_j|
   2007; `benchmarks/lasso_selection.py`), so it is not.
 - "bound" keeps p_j ≤ q/m (Bonferroni): the chance of any false selection is at most q, whatever the dependence.
 
-Post-processing of the release. Where noise hides a direction the estimate's error grows faster than the estimate, and fewer are kept. Sampling
+What is tested is the least-squares coefficient of all columns together (of other losses theirs), and with an elastic net the ridge's of its
+quadratic part: of columns too alike to be told apart at the noise, the first is not told, and the second is where λ is near the noise of the second
+moments (its spectral radius s√(2p)). Post-processing of the release. Where noise hides a direction the estimate's error grows faster than the estimate, and fewer are kept. Sampling
 errors are those of residuals alike for all records; where these spread with a column, more may be kept of it than q allows.
 """
 
@@ -23,8 +25,9 @@ from scipy.special import ndtr
 
 from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, ElasticNetPenalty, L1Ball, L1Penalty, Penalty
+from hullabaloo.geometry import ConvexSet, ElasticNetPenalty, L1Ball, L1Penalty, Penalty, SquaredL2Penalty
 from hullabaloo.inference.fitted import Array, FittedModel
+from hullabaloo.inference.from_moments import constants
 from hullabaloo.inference.intervals import SMOOTH, inference, tell
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.planning.named import name_of
@@ -33,7 +36,7 @@ from hullabaloo.release.parameters import one_of, positive
 from hullabaloo.release.planned import problem_of
 from hullabaloo.solvers import Solver, WithMoments, solve_moments
 
-AUTO = "auto"
+RULES = ("fdr", "bound")
 TELLING = ("moments", "with_moments")
 """Solvers whose release tells errors of unshrunk estimates."""
 
@@ -52,11 +55,9 @@ class SelectionRule:
 
     @classmethod
     def of(cls, asked: str | None, level: float) -> "SelectionRule | None":
-        """The rule of an estimator's parameters; "auto" is "fdr", None is none."""
+        """The rule of an estimator's parameters."""
         q = positive("selection_level", level, "the share or chance of false selections", highest=1.0)
-        return (
-            None if asked is None else cls(one_of("selection", asked, (AUTO, "fdr", "bound")).replace(AUTO, "fdr"), q)
-        )
+        return None if asked is None else cls(one_of("selection", asked, RULES), q)
 
     def keeps(self, z: Array) -> npt.NDArray[np.bool_]:
         """Which of the tests z, all of one family, are kept; NaN never is."""
@@ -77,13 +78,13 @@ def is_l1(constraint: ConvexSet | None, penalty: Penalty) -> bool:
 def telling_solver(
     model: Any, encoding: Encoding, shape: tuple[ConvexSet | None, Penalty], loss: AnyLoss
 ) -> Solver | str:
-    """The solver of a fit whose selection was asked by name: the model's, for "auto" one whose release tells errors.
+    """The solver of a fit: the model's own, or where a rule of selection was asked, for "auto" one whose release tells errors.
 
     Raises:
         InvalidParameter: nothing valid is known of the errors of such a fit, or it selects nothing.
     """
     asked: Solver | str = model.solver
-    if model.selection in (None, AUTO):
+    if model.selection is None:
         return asked
     squared = isinstance(loss, Squared)
     fault = remedy = ""
@@ -93,7 +94,7 @@ def telling_solver(
     elif not (squared or isinstance(loss, SMOOTH)) or (not squared and encoding.offset is not None):
         fault = f"has the loss {loss.name!r}{'' if encoding.offset is None else ' with known exposures'}, whose sampling errors no release tells"
         remedy = "Use hb.Lasso, or a logistic, Huber or Poisson loss without exposure"
-    elif asked != AUTO and name_of(asked) not in TELLING:
+    elif asked != "auto" and name_of(asked) not in TELLING:
         fault = f"is fitted by solver={name_of(asked)!r}, whose release does not tell how far coefficients are from the truth"
         remedy = f"Pass solver=hb.WithMoments({name_of(asked)!r}) or solver='auto'"
     if fault:
@@ -101,15 +102,28 @@ def telling_solver(
             f"selection={model.selection!r} was asked of a {type(model).__name__} that {fault}; nothing was charged or read. {remedy}, or leave "
             "selection out."
         )
-    if asked == AUTO:
+    if asked == "auto":
         return "moments" if squared else WithMoments()
     return asked
 
 
-def applicable(model: FittedModel, selection: str | None) -> bool:
-    """Whether a rule belongs to a fit: not without noise, where the solver's zeros are the optimum's, unless it was asked for by name."""
-    noisy = model.release.statement.budget.is_private or selection != AUTO
-    return selection is not None and noisy and is_l1(model.constraint, model.penalty)
+def tested(encoding: Encoding, basis: Array) -> Array:
+    """The functions of one target's coefficients that are tested, (slopes, p): each slope, and of a category all of whose levels have a column
+
+    the level less the mean of the levels, as what they share cannot be told from the intercept.
+    """
+    kept = (basis**2).sum(axis=1) > 0.0
+    functions, shared = np.eye(kept.size - encoding.facts.intercept, kept.size), constants(encoding, kept)
+    for block in shared[int(encoding.facts.intercept) :] if len(shared) > 1 else ():
+        levels = np.where(kept, block, 0.0)
+        functions[levels[: len(functions)] > 0.0] -= levels / levels.sum()
+    return functions
+
+
+def asked_of(model: FittedModel) -> FittedModel:
+    """What is tested: the coefficients of an elastic net's quadratic part alone, of other sets and penalties the unpenalised ones."""
+    square = model.penalty.weights[1] if isinstance(model.penalty, ElasticNetPenalty) else 0.0
+    return replace(model, penalty=SquaredL2Penalty(square)) if square else model
 
 
 def selected(model: FittedModel, rule: SelectionRule) -> Release:
@@ -118,12 +132,11 @@ def selected(model: FittedModel, rule: SelectionRule) -> Release:
     From moments, the others are those of the same set or penalty on the columns kept. Of another solver they stay as released, and the
     intercept takes over what the columns left out add to predictions on average.
     """
-    release, facts = model.release, model.encoding.facts
-    known = inference(model, "auto")
+    release = model.release
+    known = inference(asked_of(model), "auto")
     if not known.told:
         return release
-    functions = np.eye(facts.width - facts.intercept, facts.width)
-    found = [tell(model, told, functions, 0.95) for told in known.told]
+    found = [tell(model, told, tested(model.encoding, told.basis), 0.95) for told in known.told]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.stack([one.estimate / np.hypot(one.sampling_error, one.privacy_error) for one in found], axis=1)
     keep = rule.keeps(z)
@@ -160,16 +173,15 @@ def _zeroed(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Arr
     return theta
 
 
-def in_words(release: Release) -> str:
-    """What the selection of a fit over an l1 set or with an l1 penalty means."""
-    told = release.plan.get("selection")
+def in_words(model: FittedModel) -> str:
+    """What the zeros of a fit over an l1 set or with an l1 penalty mean; "" for any other."""
+    told = model.release.plan.get("selection")
     if told is None:
-        return (
-            "No rule of false selections could be applied, as this release tells no errors of its coefficients: which of them are not 0 is no "
-            "finding. selection='fdr' fits by a solver whose release tells them."
-        )
+        unasked = "Which coefficients are not 0 is no finding: no rule of false selections was applied, as selection='fdr' does."
+        return unasked if is_l1(model.constraint, model.penalty) and model.release.statement.budget.is_private else ""
+    where = "the population" if asked_of(model) is model else "the population's optimum of the penalty's quadratic part"
     what = {
-        "fdr": "the false discovery rule of Benjamini and Hochberg: of those selected at most {:.3g} % are expected to be 0 in the population",
-        "bound": "Bonferroni's bound: the chance that any of those selected is 0 in the population is at most {:.3g} %",
-    }[told["rule"]]
-    return f"Of {told['tested']} coefficients {told['selected']} are selected by {what.format(100.0 * told['level'])}; the others are set to 0."
+        "fdr": "the false discovery rule of Benjamini and Hochberg: of those selected at most {0:.3g} % are expected to be 0 in {1}",
+        "bound": "Bonferroni's bound: the chance that any of those selected is 0 in {1} is at most {0:.3g} %",
+    }[told["rule"]].format(100.0 * told["level"], where)
+    return f"Of {told['tested']} coefficients {told['selected']} are selected by {what}; the others are set to 0."

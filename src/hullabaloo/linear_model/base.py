@@ -18,7 +18,7 @@ from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
-from hullabaloo.inference.selection_rule import AUTO, SelectionRule, applicable, in_words, selected, telling_solver
+from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, selected, telling_solver
 from hullabaloo.inference.summary import Summary, summarise
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
@@ -93,9 +93,9 @@ class PrivateLinearModel(DomainEstimator, ABC):
         fit_intercept: whether a constant column is added; the intercept is never penalised.
         ledger: `hb.Ledger(url)` or its URL; None leaves the fit unrecorded, and the statement says so first.
         dataset: the ledger's name of the table.
-        selection: which coefficients over an l1 set or with an l1 penalty are meant, the others being 0: "fdr" (of those selected at most the
-            share `selection_level` is false in expectation), "bound" (any is false with at most that chance), None (those that the solver leaves),
-            or "auto": "fdr" where noise was drawn and the release tells errors, as of "moments" and `hb.WithMoments`; see `inference/selection_rule.py`.
+        selection: which coefficients over an l1 set or with an l1 penalty are kept, the others being 0: "fdr" (of those kept at most the share
+            `selection_level` is 0 in the population, in expectation), "bound" (any is with at most that chance), or None (what the solver
+            leaves: for predictions). The release has to tell errors: of "auto" it is by "moments" or `hb.WithMoments`.
         selection_level: the share or chance of false selections.
         calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
             the statement says what it really guarantees).
@@ -124,7 +124,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
     solver: str | Solver = "auto"
     neighbours: str | Neighbours = "replace-one"
     fit_intercept: bool = True
-    selection: str | None = AUTO
+    selection: str | None = None
     selection_level: float = 0.1
     ledger: Ledger | str | None = None
     dataset: str | None = None
@@ -205,17 +205,25 @@ class PrivateLinearModel(DomainEstimator, ABC):
         return price(prepare(self._task(encoding), encoding, n))
 
     def refit(
-        self, *, features: list[str] | None = None, constraint: ConvexSet | None = None, penalty: Penalty | None = None
+        self,
+        *,
+        features: list[str] | None = None,
+        constraint: ConvexSet | None = None,
+        penalty: Penalty | None = None,
+        selection: str | None = None,
     ) -> Self:
         """Another model from the same noisy moments: other columns, constraint or penalty, at no further cost.
 
         Everything computed from a private release is covered by its guarantee (post-processing), so any number of
-        sub-models and penalties may be looked at. Only a release that contains moments can be refitted.
+        sub-models and penalties may be looked at. Only a release that contains moments can be refitted. With `selection` the model's own rule
+        is another.
         """
         check_is_fitted(self, "release_")
         sibling: Self = clone(self)
         if constraint is not None or penalty is not None:
             sibling.set_params(constraint=constraint, penalty=penalty)
+        sibling.selection = self.selection if selection is None else selection
+        SelectionRule.of(sibling.selection, sibling.selection_level)
         held, pulled = chosen(sibling, self.encoding_)
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
         sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
@@ -295,8 +303,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
         known = FittedModel(
             self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again
         )
-        found = in_words(self.release_) if applicable(known, self.selection) else ""
-        return replace(known, meaning=f"{known.meaning} {found}".strip())
+        return replace(known, meaning=f"{known.meaning} {in_words(known)}".strip())
 
     def _again(self) -> Task:
         """The public arguments of the fit, without ledger and key."""
@@ -307,7 +314,7 @@ class PrivateLinearModel(DomainEstimator, ABC):
         """Adopt a fresh release, coefficients outside the rule of selection at 0."""
         self._adopt(release, encoding, named)
         rule, model = SelectionRule.of(self.selection, self.selection_level), self._fitted()
-        if rule is not None and applicable(model, self.selection):
+        if rule is not None and is_l1(model.constraint, model.penalty):
             self._adopt(selected(model, rule), encoding, named)
 
     def _adopt(self, release: Release, encoding: Encoding, named: bool) -> None:

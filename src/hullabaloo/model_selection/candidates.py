@@ -16,7 +16,6 @@ from hullabaloo.curation.searching import PlannedCandidate
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import CalibrationError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
-from hullabaloo.inference.selection_rule import AUTO
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose, reading_of
@@ -226,10 +225,10 @@ def contend(
     found = []
     for number, (model, encoding, params) in enumerate(zip(models, encodings, candidates, strict=True), start=1):
         try:
-            if model.selection not in (None, AUTO):
+            if model.selection is not None:
                 raise InvalidParameter(
                     f"selection={model.selection!r} was asked in a search, which compares the models of all columns. Leave it out; "
-                    "best_estimator_.refit() applies the rule where the best solver is 'moments'."
+                    "best_estimator_.refit(selection='fdr') applies one where the best solver is 'moments'."
                 )
             task = replace(model._task(encoding), key=terms.key)
             if not terms.count_is_public:
