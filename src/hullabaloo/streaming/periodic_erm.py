@@ -1,5 +1,6 @@
 """Any estimator of the library as a stream: fitted again on all records so far, every τ of them."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -211,7 +212,7 @@ class PeriodicERM(Around, PrivateStream):
         return {**super().__getstate__(), "_every": self._every}
 
 
-_COMMON = set(PrivateLinearModel.__init__.__kwdefaults__ or ())
+_COMMON = set(inspect.signature(PrivateLinearModel).parameters)
 """Parameters that every estimator has; what of them is public configuration is named by the stream itself."""
 
 for _name in _COMMON:
