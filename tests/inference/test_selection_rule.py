@@ -160,6 +160,15 @@ def test_a_search_compares_models_of_all_columns() -> None:
         search.price(n=1_000)
 
 
+def test_every_release_of_a_stream_of_fits_selects() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1.0, 1.0, (4_000, P))
+    y = X @ SLOPES + 0.1 * rng.normal(size=4_000)
+    once = hb.Lasso(budget=hb.Budget.gdp(20.0), domain=DOMAIN, selection="bound", test_key=KEY)
+    stream = hb.streaming.PeriodicERM(once, horizon=4_000, every=2_000).partial_fit(X, y)
+    assert list(stream.model_at().estimator.selected_) == ["x0", "x3", "x6"]
+
+
 def test_a_saved_selection_is_the_same_and_a_changed_one_is_refused(tmp_path: Any) -> None:
     found = lasso(selection="fdr")
     found.save(tmp_path / "model.json")

@@ -11,9 +11,10 @@ standard normal where the population's coefficient is 0, and `p_j = 2Φ(−|z_j|
 - "bound" keeps p_j ≤ q/m (Bonferroni): the chance of any false selection is at most q, whatever the dependence.
 
 What is tested is the least-squares coefficient of all columns together (of other losses theirs), and with an elastic net the ridge's of its
-quadratic part: of columns too alike to be told apart at the noise, the first is not told, and the second is where λ is near the noise of the second
-moments (its spectral radius s√(2p)). Post-processing of the release. Where noise hides a direction the estimate's error grows faster than the estimate, and fewer are kept. Sampling
-errors are those of residuals alike for all records; where these spread with a column, more may be kept of it than q allows.
+quadratic part: of columns too alike to be told apart at the noise, the first is not told, and the second is where λ is near the noise of
+the second moments (its spectral radius s√(2p)). Where noise hides a direction the estimate's error grows faster than the estimate, and fewer
+are kept. Sampling errors are those of residuals alike for all records; where these spread with a column, it may be kept more often than q
+allows. Post-processing of the release.
 """
 
 from dataclasses import dataclass, replace
@@ -102,15 +103,12 @@ def telling_solver(
             f"selection={model.selection!r} was asked of a {type(model).__name__} that {fault}; nothing was charged or read. {remedy}, or leave "
             "selection out."
         )
-    if asked == "auto":
-        return "moments" if squared else WithMoments()
-    return asked
+    return asked if asked != "auto" else "moments" if squared else WithMoments()
 
 
 def tested(encoding: Encoding, basis: Array) -> Array:
-    """The functions of one target's coefficients that are tested, (slopes, p): each slope, and of a category all of whose levels have a column
-
-    the level less the mean of the levels, as what they share cannot be told from the intercept.
+    """The functions of one target's coefficients that are tested, (slopes, p): each slope; of levels that always add up to the constant
+    each less their mean, as what they share cannot be told from the intercept.
     """
     kept = (basis**2).sum(axis=1) > 0.0
     functions, shared = np.eye(kept.size - encoding.facts.intercept, kept.size), constants(encoding, kept)
@@ -157,9 +155,8 @@ def _solved(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Arr
     if places:
         held = model.constraint if keep.any() else None
         problem = problem_of(replace(model, constraint=held), model.encoding, model.release.statement.records)
-        theta[places] = solve_moments(moments.subset(places, [target]), replace(problem, dimension=len(places))).theta[
-            :, 0
-        ]
+        part = solve_moments(moments.subset(places, [target]), replace(problem, dimension=len(places)))
+        theta[places] = part.theta[:, 0]
     return theta
 
 

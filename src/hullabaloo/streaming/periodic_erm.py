@@ -202,6 +202,9 @@ class PeriodicERM(Around, PrivateStream):
                 name: repr(value) for name, value in estimator.get_params(deep=False).items() if name not in _COMMON
             },
             "rule": self.rule,
+            **(
+                {} if estimator.selection is None else {"selection": estimator.selection}
+            ),  # for it "auto" is another solver
         }
 
     def _knowing_nothing(self) -> Any:
