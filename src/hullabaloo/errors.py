@@ -62,6 +62,10 @@ class InvalidParameter(HullabalooError, ValueError):
     """A public argument is outside its domain."""
 
 
+class UnknownParameter(HullabalooError, TypeError):
+    """A keyword was given that an estimator does not have."""
+
+
 class DomainError(InvalidParameter):
     """A declared domain is incomplete or contradicts itself."""
 

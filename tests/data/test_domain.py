@@ -104,6 +104,7 @@ REFUSED = [
     ({"features": {"a": (0, 1)}, "interactions": [("a", "b")]}, "not a declared feature"),
     ({"features": {"a": (0, 1), "b": (0, 1)}, "interactions": [("a", "b"), ("b", "a")]}, "declared twice"),
     ({"features": {"a": ["x"]}, "interactions": [("a", "a")]}, "with itself"),
+    ({"features": {"a": (0, 1)}, "interactions": np.array("a")}, "a list of pairs of features"),
     ({"features": {"a": (0, 1)}, "interactions": ["ab"]}, "pair of features"),
     ({"row_norm": 0}, "must be positive"),
     ({"row_norm": ("l3", 1)}, "not known"),

@@ -18,6 +18,21 @@ def test_a_dataset_is_opened_under_the_estimators_default_relation(ledger: hb.Le
     assert ledger.create("ward", hb.Budget(1.0, 1e-8)).neighbours.value == hb.Ridge().neighbours
 
 
+@pytest.mark.parametrize(
+    ("filter", "budget", "says"),
+    [
+        ("gdp", hb.Budget(1.0, 1e-8), "is (1, 1e-08)-differentially private"),
+        ("gdp", hb.Budget.gdp(0.5), "is (2.254, 1e-06)-differentially private"),
+        ("renyi", hb.Budget.zcdp(0.1), "1e-06)-differentially private"),
+    ],
+)
+def test_what_is_left_is_said_in_epsilon_and_delta_too(
+    ledger: hb.Ledger, filter: str, budget: hb.Budget, says: str
+) -> None:
+    ledger.create("ward", budget, filter=filter)
+    assert says in ledger.remaining("ward").sentence
+
+
 def test_a_number_is_no_budget(ledger: hb.Ledger) -> None:
     with pytest.raises(InvalidParameter, match=r"such as hb\.Budget\(1\.0, 1e-8\), but a float was given"):
         ledger.create("ward", 1.0)

@@ -201,6 +201,33 @@ def test_a_model_without_noise_is_saved_and_stays_marked(tmp_path: Path) -> None
     assert back.predict(table(300)).tobytes() == model.predict(table(300)).tobytes()
 
 
+@pytest.mark.parametrize("trace", [[1], ["a"], {"a": 1}, [{"scores": [1.0]}], [{"scores": "a"}], 3])
+def test_a_saved_model_whose_record_of_the_run_was_changed_is_refused_when_it_is_read(
+    tmp_path: Path, trace: Any
+) -> None:
+    """It was loaded, and failed when it was saved again."""
+    path = tmp_path / "model.json"
+    hb.Ridge(budget=BUDGET, domain=DOMAIN, test_key=KEY, solver="gradient").fit(table(500)).save(path)
+    document = json.loads(path.read_text())
+    document["release"]["trace"] = trace
+    path.write_text(json.dumps(document))
+    with pytest.raises(InvalidParameter, match="missing or malformed"):
+        hb.load(path)
+
+
+@pytest.mark.parametrize("kind", [hb.LinearRegression, hb.PoissonRegressor])
+def test_single_predictions_are_held_to_the_declared_range_and_totals_are_not(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 1.0, (2_000, 1))
+    y = np.clip(np.round(8.0 * X[:, 0] + rng.normal(size=2_000)), 0.0, 6.0)
+    domain = hb.Domain(features={"x": (0, 1)}, target=(0, 6), indicators=False)
+    model = kind(budget=hb.Budget(math.inf), domain=domain).fit(X, y)
+    free, held = model.predict(X), model.predict(X, clip=True)
+    assert free.max() > 6.0
+    assert np.array_equal(held, np.clip(free, 0.0, 6.0))
+    assert free.sum() == pytest.approx(y.sum(), rel=1e-3)
+
+
 def test_saved_models_hold_no_record_and_no_password(tmp_path: Path) -> None:
     frame = table(300)
     frame.loc[7, "age"] = 77.123456789

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import hullabaloo as hb
 from hullabaloo import linear_model, streaming
+from hullabaloo.errors import HullabalooError
 from hullabaloo.linear_model.regression import LeastSquares
 
 CLASSES = [
@@ -31,6 +32,28 @@ def test_what_is_declared_is_taken_stored_and_cloned(kind: Any) -> None:
     assert set(parameters) == set(clone(kind()).get_params(deep=False))
     with pytest.raises(TypeError, match="nosuch"):
         kind(nosuch=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "says"),
+    [
+        (hb.Ridge, {"alpha": 1.0}, r"no parameter 'alpha': .*penalty=hb\.SquaredL2Penalty\(0\.001\)"),
+        (hb.LogisticRegression, {"C": 1.0}, r"penalty=hb\.SquaredL2Penalty"),
+        (hb.Lasso, {"epsilon": 1.0}, r"budget=hb\.Budget\(1\.0, 1e-6\)"),
+        (hb.HuberRegressor, {"epsilon": 1.35}, r"threshold=0\.25"),
+        (hb.streaming.IncrementalRegression, {"max_iter": 100}, "steps follow from the budget"),
+        (hb.PrivateSearchCV, {"random_state": 0}, "noise is never seeded"),
+        (hb.LinearSVC, {"nosuch": 0}, "has no parameter 'nosuch'. Its parameters are budget, domain"),
+    ],
+)
+def test_habits_of_other_libraries_are_answered_with_what_to_write(kind: Any, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(HullabalooError, match=says):
+        kind(**given)
+
+
+def test_parameters_without_a_name_are_answered_with_a_sentence() -> None:
+    with pytest.raises(HullabalooError, match="Lasso takes its parameters by name, and got 1 without one"):
+        hb.Lasso(0.1)  # type: ignore[misc]
 
 
 def test_a_class_of_a_users_own_declares_more_or_writes_its_own() -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.planning.choose import best_of, choose
+from hullabaloo.planning.choose import best_of, choose, passed_over
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import Allowance, Neighbours
@@ -63,4 +63,23 @@ def test_of_equally_good_solvers_the_one_of_the_simpler_tier_is_taken(more: floa
         solver = solver_named(name)
         found.append(Forecast(solver, solver.plan(asked, prices(data, asked), Allowance.gdp(0.3)), predicted=predicted))
     assert [one.tier for one in found] == [2, 1]
-    assert best_of(found, {}).solver.name == taken
+    best = best_of(found, {})
+    assert best.solver.name == taken
+    assert ("within 1%" in passed_over(best, found, {})) is (taken == "gradient"), (
+        "the first line is not taken, and it is said why"
+    )
+
+
+def test_a_solver_that_is_favoured_over_the_first_line_is_said_to_be() -> None:
+    asked = problem(data := table(400, 3))
+    spent = prices(data, asked), Allowance.gdp(0.3)
+    found = [
+        Forecast(solver_named(name), solver_named(name).plan(asked, *spent), predicted=predicted)
+        for name, predicted in (("gradient", 1.0), ("adaptive_gradient", 1.5))
+    ]
+    weights = {"adaptive_gradient": 2.0}
+    best = best_of(found, weights)
+    assert "By its line gradient does better, but adaptive_gradient is counted as 2 times better" in passed_over(
+        best, found, weights
+    )
+    assert passed_over(best_of(found, {}), found, {}) == ""

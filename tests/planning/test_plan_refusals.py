@@ -46,6 +46,15 @@ def test_what_does_not_fit_together_is_refused(asked: dict[str, Any], says: str)
         hb.plan(n=1000, budget=hb.Budget(1.0, 1e-6), **asked)
 
 
+@pytest.mark.parametrize("plan", [hb.plan, hb.streaming.plan])
+def test_a_list_of_budgets_is_answered_with_how_to_compare_them(plan: Any) -> None:
+    size = {"n": 1000} if plan is hb.plan else {"horizon": 1000}
+    with pytest.raises(
+        HullabalooError, match=r"one budget, but got a list of 2.*\(\.\.\., budget=one\) for one in budgets"
+    ):
+        plan(**size, p=3, budget=[hb.Budget(1.0, 1e-6), hb.Budget(3.0, 1e-6)])
+
+
 def test_an_exposure_is_no_column_of_a_plan() -> None:
     domain = hb.Domain(features={"age": (18, 90), "years": (0.1, 5)}, target={"falls": (0, 25)}, indicators=False)
     budget = QUICK

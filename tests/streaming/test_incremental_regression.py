@@ -77,6 +77,7 @@ def test_several_targets_share_the_stream() -> None:
     batch = hb.LinearRegression(budget=INFINITE, domain=domain, solver="moments").fit(X, both)
     assert np.allclose(model.coef_, batch.coef_, atol=1e-9)
     assert np.allclose(model.predict(X), np.clip(batch.predict(X), [-4, 0], [4, 2]), atol=1e-9)
+    assert np.allclose(model.predict(X, clip=False), batch.predict(X), atol=1e-9)
     one = model.predict_one(dict(X.iloc[3]))
     assert list(one) == ["y", "z"]
     assert list(one.values()) == pytest.approx(list(model.predict(X[3:4])[0]), abs=1e-12)

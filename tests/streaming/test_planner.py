@@ -25,6 +25,11 @@ T = 8_000
 FEW, MANY = 2_000, 20
 
 
+def test_a_plan_is_drawn_with_a_line_for_each_way() -> None:
+    axes = planned().plot().axes[0]
+    assert {line.get_label() for line in axes.lines} == {way.name for way in planned().ways if way.able}
+
+
 @cache
 def planned(**changes: Any) -> Any:
     return hb.streaming.plan(**{"horizon": T, "every": FEW, "p": 3, "budget": BUDGET, **changes})

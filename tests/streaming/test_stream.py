@@ -286,6 +286,7 @@ def test_records_wait_up_to_the_last_release_within_the_buffer() -> None:
         ({"every": (5, 101)}, "beyond the horizon"),
         ({"every": "often"}, "release after every"),
         ({"key_file": "k"}, "without a state file"),
+        ({"state": "\ud800"}, "none that a file can have"),
         ({"state": 3}, "must be a path"),
         ({"dataset": "d"}, "go together"),
         ({"mechanism": 3}, "mechanism"),

@@ -29,7 +29,7 @@ SOLVERS = (
 )  # fmt: skip
 LONG_CHOICES = {"estimator": tuple(ESTIMATORS), "solver": SOLVERS}
 ALSO = {"price": ("--dry-run",)}
-PARAMETERS = {"set_": "constraint", "intercept": "fit_intercept", "group": "groups"}
+PARAMETERS = {"set_": "constraint", "intercept": "fit_intercept", "group": "groups", "level": "selection_level"}
 """Options of an estimator whose parameter has another name."""
 
 
@@ -107,6 +107,9 @@ class ModelOptions(NamedTuple):
         smoothing NUMBER: svc: half the width of the hinge's rounded corner.
         group A,B: group-lasso: features that enter together; once for each group. Other features are groups of their own.
         solver: The algorithm; auto chooses from public facts.
+        selection: Over an l1 set or with an l1 penalty, which coefficients are kept: by the share of false ones (fdr) or the chance of any
+            (bound); else those that the solver leaves.
+        level SHARE: That share or chance; else 0.1.
     """
 
     neighbours: Relation = "replace-one"
@@ -123,6 +126,8 @@ class ModelOptions(NamedTuple):
     set_: str | None = None
     penalty: str | None = None
     solver: str = "auto"
+    selection: Literal["fdr", "bound"] | None = None
+    level: float | None = None
     intercept: bool = True
     calibration: Literal["exact", "paper"] = "exact"
 

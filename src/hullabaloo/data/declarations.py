@@ -268,7 +268,7 @@ def row_norm(value: object) -> tuple[str, float] | None:
 def interactions(pairs: Iterable[Sequence[str]], declared: Mapping[str, Declaration]) -> tuple[tuple[str, str], ...]:
     """Read the declared pairs of features."""
     out: list[tuple[str, str]] = []
-    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable) or getattr(pairs, "ndim", 1) == 0:
         raise DomainError(
             f"Interactions are a list of pairs of features, and {pairs!r} was found. Write [('age', 'hours')]."
         )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, final
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
 from hullabaloo.data.saving import write_whole
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter, UnknownParameter
 
 T = TypeVar("T")
 
@@ -74,7 +74,9 @@ class Format:
         try:
             return make(found)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            if isinstance(error, HullabalooError):
+            if isinstance(error, HullabalooError) and not isinstance(
+                error, UnknownParameter
+            ):  # whose name is the file's
                 raise
             raise InvalidParameter(
                 f"{path} says it is a {self.name} file, but an entry is missing or malformed ({type(error).__name__}). It was changed or cut off "

@@ -30,7 +30,10 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     return replace(
         release,
         theta=theta,
-        plan={**release.plan, "refit": {"features": features}},
+        plan={
+            **{name: part for name, part in release.plan.items() if name != "selection"},
+            "refit": {"features": features},
+        },
         privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
         sampling_covariance=_spread(solution.sampling_covariance, keep, facts.width),
         trace=solution.trace,

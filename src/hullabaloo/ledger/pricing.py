@@ -11,12 +11,20 @@ from hullabaloo.ledger.records import Dataset, PricedQuery, Remaining
 from hullabaloo.privacy import Budget, Event
 from hullabaloo.privacy.filters import Cost, Totals, filter_named
 
+CUSTOMARY = 1e-6
+"""The δ at which ε is told where a dataset's budget states none."""
+
 
 def remaining(dataset: Dataset, totals: Totals) -> Remaining:
     """Say what is left after the charges recorded."""
-    left = filter_named(dataset.filter).remaining(dataset.capacity, totals)
+    left, sentence = filter_named(dataset.filter).remaining(dataset.capacity, totals), ""
+    if left.budget is not None and left.budget.pair is None:
+        delta = (dataset.budget.pair or (0.0, CUSTOMARY))[1]
+        sentence = (
+            f" One release of all of it is ({left.budget.epsilon_at(delta):.4g}, {delta:.3g})-differentially private."
+        )
     return Remaining(
-        dataset.name, dataset.filter, dataset.charges, left.amounts, left.limits, left.sentence, left.budget
+        dataset.name, dataset.filter, dataset.charges, left.amounts, left.limits, left.sentence + sentence, left.budget
     )
 
 

@@ -19,6 +19,7 @@ from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
+from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, selected, telling_solver
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
 from hullabaloo.linear_model.shared import DomainEstimator, chosen, terms_of
@@ -92,6 +93,13 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         fit_intercept: whether a constant column is added; the intercept is never penalised.
         ledger: `hb.Ledger(url)` or its URL; None leaves the fit unrecorded, and the statement says so first.
         dataset: the ledger's name of the table.
+        selection: which coefficients over an l1 set or with an l1 penalty are kept, the others being 0: "fdr" (of those kept at most the share
+            `selection_level` is 0 in the population, in expectation), "bound" (any is with at most that chance), or None (what the solver
+            leaves: for predictions). The release has to tell errors: of "auto" and the squared loss it is by "moments".
+        selection_level: the share or chance of false selections.
+        inference: "auto" (a share of the budget buys errors and intervals of the unpenalised coefficients, wherever something valid is known: one
+            target, the squared, logistic, Huber or Poisson loss, and noise that leaves something to be told), True (the same, or a refusal before
+            the charge), False, or the share, such as 0.3.
         calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
             the statement says what it really guarantees).
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
@@ -103,6 +111,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         statement_: the privacy statement.
         release_: everything released, on the unit domain.
         feature_names_out_: names of the encoded columns that coefficients belong to.
+        selected_: those of them whose coefficient is not 0.
         n_features_in_, feature_names_in_: as in scikit-learn.
         classes_: a classifier's declared classes, in their natural order.
 
@@ -118,6 +127,8 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     solver: str | Solver = "auto"
     neighbours: str | Neighbours = "replace-one"
     fit_intercept: bool = True
+    selection: str | None = None
+    selection_level: float = 0.1
     ledger: Ledger | str | None = None
     dataset: str | None = None
     calibration: str | Calibration = "exact"
@@ -150,6 +161,17 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         """What a coefficient of an encoded target changes, in a few words."""
         return target
 
+    @property
+    def selected_(self) -> npt.NDArray[np.object_]:
+        """Names of the encoded columns whose coefficient is not 0, for one class or target at least; of `feature_names_out_`.
+
+        Post-processing of the release. Where no rule of `selection` applied, the gradient methods that "auto" often takes average noisy
+        iterates and leave few coefficients at exactly 0; with "moments" and "objective_perturbation" zeros are exact.
+        """
+        check_is_fitted(self, "release_")
+        slopes = self.release_.theta[: len(self.feature_names_out_)]
+        return self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
+
     # ---- the same for all -----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -169,7 +191,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         source = domain.open(X)
         encoding = self._encoding_for(source, y, sample_weight)
         fitted = fit(self._task(encoding), source, y, sample_weight, encoding)
-        self._adopt(fitted.release, encoding, fitted.named)
+        self._finish(fitted.release, encoding, fitted.named)
         return self
 
     def price(
@@ -187,20 +209,28 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         return price(prepare(self._task(encoding), encoding, n))
 
     def refit(
-        self, *, features: list[str] | None = None, constraint: ConvexSet | None = None, penalty: Penalty | None = None
+        self,
+        *,
+        features: list[str] | None = None,
+        constraint: ConvexSet | None = None,
+        penalty: Penalty | None = None,
+        selection: str | None = None,
     ) -> Self:
         """Another model from the same noisy moments: other columns, constraint or penalty, at no further cost.
 
         Everything computed from a private release is covered by its guarantee (post-processing), so any number of
-        sub-models and penalties may be looked at. Only a release that contains moments can be refitted.
+        sub-models and penalties may be looked at. Only a release that contains moments can be refitted. With `selection` the model's own rule
+        is another.
         """
         check_is_fitted(self, "release_")
         sibling: Self = clone(self)
         if constraint is not None or penalty is not None:
             sibling.set_params(constraint=constraint, penalty=penalty)
+        sibling.selection = self.selection if selection is None else selection
+        SelectionRule.of(sibling.selection, sibling.selection_level)
         held, pulled = chosen(sibling, self.encoding_)
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
-        sibling._adopt(release, self.encoding_, hasattr(self, "feature_names_in_"))
+        sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
 
     def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
@@ -243,29 +273,42 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
         refuse_unknown(constraint, penalty)
+        loss = self._loss(encoding)
+        SelectionRule.of(self.selection, self.selection_level)
+        share = inference_share(self.inference)
         return Task(
             **terms_of(self, encoding.domain, self.neighbours),
-            loss=self._loss(encoding),
+            loss=loss,
             constraint=constraint,
             penalty=penalty,
             fit_intercept=encoding.fit_intercept,
-            solver=self.solver,
+            solver=telling_solver(self, encoding, (constraint, penalty), loss),
             calibration=Calibration.parse(self.calibration),
             scale=encoding.scale,
             exposure=self._target()[1],
-            inference=inference_share(self.inference),
+            inference=True if self.selection is not None and share == "auto" else share,
         )
 
     def _fitted(self) -> FittedModel:
         check_is_fitted(self, "release_")
         constraint, penalty = chosen(self, self.encoding_)
         loss, name = self._loss(self.encoding_), type(self).__name__
-        return FittedModel(self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again)
+        known = FittedModel(
+            self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again
+        )
+        return replace(known, meaning=f"{known.meaning} {in_words(known)}".strip())
 
     def _again(self) -> Task:
         """The public arguments of the fit, without ledger and key."""
         twin: Self = clone(self).set_params(ledger=None, dataset=None, test_key=None)
         return twin._task(self.encoding_)
+
+    def _finish(self, release: Release, encoding: Encoding, named: bool) -> None:
+        """Adopt a fresh release, coefficients outside the rule of selection at 0."""
+        self._adopt(release, encoding, named)
+        rule, model = SelectionRule.of(self.selection, self.selection_level), self._fitted()
+        if rule is not None and is_l1(model.constraint, model.penalty):
+            self._adopt(selected(model, rule), encoding, named)
 
     def _adopt(self, release: Release, encoding: Encoding, named: bool) -> None:
         self.release_ = release

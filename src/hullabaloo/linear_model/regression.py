@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression as PlainRegression
 from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
-from hullabaloo.data import Encoding, TargetScale
+from hullabaloo.data import BoundedTarget, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import (
     ConvexSet,
@@ -42,14 +42,24 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
         self.coef_ = coef[0] if single else coef
         self.intercept_ = float(intercept[0]) if single else intercept
 
+    def _held(self, values: Array, clip: bool) -> Array:
+        """Predictions (n, k) as they are given, (n,) of one target, with `clip` inside the declared bounds."""
+        if clip:
+            bounds = [(one.lo, one.hi) for one in self.encoding_.targets if isinstance(one, BoundedTarget)]
+            values = np.clip(values, *np.array(bounds).T)
+        return values[:, 0].copy() if values.shape[1] == 1 else values
+
 
 class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
     """A private regression whose prediction is `⟨x, θ⟩` itself."""
 
-    def predict(self, X: Any) -> Array:
-        """Predictions `⟨x, θ⟩` in the target's units, rows encoded by the domain; (n,) or (n, k)."""
-        values = self._linear(X)
-        return values[:, 0].copy() if values.shape[1] == 1 else values
+    def predict(self, X: Any, *, clip: bool = False) -> Array:
+        """Predictions `⟨x, θ⟩` in the target's units, rows encoded by the domain; (n,) or (n, k).
+
+        With `clip` each is held to the target's declared bounds: for single records. Totals and means are of predictions as they are:
+        those held are too small in sum where targets are skewed to the right.
+        """
+        return self._held(self._linear(X), clip)
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
         single = coef.shape[0] == 1
@@ -233,10 +243,9 @@ class PoissonRegressor(PrivateRegressor):
     key_label: ClassVar[str] = "PoissonRegressor"
     exposure: str | None = None
 
-    def predict(self, X: Any) -> Array:
-        """Expected counts `exp(z)`, for the exposure of each row; (n,) or (n, k)."""
-        values = np.exp(np.minimum(self._linear(X), LARGEST))
-        return values[:, 0].copy() if values.shape[1] == 1 else values
+    def predict(self, X: Any, *, clip: bool = False) -> Array:
+        """Expected counts `exp(z)`, for the exposure of each row; (n,) or (n, k). With `clip` held to the declared bounds, as of other regressors."""
+        return self._held(np.exp(np.minimum(self._linear(X), LARGEST)), clip)
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         return Poisson()

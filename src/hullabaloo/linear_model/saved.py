@@ -95,4 +95,5 @@ def _build(kind: type, document: dict[str, Any]) -> Any:
     encoding = model._encoding(columns["names"], columns["n_features"])
     release = Release.from_dict(document["release"]).of_width(encoding.facts.width)
     model._adopt(release, encoding, bool(columns["named"]))
+    model._fitted()  # what a summary could not say was changed
     return model

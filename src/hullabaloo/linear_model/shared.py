@@ -11,6 +11,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
 from hullabaloo.data import Domain, Encoding, Table, TargetScale
+from hullabaloo.data.given import path_of
 from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotPrivateWarning
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
@@ -167,9 +168,9 @@ class Around(Estimator, ABC):
         """Rows as the fitted model takes them."""
         return X
 
-    def predict(self, X: Any) -> Any:
-        """Predictions of the fitted model: numbers in the target's units, or classes."""
-        return self._inside.predict(self._rows(X))
+    def predict(self, X: Any, **how: Any) -> Any:
+        """Predictions of the fitted model: numbers in the target's units, with `clip=True` held to its bounds; or classes."""
+        return self._inside.predict(self._rows(X), **how)
 
     @offers("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
@@ -199,8 +200,11 @@ def check_state(model: Any) -> None:
         InvalidParameter: as above.
     """
     for name in ("state", "key_file"):
-        if not isinstance(getattr(model, name), str | Path | None):
-            raise InvalidParameter(f"The {name} must be a path or None, but {found(getattr(model, name))} was given.")
+        value = getattr(model, name)
+        if not isinstance(value, str | Path | None):
+            raise InvalidParameter(f"The {name} must be a path or None, but {found(value)} was given.")
+        if value is not None:
+            path_of(value)
     if model.key_file is not None and model.state is None:
         raise InvalidParameter(
             "A key_file was given without a state file that it could encrypt. Pass state='stream.state' too, or leave it out."

@@ -3,10 +3,6 @@
 from abc import ABC
 from typing import ClassVar, final
 
-import numpy as np
-import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
-
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.linear_model.base import PrivateLinearModel
@@ -47,17 +43,6 @@ class StructuredSparse(PrivateLinearModel, ABC):
     structure: Structure = None
     radius: float = 1.0
     strength: float | None = None
-
-    @property
-    def selected_(self) -> npt.NDArray[np.object_]:
-        """Names of the encoded columns whose coefficient is not 0, for one class or target at least; of `feature_names_out_`.
-
-        Post-processing of the release. The gradient methods that "auto" often takes average noisy iterates and leave few
-        coefficients at exactly 0; with "moments" and "objective_perturbation" zeros are exact.
-        """
-        check_is_fitted(self, "release_")
-        slopes = self.release_.theta[: len(self.feature_names_out_)]
-        return self.feature_names_out_[np.any(slopes != 0.0, axis=1)]
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return shape_of(self.structure, self.radius, self.strength, encoding)

@@ -226,6 +226,11 @@ def contend(
     found = []
     for number, (model, encoding, params) in enumerate(zip(models, encodings, candidates, strict=True), start=1):
         try:
+            if model.selection is not None:
+                raise InvalidParameter(
+                    f"selection={model.selection!r} was asked in a search, which compares the models of all columns. Leave it out; "
+                    "best_estimator_.refit(selection='fdr') applies one where the best solver is 'moments'."
+                )
             task = replace(model._task(encoding), key=terms.key, inference=False)
             if not terms.count_is_public:
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))

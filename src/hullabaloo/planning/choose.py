@@ -176,6 +176,22 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     return replace(best, plan=replace(best.plan, reason=f"{why}; {best.plan.reason}"))
 
 
+def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, float]) -> str:
+    """Why "auto" does not take the solver whose line promises most, after the reason for what it takes; "" where it does."""
+    leader = min((one for one in found if one.plan is not None), key=lambda one: one.expected)
+    if leader.solver.name == best.solver.name:
+        return ""
+    times = weights.get(best.solver.name, 1.0) / weights.get(leader.solver.name, 1.0)
+    if times == 1.0:
+        return f". {leader.solver.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
+    why = "tables that wide mostly depend on few columns"
+    if best.rehearsed:
+        why = "there is no intercept, and so no centre to find"
+        if best.solver.name in ADAPTIVE:
+            why = "real tables are further from their declared bounds than synthetic ones, which it makes up for"
+    return f". By its line {leader.solver.name} does better, but {best.solver.name} is counted as {times:.2g} times better: {why}"
+
+
 def _refuse_wide(problem: Problem, remedy: str) -> None:
     """A matrix that cannot be held is refused now: failing after the charge would spend the budget on nothing."""
     if isinstance(problem.loss, Squared) and problem.dimension > WIDEST:

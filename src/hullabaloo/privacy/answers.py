@@ -113,6 +113,11 @@ class NoisyScore:
     excess: float
     records: float
 
+    @property
+    def centre(self) -> Array:
+        """The columns' released means, (p − 1,), where the last one is constant: what v is 0 at, but for the constant's own coordinate."""
+        return np.asarray(-np.linalg.solve(self.matrix[:-1, :-1].T, self.matrix[-1, :-1]), dtype=np.float64)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
         return {one.name: plain(getattr(self, one.name)) for one in fields(self)}

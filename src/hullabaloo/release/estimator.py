@@ -3,12 +3,14 @@
 import inspect
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from sklearn.exceptions import DataConversionWarning
 
-from hullabaloo.errors import without_passwords
+from hullabaloo.errors import UnknownParameter, without_passwords
 
 if TYPE_CHECKING:  # scikit-learn publishes no types, and any keyword would do for a class with a base of no type
 
@@ -45,6 +47,8 @@ class Estimator(BaseEstimator):
         writer = next(kind for kind in cls.__mro__ if "__init__" in vars(kind))
         made = writer is object or getattr(vars(writer).get("__dataclass_params__"), "init", False)
         dataclass(kw_only=True, eq=False, repr=False, init=made)(cls)  # one that was written by hand is inherited
+        if made:
+            cls.__init__ = _told(cls.__init__)  # type: ignore[method-assign]
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "")
         for kind in cls.__mro__[1:]:
             if found := re.search(rf"[^\n]*: see `{kind.__name__}`\.", cls.__doc__):
@@ -55,6 +59,42 @@ class Estimator(BaseEstimator):
 
     def _html_repr(self, *given: Any, **named: Any) -> str:
         return without_passwords(super()._html_repr(*given, **named))
+
+
+HABITS = {
+    "epsilon eps delta mu rho": "a budget is one object, budget=hb.Budget(1.0, 1e-6) (the residual of hb.HuberRegressor is threshold=0.25)",
+    "alpha C l1_ratio lambda_ reg": "a penalty is an object with its strength on the unit domain, such as penalty=hb.SquaredL2Penalty(0.001), "
+    "hb.L1Penalty(0.01) or hb.ElasticNetPenalty(0.01, 0.5)",
+    "max_iter n_iter epochs tol learning_rate batch_size eta0 warm_start": "steps follow from the budget; a solver with options of your own is "
+    "passed as solver=hb.GradientSolver(...)",
+    "random_state seed": "noise is never seeded; test_key=... is for tests, and marks the release as not private",
+    "bounds bounds_X bounds_y data_norm": "bounds are declared, domain=hb.Domain(features={'age': (18, 90)}, target=(0, 1))",
+    "class_weight": "weights are of records, fit(X, y, sample_weight), and their maximum is declared in the domain",
+}
+"""Parameters that other libraries' estimators have, and what is written here instead."""
+
+
+def _told(make: Callable[..., None]) -> Callable[..., None]:
+    """`__init__` that refuses what is no parameter with a sentence, as other libraries' habits are close at hand."""
+
+    @wraps(make)
+    def begin(self: Any, *given: Any, **named: Any) -> None:
+        known = list(inspect.signature(make).parameters)[1:]
+        by_position = len(inspect.getfullargspec(make).args) - 1
+        who = type(self).__name__
+        for name in named:
+            if name not in known:
+                habit = next((f": {said}" for words, said in HABITS.items() if name in words.split()), "")
+                raise UnknownParameter(
+                    f"{who} has no parameter {name!r}{habit}. Its parameters are {', '.join(known)}."
+                )
+        if len(given) > by_position:
+            raise UnknownParameter(
+                f"{who} takes its parameters by name, and got {len(given)} without one. They are {', '.join(known)}."
+            )
+        make(self, *given, **named)
+
+    return begin
 
 
 def label_of(model: object) -> str:

@@ -7,7 +7,7 @@ from hullabaloo.data.targets import ClassTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import best_of, forecasts, weights
+from hullabaloo.planning.choose import best_of, forecasts, passed_over, weights
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import PlanRow, PlanTable
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
@@ -110,6 +110,11 @@ def planned_task(
         (set, isinstance(set, ConvexSet | None), "a set such as hb.L1Ball(1.0), or none"),
         (penalty, isinstance(penalty, Penalty | None), "a penalty such as hb.L1Penalty(0.01), or none"),
     ):
+        if value is budget and isinstance(value, list | tuple):
+            raise InvalidParameter(
+                f"{who} compares solvers for one budget, but got a {type(value).__name__} of {len(value)}. Ask for each alone: "
+                f"[{who}(..., budget=one) for one in budgets]."
+            )
         if not fine:
             raise InvalidParameter(f"{who} needs {what}, but got {shown(value)}. Pass one.")
     if set is not None and penalty is not None:
@@ -143,7 +148,8 @@ def planned_task(
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
     found = forecasts(posed.problem, posed.prices, posed.allowance, posed.perform, fewest=1)
-    taken = best_of(found, weights(posed.problem, posed.prices, posed.allowance))
+    weighed = weights(posed.problem, posed.prices, posed.allowance)
+    taken = best_of(found, weighed)
     stated = budget.kind == "dp" and budget.is_private
     delta = budget.delta if stated and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]
@@ -151,7 +157,7 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     return PlanTable(
         title=_title(posed, budget),
         chosen=taken.solver.name,
-        why=taken.plan.reason if taken.plan is not None else "",
+        why=(taken.plan.reason if taken.plan is not None else "") + passed_over(taken, found, weighed),
         rows=tuple(PlanRow.of(one, posed.allowance, delta) for one in found),
         lower_bounds=tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta)) if stated else (),
         constant=constant,

@@ -312,6 +312,10 @@ class Release:
         shapes = [(self.theta, (columns, *self.theta.shape[1:2]))]
         for covariance in (self.privacy_covariance, self.sampling_covariance):
             shapes += [] if covariance is None else [(covariance, (*covariance.shape[:1], columns, columns))]
+        points = [
+            line[name] for line in self.trace if isinstance(line, Mapping) for name in ("scores", "at") if name in line
+        ]
+        shapes += [(np.asarray(point, dtype=np.float64), self.theta.shape) for point in points]
         if self.moments is not None:
             p, k = self.moments.cross.shape
             shapes += [(self.moments.gram, (p, p)), (self.moments.cross, (p, k)), (self.moments.square, (k, k))]
@@ -323,6 +327,8 @@ class Release:
             raise ValueError("shapes")
         if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):
             raise ValueError("queries")
+        if not all(isinstance(line, Mapping) for line in self.trace):
+            raise ValueError("trace")
         said = (self.statement.ledger, self.statement.dataset, self.statement.made, self.statement.version)
         texts = all(isinstance(one, str | None) for one in said)
         if not texts or not isinstance(self.plan.get("settings", {}), Mapping):

@@ -210,9 +210,9 @@ class PrivateStream(DomainEstimator, ABC):
             raise NotFittedError(self._not_yet())
         return model
 
-    def predict(self, X: Any) -> Any:
-        """Predictions of the model of the last release."""
-        return self.model_at().predict(X)
+    def predict(self, X: Any, **how: Any) -> Any:
+        """Predictions of the model of the last release; of sums with `clip=False` not held to the declared bounds, for totals."""
+        return self.model_at().predict(X, **how)
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The prediction for one record; before the first release the middle of the declared bounds, which knows nothing."""

@@ -110,13 +110,14 @@ class StreamModel(CoefficientInference):
     def _single(self) -> "SinglePredictor":
         return SinglePredictor(self.encoding_, self.release_.theta)
 
-    def _cut(self, unit: Array) -> Array:
+    def _cut(self, unit: Array, clip: bool = True) -> Array:
         scale, offset, low, high = self._units
-        return np.asarray(np.minimum(np.maximum(unit * scale + offset, low), high), dtype=np.float64)
+        values = unit * scale + offset
+        return np.asarray(np.minimum(np.maximum(values, low), high) if clip else values, dtype=np.float64)
 
-    def predict(self, X: Any) -> Array:
-        """Predictions in the target's units, cut off at its declared bounds; (n,) or (n, k)."""
-        values = self._cut(self.encoding_.predictions(X, self.release_.theta))
+    def predict(self, X: Any, *, clip: bool = True) -> Array:
+        """Predictions in the target's units, with `clip` held to its declared bounds, as totals should not be; (n,) or (n, k)."""
+        values = self._cut(self.encoding_.predictions(X, self.release_.theta), clip)
         return values[:, 0].copy() if values.shape[1] == 1 else values
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:

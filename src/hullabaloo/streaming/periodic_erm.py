@@ -1,5 +1,6 @@
 """Any estimator of the library as a stream: fitted again on all records so far, every τ of them."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -188,7 +189,7 @@ class PeriodicERM(Around, PrivateStream):
 
     def _released_model(self, release: Release, position: int, encoding: Encoding) -> PeriodicModel:
         fitted = clone(self.estimator)
-        fitted._adopt(release, encoding, hasattr(self, "feature_names_in_"))
+        fitted._finish(release, encoding, hasattr(self, "feature_names_in_"))
         return PeriodicModel(fitted, position)
 
     def _settings(self) -> dict[str, Any]:
@@ -201,6 +202,9 @@ class PeriodicERM(Around, PrivateStream):
                 name: repr(value) for name, value in estimator.get_params(deep=False).items() if name not in _COMMON
             },
             "rule": self.rule,
+            **(
+                {} if estimator.selection is None else {"selection": estimator.selection}
+            ),  # for it "auto" is another solver
         }
 
     def _knowing_nothing(self) -> Any:
@@ -211,7 +215,7 @@ class PeriodicERM(Around, PrivateStream):
         return {**super().__getstate__(), "_every": self._every}
 
 
-_COMMON = set(PrivateLinearModel.__init__.__kwdefaults__ or ())
+_COMMON = set(inspect.signature(PrivateLinearModel).parameters)
 """Parameters that every estimator has; what of them is public configuration is named by the stream itself."""
 
 for _name in _COMMON:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.streaming.regression import SketchedRegression
 from hullabaloo.tables import Printed, text_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOOKS = 4
 """Releases at which the ways are compared: the first, the last, and others evenly spaced by the logarithm of the records."""
@@ -77,7 +80,7 @@ class StreamPlanRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StreamPlan(Printed):
-    """What `hb.streaming.plan` gives. Printing shows the table.
+    """What `hb.streaming.plan` gives. Printing shows the table, `.plot()` draws it.
 
     Attributes:
         title: the problem in words.
@@ -105,6 +108,22 @@ class StreamPlan(Printed):
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
 
     to_dict = arguments
+
+    def plot(self) -> "Figure":
+        """Draw each way's expected excess risk at the releases compared; a matplotlib `Figure`."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        axes = figure.add_subplot()
+        for way in (one for one in self.ways if one.able):
+            axes.plot(self.positions, way.risk, "o-", lw=2.5 if way.name == self.chosen else 1.0, label=way.name)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("records so far")
+        axes.set_ylabel("excess risk on the unit domain")
+        axes.set_title(self.title, fontsize=9, loc="left", wrap=True)
+        axes.legend(frameon=False)
+        return figure
 
 
 def plan(
