@@ -39,6 +39,10 @@ LABORIOUS = "preconditioned_gradient"
 """The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and
 trying it out a minute. It can be asked for by name."""
 
+PLAIN = "gradient"
+"""The solver that is not offered for counts: where their rate is low the loss is too flat for its steps to end near the optimum, whatever the
+budget. It can be asked for by name."""
+
 CELLS_DECLARED = 3.0
 """Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
 
@@ -91,6 +95,8 @@ def solvers_for(problem: Problem) -> dict[str, Solver]:
         known.pop(LABORIOUS, None)
     if not isinstance(problem.penalty, SubmodularPenalty):
         known.pop(STRUCTURED, None)
+    if problem.loss.kernel_code == KernelCode.POISSON:
+        known.pop(PLAIN, None)
     return {name: SeparateTargetsSolver(one) if separate(problem) else one for name, one in known.items()}
 
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_interce
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
 from hullabaloo.privacy.answers import NoisyMoments
+
+if TYPE_CHECKING:
+    from hullabaloo.solvers.gradient.coordinates import Coordinates
 
 Array = npt.NDArray[np.float64]
 
@@ -146,6 +149,7 @@ class Solution:
         sampling_covariance: estimated sampling covariance, shape (k, p, p), or None where the release cannot tell.
         moments: the noisy moments, when the release contains them.
         trace: public record of the run, such as the norms of noisy gradients.
+        coordinates: the released centre and matrix in which gradients were asked for.
     """
 
     theta: Array
@@ -153,6 +157,7 @@ class Solution:
     sampling_covariance: Array | None = None
     moments: NoisyMoments | None = None
     trace: tuple[Mapping[str, Any], ...] = ()
+    coordinates: "Coordinates | None" = None
 
 
 class Solver(ABC):
