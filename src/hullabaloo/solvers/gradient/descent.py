@@ -33,8 +33,6 @@ STEEP = 3.0
 """How many times the curvature at a level the mean curvature may be where predictions vary around it."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
-FAINT_ERROR = 0.1
-"""Bias or noise over the sampling error that is not worth making smaller."""
 LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
 """Last edges of the second phase's histograms, over the natural length of a gradient and the typical length of a record."""
 
@@ -152,17 +150,11 @@ class Descent:
         return start + weight * (mean - start), {"gradients cut at": clip_norm, "weight": weight}
 
     def unbiased_clip(self, above: Array, grid: Array) -> float:
-        """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`.
-
-        It is raised to where either the bias or the noise is `FAINT_ERROR` of the sampling error √(E L²/(np)) of a mean gradient's coordinate.
-        """
+        """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`."""
         noise, p = self.path.result_noise, self.problem.dimension
         trials = grid[0] * 2.0 ** np.arange(0.0, 0.5 * len(grid), 0.125)
         bias = 0.5 * np.array([mean_beyond(above, grid, c, power=1) for c in map(float, trials)])
-        best = float(trials[int(np.argmin(bias**2 + (1.0 + p / 5.0) * (noise * trials) ** 2))])
-        faint = FAINT_ERROR * math.sqrt(mean_beyond(above, grid, 0.0, power=2) / (p * self.problem.records))
-        harmless = trials[bias <= faint]
-        return max(best, min(float(harmless[0]) if harmless.size else math.inf, faint / noise))
+        return float(trials[int(np.argmin(bias**2 + (1.0 + p / 5.0) * (noise * trials) ** 2))])
 
     def quantile(self, point: Array, likely: float) -> float:
         """The private quantile of gradients' lengths at a point."""

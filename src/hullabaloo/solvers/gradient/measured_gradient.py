@@ -118,6 +118,9 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
     allowance's: `μ`-GDP for every adaptive sequence of points, centres and lengths (Dong, Roth, Su 2022), each of which is a
     function of public facts and earlier answers.
 
+    Noise is of one size in all columns: those much narrower than the others have to wait for larger budgets or tables than whitened
+    ones. Quantiles do not approach the optimum as the budget grows; "preconditioned_gradient" does.
+
     Attributes:
         uneven: whether records may be 0 nearly everywhere in a few columns: their typical length is then the root mean square.
     """

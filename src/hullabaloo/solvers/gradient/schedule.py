@@ -18,7 +18,8 @@ same noise, which is bought by travel alone. `SPAN` time constants of the moment
 
 *Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As
 noise s√q falls below 5 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
-chosen so that what it biases stays below noise and sampling error: the estimate is consistent.
+chosen so that what it biases stays below noise and sampling error: the estimate is consistent. (Not so for quantiles in plain coordinates,
+whose curvature, the density of residuals, no step there is adapted to: they have no second phase.)
 
 The constants of the first phase were chosen on eight regression and twelve classification tables of `benchmarks/share_tables.py` at ε = 0.1 and
 1, where a factor 1.5 either way moves the medians by one or two points; those of the second on `benchmarks/consistency.py`.
@@ -45,8 +46,8 @@ USUAL = 0.03
 """Noise s√q at which the first phase's constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
 TYPICAL, TYPICAL_WHITENED = 0.55, 0.4
 """Length of a usual centred record over its declared bound, before it is measured."""
-FEWEST, MOST = 10, 300
-"""Steps of a walk in plain coordinates."""
+FEWEST, MOST, MOST_STEPS_LATE = 10, 300, 600
+"""Steps of a walk in plain coordinates, and most of the second phase's."""
 SMALL, LARGE = 0.05, 0.35
 """Lengths of gradients that these are counted for, over `slope` times a record's typical length: residuals', and of classes."""
 FIRST, OPENING, LEVEL = 0.15, 0.04, 0.07
@@ -201,7 +202,8 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     noise = prices.price("centred_gradient", loss=problem.loss, mu=mu * math.sqrt(steps), count=1).sigma
     level = max(noise / problem.records * math.sqrt(max(problem.dimension - problem.intercept, 1)), TINY)
     late = min(0.5 * LATE / level, MOST_LATE)
-    late = late if late >= LEAST_LATE else 0.0
+    if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
+        late = 0.0
     return Budgets(*(mu * math.sqrt(one) for one in (means, lengths, covariance, steps * (1.0 - late), steps * late)))
 
 
@@ -269,7 +271,7 @@ def _plain(
         "first": max(3, round(FIRST * steps)),
         "second": steps,
         "level": max(6, round(LEVEL * steps)) if audible else 0,
-        "late": int(min(max(walk(late_reach, common["late_noise"]), STEPS_LATE), 600)),
+        "late": int(min(max(walk(late_reach, common["late_noise"]), STEPS_LATE), MOST_STEPS_LATE)),
         "around": 1.0,
         "ridge": RIDGE,
         "reach": reach,
