@@ -137,12 +137,11 @@ class Descent:
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
         if view.intercept:
             clip = min(clip_norm / view.length, 2.0, self.loss.constants(math.inf, 1.0).lipschitz)
-            moved = self.intercept_alone(start, LEVEL_LATE, clip)
-            start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(LATE_SHARES[0] * 2.0 / 3.0))
+            moved = self.intercept_alone(start, LEVEL_LATE, clip, 1.5)
+            start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(LATE_SHARES[0] / 2.0))
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
-            float(gradient @ gradient)
-            - (q + 2.0 * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
+            float(gradient @ gradient) - (q + math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
         )
         weight = max(evident, 0.0) / (max(evident, 0.0) + q * (noise * clip_norm) ** 2 / AVERAGED) if q else 0.0
         travel = path.late_travel(view.typical, clip_norm, path.smoothness)
@@ -201,16 +200,16 @@ class Descent:
                 total += point
         return point, total / (steps - first), mean
 
-    def intercept_alone(self, point: Array, steps: int, clip: float) -> Array:
-        """The level by steps that cut derivatives at `clip`: a skewed target's mean is not its median."""
+    def intercept_alone(self, point: Array, steps: int, clip: float, step: float = 0.5) -> Array:
+        """The level by steps of so many times 1/h that cut derivatives at `clip`: a skewed target's mean is not its median."""
         weight, (low, high) = HEAVY * self.view.length, self.loss.intercept_bounds
-        point, total, speed = point.copy(), 0.0, 0.0
+        point, total, speed, first = point.copy(), 0.0, 0.0, steps // 2 if step > 1.0 else steps // 3
         for t in range(steps):
             slope = float(self.gradient(point, 1.01 * clip * weight, weight)[-1])
-            speed = 0.5 * speed - 0.5 / self.path.smoothness * slope
+            speed = 0.5 * speed - step / self.path.smoothness * slope
             point[-1] = min(max(point[-1] + speed, low), high)
-            total += float(point[-1]) if t >= steps // 3 else 0.0
-        point[-1] = total / (steps - steps // 3)
+            total += float(point[-1]) if t >= first else 0.0
+        point[-1] = total / (steps - first)
         return point
 
     def kept_level(self, start: Array, moved: Array, noise: float) -> Array:

@@ -91,11 +91,11 @@ FALL = 0.25
 
 
 def tail(shares: Array, noise: float) -> Array:
-    """The share above each edge, falling: as counted up to the last edge where noise does not drown it, then by `FALL` an edge."""
+    """The share above each edge, falling: as counted before the first edge where noise drowns it, from there by `FALL` an edge."""
     above = np.cumsum(shares[::-1])[::-1][1:].copy()
-    seen = np.flatnonzero(above > SEEN * noise * np.sqrt(np.arange(above.size, 0.0, -1.0)))
-    last = int(seen[-1]) if seen.size else 0
-    above[last] = above[last] if seen.size else 1.0
+    drowned = above <= SEEN * noise * np.sqrt(np.arange(above.size, 0.0, -1.0))
+    last = int(np.argmax(drowned)) - 1 if drowned.any() else above.size - 1
+    last, above[max(last, 0)] = max(last, 0), 1.0 if last < 0 else above[last]
     above[last:] = above[last] * FALL ** np.arange(above.size - last)
     return np.minimum(np.maximum.accumulate(above[::-1])[::-1], 1.0)
 

@@ -17,7 +17,7 @@ records of covariance Σ. It is least, p², where AᵀΣA is the identity; for A
 same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk.
 
 *Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As
-noise s√q falls below 5 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
+noise s√q falls below some 3 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
 chosen so that what it biases stays below noise and sampling error: the estimate is consistent. (Not so for quantiles in plain coordinates,
 whose curvature, the density of residuals, no step there is adapted to: they have no second phase.)
 
@@ -60,7 +60,7 @@ MOST_AROUND, QUIET = 3.0, 0.1
 shortened records hide how wide a table's long directions are."""
 LEFT = 0.25
 """Share of a residual loss's curvature that is left where its gradients are cut at their own quantile."""
-LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.1
+LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
 LEVEL_LATE = 8
 """Steps for the intercept alone at the beginning of the second phase."""
