@@ -10,7 +10,6 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import AdaptiveGradientSolver
-from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, quantile
 from tests.solvers.tables import least_squares, prices, problem, solve, table
 
 SETS = [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3)]
@@ -75,39 +74,6 @@ def test_predictions_fall_as_the_budget_grows() -> None:
         noises.append(float(np.linalg.norm(solver.predicted_noise(asked, plan, np.eye(asked.dimension) / 3.0))))
     assert risks[0] > risks[1] > risks[2] > 0.0
     assert noises[0] > noises[1] > noises[2] > 0.0
-
-
-def test_quantiles_of_a_clean_histogram_are_interpolated_and_of_noise_are_the_likely_ones() -> None:
-    grid = edges(1.0, 10)
-    assert grid[-1] == 1.0
-    assert grid[1] / grid[0] == pytest.approx(math.sqrt(2.0))
-    lengths = np.exp(np.random.default_rng(41).uniform(np.log(0.1), 0.0, 100_000))
-    counts = np.bincount(np.searchsorted(grid, lengths), minlength=11) / lengths.size
-    for above in (0.1, 0.25, 0.5):
-        expected = float(np.quantile(lengths, 1.0 - above))
-        assert quantile(counts, grid, 0.0, above=above, likely=0.01) == pytest.approx(expected, rel=0.02)
-    noise = np.random.default_rng(42).normal(0.0, 5.0, 11)
-    assert quantile(noise, grid, 5.0, above=0.5, likely=0.3) == pytest.approx(0.3, rel=0.1)
-    assert quantile(np.eye(11)[10], grid, 0.0, above=0.5, likely=0.3) == grid[-1]
-    assert quantile(np.eye(11)[0], grid, 0.0, above=0.5, likely=0.3) == grid[0]
-
-
-@pytest.mark.parametrize("scale", [0.05, 0.3])
-def test_quantiles_of_gradients_follow_the_histogram_and_where_noise_drowns_it_the_likely_length(scale: float) -> None:
-    grid = edges(1.0, 10)
-    lengths = np.random.default_rng(43).exponential(scale, 200_000)
-    shares = np.bincount(np.searchsorted(grid, lengths), minlength=11) / lengths.size
-    true = float(np.quantile(lengths, 0.6))
-    quiet = gradient_quantile(shares, grid, 0.0, above=0.4, likely=0.15)
-    assert quiet == pytest.approx(max(true, float(grid[0])), rel=0.05)
-    draws = np.random.default_rng(44).normal(0.0, 0.1, (200, 11))
-    far = [
-        abs(math.log2(gradient_quantile(shares + noise, grid, 0.1, above=0.4, likely=0.15) / quiet)) for noise in draws
-    ]
-    plain = [abs(math.log2(quantile(shares + noise, grid, 0.1, above=0.4, likely=0.15) / quiet)) for noise in draws]
-    assert np.mean(far) < np.mean(plain)  # all bins together say more than the prior's place
-    drowned = gradient_quantile(np.random.default_rng(45).normal(0.0, 50.0, 11), grid, 50.0, above=0.4, likely=0.15)
-    assert drowned == pytest.approx(0.15, rel=0.1)
 
 
 @pytest.mark.parametrize("usual", [-0.7, 0.1])

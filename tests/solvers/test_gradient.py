@@ -12,7 +12,7 @@ from hullabaloo.losses import Huber, Logistic, Loss, SmoothedHinge
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, MomentsSolver
 from hullabaloo.solvers.gradient.path_law import PathLaw
-from hullabaloo.solvers.gradient.travel import Itinerary
+from hullabaloo.solvers.gradient.travel import ProjectedSchedule
 from hullabaloo.solvers.reference import Reference
 from tests.solvers.tables import Table, least_squares, prices, problem, solve, table
 
@@ -88,7 +88,7 @@ def test_evidence_is_traced_and_questions_follow_the_plan_alone() -> None:
     data, quiet = table(3000, 4), table(3000, 4, signal=0.0)
     asked = problem(data)
     plan = GradientSolver().plan(asked, prices(data, asked), Allowance.gdp(0.2367))
-    assert plan.queries[0].count == Itinerary(**plan.settings).steps
+    assert plan.queries[0].count == ProjectedSchedule(**plan.settings).steps
     for one in (data, quiet):  # the curator refuses a question too many, and the loop asks them all
         solution = solve(GradientSolver(), one, asked, 0.2367)
         assert set(solution.trace[0]) == {"step", "evidence", "boldness"}
@@ -105,7 +105,7 @@ def test_the_law_of_the_path_is_what_simulation_shows() -> None:
     """Bias and noise of one eigendirection, 4000 paths: bias within 1 %, standard deviation within 40 %."""
     data = table(2000, 4)
     asked = problem(data)
-    path = Itinerary(**GradientSolver().plan(asked, prices(data, asked), Allowance.gdp(0.3)).settings)
+    path = ProjectedSchedule(**GradientSolver().plan(asked, prices(data, asked), Allowance.gdp(0.3)).settings)
     law = PathLaw.of(path, Reference.of(asked))
     rng = np.random.default_rng(0)
     for eigenvalue in (0.02, 0.1, 0.4):

@@ -10,16 +10,23 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import Problem
-from hullabaloo.solvers.gradient.travel import BOLD, CAREFUL, FEWEST_STEPS, MOST_STEPS, Itinerary, itinerary
+from hullabaloo.solvers.gradient.travel import (
+    BOLD,
+    CAREFUL,
+    FEWEST_STEPS,
+    MOST_STEPS,
+    ProjectedSchedule,
+    projected_schedule,
+)
 
 
 def planned(
     n: int, p: int, mu: float, relation: Neighbours = Neighbours.REPLACE_ONE, *, norm: float = 1.0, intercept: bool = False,
     max_weight: float = 1.0,
-) -> Itinerary:  # fmt: skip
+) -> ProjectedSchedule:  # fmt: skip
     facts = RowFacts(tuple(map(str, range(p))), intercept, p, norm, 1.0, ("y",), max_weight=max_weight)
     asked = Problem(Squared(), p, intercept, float(p), norm, 1.0, 1, n, relation)
-    return itinerary(asked, PricedQueries(facts, relation, n), mu)
+    return projected_schedule(asked, PricedQueries(facts, relation, n), mu)
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))

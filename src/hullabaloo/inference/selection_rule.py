@@ -94,7 +94,9 @@ def telling_solver(
     elif not isinstance(loss, SMOOTH):
         fault = f"has the loss {loss.name!r}, whose sampling errors no release tells"
         remedy = "Use hb.Lasso, or a logistic, Huber or Poisson loss"
-    elif inference_share(model.inference) is False and (name_of(asked) != "moments" and not (squared and asked == "auto")):
+    elif inference_share(model.inference) is False and (
+        name_of(asked) != "moments" and not (squared and asked == "auto")
+    ):
         fault = "leaves inference out, so that the release would not tell how far coefficients are from the truth"
         remedy = "Pass inference=True"
     if fault:

@@ -11,6 +11,7 @@ from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propo
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
+from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -127,10 +128,33 @@ def forecasts(
     able = solvers_for(problem)
     if problem.dimension > WIDEST:
         able.pop("moments", None)
-    found = propose(problem, prices, allowance, able)
+    found = _consistent(problem, propose(problem, prices, allowance, able))
     if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
         found = rehearsed(found, problem, exact(problem, prices), perform)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
+
+
+def _consistent(problem: Problem, found: list[Forecast]) -> list[Forecast]:
+    """Without those that would end short of the optimum however large the budget is, where the preconditioned gradient does not.
+
+    Plain steps do where as many as are taken do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain
+    coordinates do for quantiles.
+    """
+    if not any(one.plan is not None and one.solver.name == LABORIOUS for one in found):
+        return found
+    code = problem.loss.kernel_code
+
+    def short(one: Forecast) -> bool:
+        if one.plan is None or one.solver.name not in ("gradient", "adaptive_gradient"):
+            return False
+        if one.solver.name == "adaptive_gradient":
+            return code == KernelCode.PINBALL
+        return code == KernelCode.POISSON or one.plan.settings.get("steps") == MOST_STEPS
+
+    refusal = CapabilityError(
+        "Its steps would end short of the optimum, whatever the budget; it can be asked for by name."
+    )
+    return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
 
 
 def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:

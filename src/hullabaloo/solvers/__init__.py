@@ -14,9 +14,9 @@ from hullabaloo.solvers.coordinate.greedy_coordinate_descent import (
 from hullabaloo.solvers.coordinate.greedy_selection import GreedySelectionSolver as GreedySelectionSolver
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import DualFrankWolfeSolver as DualFrankWolfeSolver
 from hullabaloo.solvers.frank_wolfe.frank_wolfe import FrankWolfeSolver as FrankWolfeSolver
-from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver as AdaptiveGradientSolver
 from hullabaloo.solvers.gradient.gradient import GradientSolver as GradientSolver
-from hullabaloo.solvers.gradient.preconditioned import PreconditionedGradientSolver as PreconditionedGradientSolver
+from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver as AdaptiveGradientSolver
+from hullabaloo.solvers.gradient.measured_gradient import PreconditionedGradientSolver as PreconditionedGradientSolver
 from hullabaloo.solvers.mirror.mirror_descent import MirrorDescentSolver as MirrorDescentSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver as MomentsSolver
 from hullabaloo.solvers.moments.moments import solve_moments as solve_moments

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_interce
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
 from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
+
+if TYPE_CHECKING:
+    from hullabaloo.solvers.gradient.coordinates import Coordinates
 
 Array = npt.NDArray[np.float64]
 
@@ -147,6 +150,7 @@ class Solution:
         moments: the noisy moments, when the release contains them.
         score: the noisy gradient with its curvature and spread, when the release contains them.
         trace: public record of the run, such as the norms of noisy gradients.
+        coordinates: the released centre and matrix in which gradients were asked for.
     """
 
     theta: Array
@@ -155,6 +159,7 @@ class Solution:
     moments: NoisyMoments | None = None
     score: NoisyScore | None = None
     trace: tuple[Mapping[str, Any], ...] = ()
+    coordinates: "Coordinates | None" = None
 
 
 class Solver(ABC):

@@ -29,7 +29,7 @@ from hullabaloo.privacy import DRAWS, Allowance, Event, GaussianEvent, Selection
 from hullabaloo.solvers.base import Answers, Array, PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.coordinate.updates import check_curvature, descend, within_reach
 from hullabaloo.solvers.gradient.histogram import edges, quantile
-from hullabaloo.solvers.gradient.route import symmetric
+from hullabaloo.solvers.gradient.schedule import is_residual
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 from hullabaloo.solvers.options import one_prediction
 
@@ -164,7 +164,7 @@ def bought(
     assert isinstance(loss, Loss)  # the solver saw to it
     smoothness, slope = smooth_and_steep(loss)
     opening = OPENING if problem.intercept else 0
-    free, measured = math.isinf(parts.choice), symmetric(loss)
+    free, measured = math.isinf(parts.choice), is_residual(loss)
     behind = sum(min(window, t) for t in range(1, count + 1))
     updates = opening + count * (1 + problem.intercept) + behind  # a choice, the intercept, the window behind
     one = prices.restricted(1)

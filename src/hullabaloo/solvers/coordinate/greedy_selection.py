@@ -20,7 +20,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import greedy_search as greedy
-from hullabaloo.solvers.gradient.adaptive_gradient import AdaptiveGradientSolver
+from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.options import WHOLE, check_options
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.reference import Reference

@@ -21,7 +21,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.path_law import PathLaw
-from hullabaloo.solvers.gradient.travel import Itinerary, itinerary, smooth_and_steep
+from hullabaloo.solvers.gradient.travel import ProjectedSchedule, projected_schedule, smooth_and_steep
 from hullabaloo.solvers.loop import Averaging, iterate, proximal
 from hullabaloo.solvers.reference import Reference
 
@@ -35,6 +35,9 @@ class GradientSolver(Solver):
 
     **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
     Su 2022). Steps, clip and T come from public facts; the second half's steps are a function of earlier answers.
+
+    Of counts, and of columns much narrower than their bounds, at most `MOST_STEPS` steps without momentum end short of the optimum even
+    at large budgets: "adaptive_gradient" and "preconditioned_gradient" do not, and "auto" never takes this one for counts.
     """
 
     name: ClassVar[str] = "gradient"
@@ -57,7 +60,7 @@ class GradientSolver(Solver):
             clip = 1.0 + problem.norm_linf
             query = prices.price("gradient", loss=problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)
             return Plan(self.name, (query,), MappingProxyType({"exact": True}), "no noise: exact least squares")
-        path = itinerary(problem, prices, mu)
+        path = projected_schedule(problem, prices, mu)
         query = prices.price(
             "gradient", loss=problem.loss, clip=path.clip, mu=mu / math.sqrt(path.steps), count=path.steps
         )
@@ -65,10 +68,10 @@ class GradientSolver(Solver):
         return Plan(self.name, (query,), MappingProxyType(path.to_dict()), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Walk the itinerary."""
+        """Walk by the schedule."""
         if plan.settings.get("exact"):
             return Solution(_exact(problem, curator)[:, None])
-        path = Itinerary(**plan.settings)
+        path = ProjectedSchedule(**plan.settings)
         start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
 
         def walk(slope_step: float) -> Callable[[int, Array], Array]:
@@ -86,7 +89,7 @@ class GradientSolver(Solver):
         """Excess risk on the reference table, of a quadratic loss as smooth as this one."""
         if plan.settings.get("exact"):
             return 0.0
-        reference, path = _reference(problem), Itinerary(**plan.settings)
+        reference, path = _reference(problem), ProjectedSchedule(**plan.settings)
         law, eigenvalues = PathLaw.of(path, reference), reference.eigenvalues
         missed = (reference.coefficient * law.bias(eigenvalues)) ** 2
         return 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
@@ -95,7 +98,7 @@ class GradientSolver(Solver):
         """Standard deviation of the noise in θ where the reference's evidence is found, by eigendirections of `gram`."""
         if plan.settings.get("exact"):
             return np.zeros(problem.dimension)
-        path = Itinerary(**plan.settings)
+        path = ProjectedSchedule(**plan.settings)
         law = PathLaw.of(path, _reference(problem))
         slopes = problem.dimension - problem.intercept
         values, vectors = np.linalg.eigh(gram[:slopes, :slopes] / path.scale**2)

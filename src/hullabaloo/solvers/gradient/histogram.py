@@ -82,3 +82,31 @@ def _read(shares: Array, prior: Array, edges: Array, noise: float, far: float, a
     at = int(np.flatnonzero(tail >= above)[-1])
     part = (tail[at] - above) / (tail[at] - tail[at + 1])
     return float(2.0 ** (inner[at] + part * (inner[at + 1] - inner[at])))
+
+
+SEEN = 2.5
+"""Standard deviations of its noise that the share above an edge has to exceed to be believed."""
+FALL = 0.25
+"""The share above the next edge over that above this one, where none is seen: of variables with three moments it falls faster."""
+
+
+def tail(shares: Array, noise: float) -> Array:
+    """The share above each edge, falling: as counted before the first edge where noise drowns it, from there by `FALL` an edge."""
+    above = np.cumsum(shares[::-1])[::-1][1:].copy()
+    drowned = above <= SEEN * noise * np.sqrt(np.arange(above.size, 0.0, -1.0))
+    last = int(np.argmax(drowned)) - 1 if drowned.any() else above.size - 1
+    last, above[max(last, 0)] = max(last, 0), 1.0 if last < 0 else above[last]
+    above[last:] = above[last] * FALL ** np.arange(above.size - last)
+    return np.minimum(np.maximum.accumulate(above[::-1])[::-1], 1.0)
+
+
+def mean_beyond(above: Array, edges: Array, at: float, *, power: int) -> float:
+    """`E(L^k − at^k)₊ = ∫_at^∞ k x^{k−1} P(L > x) dx`, the share above x interpolated geometrically, above the last edge a power law."""
+    last, low = float(edges[-1]), max(at, float(edges[0]) / 64.0)
+    start = max(low, last)
+    order = -2.0 * math.log2(FALL)  # of the power law: `FALL` an edge of √2
+    beyond = power / (order - power) * float(above[-1]) * (last / start) ** order * start**power
+    x = np.geomspace(low, start, 400)
+    share = np.exp(np.interp(np.log(x), np.log(edges), np.log(above), left=0.0))
+    within = float(np.trapezoid(power * x ** (power - 1) * share, x)) if low < last else 0.0
+    return float(low**power - at**power + within + beyond)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.solvers.gradient.travel import Itinerary
+from hullabaloo.solvers.gradient.travel import ProjectedSchedule
 from hullabaloo.solvers.reference import Reference
 
 Array = npt.NDArray[np.float64]
@@ -19,11 +19,11 @@ class PathLaw:
     the last m iterates keeps about `min(1, 2/(sλm))` of its variance.
     """
 
-    path: Itinerary
+    path: ProjectedSchedule
     step: float
 
     @classmethod
-    def of(cls, path: Itinerary, reference: Reference) -> "PathLaw":
+    def of(cls, path: ProjectedSchedule, reference: Reference) -> "PathLaw":
         """Expect the evidence that the reference's signal would give."""
         grown = 1.0 - (1.0 - path.warmup_step * reference.eigenvalues) ** path.first
         p = reference.eigenvalues.size

@@ -16,10 +16,10 @@ T is as small as the largest stable step allows. The clip of φ' is half the uni
 intercept. With one it is 1, since clipping at ½ draws an unbalanced 0/1 target to its majority; the intercept has its own
 step, as its curvature is known, and travels with the rest of the noise budget; and features are assumed to have the
 variance 1/3 of evenly spread ones, so the same harm allows √3 the travel. Where `MOST_STEPS` ends the travel, accuracy that
-cannot be used is given to a wider clip (less bias), up to 2, where nothing is clipped.
+cannot be used is given to a wider clip (less bias), up to 2, where nothing is clipped; of other losses up to their own bound of |φ'|, at most 1.
 
 All this is for the squared loss. A loss of smoothness L takes steps 1/L times as long, travels `1/√L` times as far for the same
-harm, and is clipped at its own bound of |φ'|, at most 1.
+harm, and is clipped at its own bound of |φ'| on |z| ≤ 1, at most 1.
 """
 
 import math
@@ -41,7 +41,7 @@ WIDEST_CLIP = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Itinerary:
+class ProjectedSchedule:
     """Everything that a run needs, fixed from public facts.
 
     Attributes:
@@ -92,7 +92,7 @@ class Itinerary:
         return asdict(self)
 
 
-def itinerary(problem: Problem, prices: QueryPrices, mu: float) -> Itinerary:
+def projected_schedule(problem: Problem, prices: QueryPrices, mu: float) -> ProjectedSchedule:
     """The public rule for a budget of `mu` (finite)."""
     norm, p = problem.norm_l2, problem.dimension
     scale = math.sqrt(max(norm**2 - 1.0, 1.0)) if problem.intercept and p > 1 else norm
@@ -106,11 +106,12 @@ def itinerary(problem: Problem, prices: QueryPrices, mu: float) -> Itinerary:
     slopes = 0.75 * largest if problem.intercept else largest
     reach = BOLD * stretch / (whole / scale) / math.sqrt(smoothness)
     used = 0.5 * MOST_STEPS * slopes
-    wider = min(max(1.0, reach / used), WIDEST_CLIP / clip) if squared else 1.0
+    widest = min(loss.constants(math.inf, 1.0).lipschitz, WIDEST_CLIP if squared else 1.0)
+    wider = min(max(1.0, reach / used), max(widest / clip, 1.0))
     clip, whole, reach = clip * wider, whole * wider, reach / wider
     steps = min(max(math.ceil(2.0 * reach / slopes), FEWEST_STEPS), MOST_STEPS)
     second = steps // 2
-    return Itinerary(
+    return ProjectedSchedule(
         steps=steps,
         clip=clip,
         scale=scale,

@@ -20,8 +20,10 @@ from hullabaloo.losses import Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges
-from hullabaloo.solvers.gradient.survey import Survey, centred
+from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred
+from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
 from hullabaloo.solvers.score.step import PREDICTION, score_step
 from hullabaloo.solvers.separate_targets import largest_share
@@ -29,7 +31,8 @@ from hullabaloo.solvers.separate_targets import largest_share
 SHARE = 0.5
 """Of the budget (of μ²), unless another is asked for."""
 MEANS, LENGTHS, FIRST, SECOND, CURVATURE, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.215, 0.43, 0.07
-"""Shares of that for the means, each of three histograms, the covariances, the curvature, the score and its spread."""
+"""Shares of that for the means, each of three histograms, the covariances, the curvature, the score and its spread; what a solver has released itself
+is not bought again, and what is left grows in proportion."""
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
@@ -125,22 +128,31 @@ class WithInference(Solver):
         return found
 
     def _composed(self, problem: Problem, prices: QueryPrices, own: Plan, mu: float) -> Plan:
-        def part(share: float) -> float:
-            return mu * math.sqrt(share)
+        inner, loss, n = self._resolved(), problem.loss, problem.records
+        located = isinstance(inner, MeasuredGradientSolver)
+        whitened = isinstance(inner, MeasuredGradientSolver) and inner.whitened
+        saved = located * (MEANS + LENGTHS) + whitened * FIRST
 
-        loss, n = problem.loss, problem.records
-        queries: list[PricedQuery] = [prices.price("means", mu=part(MEANS))] if centred(problem) else []
-        queries.append(prices.price("norm_histogram", loss=loss, bins=COARSE, mu=part(LENGTHS)))
-        queries.append(prices.price("covariance", mu=part(FIRST)))
+        def part(share: float) -> float:
+            return mu * math.sqrt(share / (1.0 - saved))
+
+        queries: list[PricedQuery] = []
+        if not located:
+            queries += [prices.price("means", mu=part(MEANS))] if centred(problem) else []
+            queries.append(prices.price("norm_histogram", loss=loss, bins=COARSE, mu=part(LENGTHS)))
+        mean_noise = queries[0].sigma * problem.norm_l2 / n if len(queries) > 1 else 0.0  # type: ignore[attr-defined]
+        first = prices.price("covariance", mu=part(FIRST))
+        queries += [] if whitened else [first]
         squares = [prices.price("gradient_moments", loss=loss, mu=part(share)) for share in (SECOND, CURVATURE, SPREAD)]
         fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS), count=2)
         step = prices.price("centred_gradient", loss=loss, mu=part(SCORE))
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
             "share": self.share,
-            "mean_noise": queries[0].sigma * problem.norm_l2 / n if centred(problem) else 0.0,  # type: ignore[attr-defined]
+            "own queries": len(own.queries),
+            "mean_noise": mean_noise,
             "share_noise": fine.sigma / n,
-            "first_noise": queries[-1].sigma / n,  # type: ignore[attr-defined]
+            "first_noise": first.sigma / n,
             "noises": [one.sigma / n for one in squares],
             "score_noise": step.sigma / n,
         }
@@ -150,7 +162,8 @@ class WithInference(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then the score there, and where nothing holds the coefficients the step that it speaks for."""
         solution = self._resolved().run(problem, self._own(problem, plan), curator)
-        found = _Scores(problem, plan, curator).at(np.ascontiguousarray(solution.theta[:, 0]))
+        scores = _Scores(problem, plan, curator, solution.coordinates)
+        found = scores.at(np.ascontiguousarray(solution.theta[:, 0]))
         theta = solution.theta
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             theta = (found.point + found.matrix @ score_step(found, PREDICTION).step)[:, None]
@@ -170,15 +183,16 @@ class WithInference(Solver):
 
     def _own(self, problem: Problem, plan: Plan) -> Plan:
         """The plan of the solver of the coefficients."""
-        added = 7 + centred(problem)
-        return Plan(self._resolved().name, plan.queries[: len(plan.queries) - added], plan.settings["solver settings"])
+        own = plan.queries[: plan.settings["own queries"]]
+        return Plan(self._resolved().name, own, plan.settings["solver settings"])
 
 
 class _Scores:
     """What is asked after the fit."""
 
-    def __init__(self, problem: Problem, plan: Plan, curator: Answers) -> None:
+    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
+        self.known = known
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
 
@@ -237,44 +251,46 @@ class _Scores:
 
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
-        problem, settings, q = self.problem, self.settings, self.slopes
-        bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
-        seen = Survey.bought(
-            problem,
-            self.curator,
-            bins=COARSE,
-            bound=bound,
-            likely=0.4 * bound,
-            mean_noise=settings["mean_noise"],
-            share_noise=settings["share_noise"],
-        )
-        self.centre = seen.centre[:q]
-        R = AROUND * seen.typical
-        A, gain = _whitened(
-            self.curator.answer("covariance", centre=self.centre, clip_norm=R), settings["first_noise"] * R**2
-        )
-        R = AROUND * typical(gain)
-        weight = 1e-9 if problem.intercept else 1.0
-        again = self.curator.projected(self.whole(A)).answer(
+        problem, q = self.problem, self.slopes
+        first = self.first()
+        R = AROUND * typical(float(first.gain.sum()))
+        weight = TINY if problem.intercept else 1.0
+        again = first.seen(self.curator).answer(
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
-        A = A @ _whitened(again[:q, :q], settings["noises"][0] * R**2)[0]
-        return self.whole(_symmetric(A))
+        assert first.matrix is not None
+        noise = self.settings["noises"][0] * R**2
+        second = Coordinates.whitened(again[:q, :q], first.centre, _floor(noise, q), intercept=False)
+        assert second.matrix is not None
+        B, self.centre = _symmetric(first.matrix @ second.matrix), first.centre
+        return replace(first, matrix=B).whole if problem.intercept else B
 
-    def whole(self, A: Array) -> Array:
-        """The map of `(x_s, 1)` to `(Aᵀ(x_s − m), 1)`, or A itself without a constant column."""
-        if not self.problem.intercept:
-            return A
-        W = np.zeros((len(A) + 1, len(A) + 1))
-        W[:-1, :-1], W[-1, :-1], W[-1, -1] = A, -(self.centre @ A), 1.0
-        return W
+    def first(self) -> Coordinates:
+        """The solver's own coordinates, whitened where they are not yet; or new ones."""
+        problem, settings, known = self.problem, self.settings, self.known
+        if known is not None and known.matrix is not None:
+            return known
+        if known is None:
+            bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
+            seen = PrivateLocationScale.bought(
+                problem,
+                self.curator,
+                bins=COARSE,
+                bound=bound,
+                likely=0.4 * bound,
+                mean_noise=settings["mean_noise"],
+                share_noise=settings["share_noise"],
+            )
+            known = Coordinates.plain(seen.centre, seen.typical, intercept=problem.intercept)
+        R = AROUND * known.typical
+        covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
+        floor = _floor(settings["first_noise"] * R**2, self.slopes)
+        return Coordinates.whitened(covariance, known.centre, floor, intercept=problem.intercept)
 
 
-def _whitened(covariance: Array, noise: float) -> tuple[Array, float]:
-    """`A = V(Λ₊ + λI)^{-1/2}` down to the floor λ of the covariance's noise, and the sum of `Λ₊/(Λ₊ + λ)`."""
-    values, vectors = np.linalg.eigh(covariance)
-    values, floor = np.maximum(values, 0.0), max(FLOOR * noise * math.sqrt(0.5 * len(covariance)), 1e-300)
-    return vectors / np.sqrt(values + floor), float(np.sum(values / (values + floor)))
+def _floor(noise: float, size: int) -> float:
+    """Down to which the covariance is believed."""
+    return max(FLOOR * noise * math.sqrt(0.5 * size), 1e-300)
 
 
 def _symmetric(A: Array) -> Array:

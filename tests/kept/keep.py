@@ -1,4 +1,4 @@
-"""`python -m tests.golden.keep`: writes `kept/`, documents of today that every later version has to open, resume and verify.
+"""`python -m tests.kept.keep`: writes `kept/`, documents of today that every later version has to open, resume and verify.
 
 Models, streams and searches are made under test keys, so that going on with them draws what it always would have; the ledgers hold charges
 that were made up. Made once: what a later version writes does not replace what this one wrote.
@@ -15,11 +15,11 @@ import hullabaloo as hb
 from hullabaloo.ledger import schema
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
-from tests.golden.case import numbers
-from tests.golden.fits import BUDGETS, SHAPES
-from tests.golden.questions import model
-from tests.golden.streams import declared
-from tests.golden.tables import N, table
+from tests.kept.case import numbers
+from tests.kept.fits import BUDGETS, SHAPES
+from tests.kept.questions import model
+from tests.kept.streams import declared
+from tests.kept.tables import N, table
 
 KEPT = Path(__file__).with_name("kept")
 CUT = 25

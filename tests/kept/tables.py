@@ -15,7 +15,7 @@ FEATURES: dict[str, Any] = {"age": (18, 90), "hours": (0, 80)}
 
 def key(name: str) -> TestKey:
     """The test key of a case."""
-    return TestKey(hashlib.sha256(f"golden: {name}".encode()).digest())
+    return TestKey(hashlib.sha256(f"kept: {name}".encode()).digest())
 
 
 def uniform(name: str, *shape: int) -> Any:

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 
 import hullabaloo as hb
 from hullabaloo.linear_model import ESTIMATORS
-from tests.golden.case import Case, Parts, of_model
-from tests.golden.tables import FEATURES, N, key, linear, matrix, table
+from tests.kept.case import Case, Parts, of_model
+from tests.kept.tables import FEATURES, N, key, linear, matrix, table
 
 SOLVERS = (
     "moments", "gradient", "adaptive_gradient", "preconditioned_gradient", "coordinate_descent", "greedy_selection",

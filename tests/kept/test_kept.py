@@ -12,10 +12,10 @@ import hullabaloo as hb
 from hullabaloo.errors import LedgerError
 from hullabaloo.ledger import schema
 from hullabaloo.linear_model import ESTIMATORS
-from tests.golden import keep
-from tests.golden.case import numbers
-from tests.golden.record import near
-from tests.golden.tables import table
+from tests.kept import keep
+from tests.kept.case import numbers
+from tests.kept.record import near
+from tests.kept.tables import table
 
 TOLD: dict[str, Any] = json.loads((keep.KEPT / "numbers.json").read_text())
 STATES = [name for name in TOLD if name.endswith(".state")]

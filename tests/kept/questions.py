@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import hullabaloo as hb
-from tests.golden.case import Case, Parts, numbers, of_model, of_statement
-from tests.golden.fits import ALL, BUDGETS, COST, ILL, RELATIONS, VISITS, WARD
-from tests.golden.tables import N, key, matrix, table
+from tests.kept.case import Case, Parts, numbers, of_model, of_statement
+from tests.kept.fits import ALL, BUDGETS, COST, ILL, RELATIONS, VISITS, WARD
+from tests.kept.tables import N, key, matrix, table
 
 OUTER: dict[str, Any] = {"features": {"age": (0, 130), "hours": (0, 1000)}, "target": {"cost": (-100, 100)}}
 Made = dict[str, Any]

@@ -23,10 +23,10 @@ from hullabaloo.queries import QUERIES as QUERIES_BY_NAME
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.estimator import Estimator, label_of
 from hullabaloo.solvers import Solver
-from tests.golden import record
-from tests.golden.fits import BUDGETS
-from tests.golden.streams import declared
-from tests.golden.tables import key, table
+from tests.kept import record
+from tests.kept.fits import BUDGETS
+from tests.kept.streams import declared
+from tests.kept.tables import key, table
 
 QUERIES = {
     "count", "gradient", "means", "minimizer", "moments", "partial", "perturbed_minimizer", "quantiles", "scales", "score",
@@ -137,7 +137,7 @@ CASES = [
 def test_other_names_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys were derived from `name`: another word for the same question was other noise."""
     with threadpool_limits(1):
-        then = {name: record.kept(record.cases()[name]()) for name in CASES}
+        then = {name: record.exact(record.cases()[name]()) for name in CASES}
         words = {kind.name: f"question {number}" for number, kind in enumerate(QUERIES_BY_NAME.values())}
         for kind in kinds(Query, "name"):
             monkeypatch.setattr(kind, "name", words.get(kind.name, "a sum of a stream"))  # type: ignore[attr-defined]
@@ -148,7 +148,7 @@ def test_other_names_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(
                 asked, method, lambda self, name, /, *a, real=real, **k: real(self, words.get(name, name), *a, **k)
             )
-        now = {name: record.kept(record.cases()[name]()) for name in CASES}
+        now = {name: record.exact(record.cases()[name]()) for name in CASES}
     assert now == then
 
 

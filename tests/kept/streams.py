@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import hullabaloo as hb
-from tests.golden.case import Case, Parts, numbers, of_statement
-from tests.golden.fits import BOTH, BUDGETS, COST, ILL
-from tests.golden.tables import FEATURES, N, key, table
+from tests.kept.case import Case, Parts, numbers, of_statement
+from tests.kept.fits import BOTH, BUDGETS, COST, ILL
+from tests.kept.tables import FEATURES, N, key, table
 
 EVERY, CUT = 10, 25
 MECHANISMS = ("tree", "hybrid", "square_root", "buffered", "dense")
@@ -98,7 +98,7 @@ def outcome(stream: Any) -> Parts:
     """Coefficients before and after a save in the middle of a step, the moments and the noise at the end."""
     records, at = table(), []
     with tempfile.TemporaryDirectory() as folder:
-        stream.set_params(state=Path(folder) / "golden.state")
+        stream.set_params(state=Path(folder) / "kept.state")
         for part in (records.iloc[:CUT], records.iloc[CUT:]):
             with stream:
                 stream.partial_fit(part)

@@ -1,0 +1,149 @@
+"""Coordinates in which noisy gradients are asked for: records from a released centre, as they are or whitened by a released covariance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.quadratic import QuadraticSolver
+from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.loop import proximal
+
+Array = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """`u = Aᵀ(x_s − m)`, A = I or `V(Λ₊ + λI)^{-1/2}`; a point is the coefficients of u and, last, the prediction at the centre.
+
+    Attributes:
+        centre: m, (q,).
+        typical: typical length of u.
+        steepest: the largest eigenvalue of u's covariance, as far as shortened records tell.
+        intercept: whether a constant column comes last.
+        matrix: A, (q, q); None for the identity.
+        gain: `Λ₊/(Λ₊ + λ)`, the variance of each coordinate of u, (q,); empty where A is the identity.
+    """
+
+    centre: Array
+    typical: float
+    steepest: float
+    intercept: bool
+    matrix: Array | None = None
+    gain: Array = field(default_factory=lambda: np.empty(0))
+
+    @classmethod
+    def plain(cls, centre: Array, typical: float, *, intercept: bool) -> "Coordinates":
+        """A = I; a covariance has no eigenvalue above the records' mean square."""
+        return cls(centre, typical, typical**2, intercept)
+
+    @classmethod
+    def whitened(cls, covariance: Array, centre: Array, floor: float, *, intercept: bool) -> "Coordinates":
+        """Whiten by a noisy covariance VΛVᵀ, its negative eigenvalues taken as 0, down to the floor λ > 0."""
+        values, vectors = np.linalg.eigh(covariance)
+        values = np.maximum(values, 0.0)
+        gain = values / (values + floor)
+        typical, steepest = float(np.sqrt(max(gain.sum(), 0.25))), max(float(gain.max()), 0.25)
+        matrix = np.ascontiguousarray(vectors / np.sqrt(values + floor))
+        return cls(centre, typical, steepest, intercept, matrix, gain)
+
+    @property
+    def slopes(self) -> int:
+        """q."""
+        return len(self.centre)
+
+    @property
+    def intercept_weight(self) -> float:
+        """Weight of the constant column."""
+        return self.typical * self.slopes**-0.25 if self.intercept and self.slopes else 1.0
+
+    @property
+    def length(self) -> float:
+        """Typical length of (u, intercept_weight)."""
+        return float(np.hypot(self.typical, self.intercept_weight if self.intercept else 0.0))
+
+    @property
+    def inverse(self) -> Array:
+        """A⁻¹."""
+        assert self.matrix is not None
+        return np.asarray((self.matrix / (self.matrix**2).sum(axis=0)).T)
+
+    @property
+    def covariance(self) -> Array:
+        """VΛ₊Vᵀ, (q, q)."""
+        return np.asarray(self.inverse.T * self.gain @ self.inverse, dtype=np.float64)
+
+    def seen(self, curator: Answers) -> Answers:
+        """The records as u; where A is the identity as they are, and every query takes the centre away."""
+        if self.matrix is None:
+            return curator
+        return curator.projected(self.whole if self.intercept else self.matrix)
+
+    @property
+    def whole(self) -> Array:
+        """W, for which `Wᵀ(x_s, 1) = (u, 1)`."""
+        assert self.matrix is not None
+        whole = np.zeros((self.slopes + 1, self.slopes + 1))
+        whole[:-1, :-1], whole[-1, :-1], whole[-1, -1] = self.matrix, -(self.centre @ self.matrix), 1.0
+        return whole
+
+    def asked(self, point: Array) -> Array:
+        """A point as the coefficients that queries of `seen` records take."""
+        return point if self.matrix is not None else self.coefficients(point)
+
+    @property
+    def asked_centre(self) -> Array:
+        """The centre that queries of `seen` records take."""
+        centre = self.centre if self.matrix is None else np.zeros(self.slopes)
+        return np.append(centre, [0.0] * self.intercept)
+
+    def coefficients(self, point: Array) -> Array:
+        """θ, (p,)."""
+        slopes = point[: self.slopes] if self.matrix is None else self.matrix @ point[: self.slopes]
+        return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
+
+    def start(self, problem: Problem, level: float) -> Array:
+        """The set's own start, or 0, and a level."""
+        slopes = np.zeros(self.slopes)
+        if problem.constraint is not None:
+            slopes = problem.constraint.start(slopes.size)
+            slopes = slopes if self.matrix is None else self.inverse @ slopes
+        return np.append(slopes, [level] * self.intercept)
+
+    def nearest(self, problem: Problem, step: float) -> Callable[[Array], Array] | None:
+        """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)` over θ in C, as coefficients of u; None without a set and a penalty."""
+        if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
+            return None
+        if self.matrix is None:
+            return (lambda u: proximal(problem, u, step)) if self.slopes else None
+        matrix, inverse = self.matrix, self.inverse
+        metric = inverse.T @ inverse / step
+        solver = QuadraticSolver(metric, feasible=problem.constraint, penalty=problem.penalty, tolerance=1e-9)
+
+        def whitened(u: Array) -> Array:
+            theta = matrix @ u
+            return inverse @ solver.minimise(metric @ theta, theta).theta
+
+        return whitened
+
+    def feasible(self, problem: Problem, point: Array) -> Array:
+        """θ, in the set to the last digit, its intercept within the loss's bounds where a set needs them.
+
+        Slopes along the centre make up for what is cut off, so that the prediction there stays: steps on centred records hardly
+        feel these slopes, and noise may have left much in them.
+        """
+        theta, constraint, q = self.coefficients(point), problem.constraint, self.slopes
+        if constraint is None:
+            return theta
+        slopes: Array = constraint.project(theta[:q]) if q else theta[:q]  # type: ignore[attr-defined]  # the plan saw to it
+        if not self.intercept:
+            return slopes
+        last = float(point[-1] - self.centre @ slopes)
+        held, length = float(np.clip(last, *problem.loss.intercept_bounds)), float(self.centre @ self.centre)
+        if held != last and length > 0.0:
+            slopes = constraint.project(slopes + (last - held) / length * self.centre)  # type: ignore[attr-defined]
+        return np.append(slopes, held)

@@ -1,0 +1,238 @@
+"""Heavy-ball steps on noisy gradients in released coordinates: a first phase that noise decides, and a second that removes its bias."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.losses import Loss
+from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, mean_beyond, quantile, tail
+from hullabaloo.solvers.gradient.location_scale import TINY
+from hullabaloo.solvers.gradient.schedule import (
+    BINS,
+    FINE_BINS,
+    LATE_SHARES,
+    LEVEL_LATE,
+    GradientSchedule,
+    is_counts,
+    is_residual,
+)
+
+Array = npt.NDArray[np.float64]
+
+SETTLE = 10.0
+"""How many times its own memory the intercept's walk lasts."""
+HEAVY = 20.0
+"""How many typical lengths the constant column weighs while the intercept alone is fitted."""
+QUIET_ENOUGH, LEAST_CLIP = 0.1, 1.5
+"""The intercept's noise over a usual residual at the end of the first phase, and the least clip over it."""
+STEEP = 3.0
+"""How many times the curvature at a level the mean curvature may be where predictions vary around it."""
+AVERAGED = 0.4
+"""Share of the last walk that is averaged: its noise is that of so many of its answers."""
+LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
+"""Last edges of the second phase's histograms, over the natural length of a gradient and the typical length of a record."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Descent:
+    """The steps of one run; points are those of the coordinates."""
+
+    problem: Problem
+    path: GradientSchedule
+    view: Coordinates
+    records: Answers
+
+    @property
+    def loss(self) -> Loss:
+        """φ."""
+        assert isinstance(self.problem.loss, Loss)  # the solver saw to it
+        return self.problem.loss
+
+    @property
+    def natural(self) -> float:
+        """The length of a gradient whose derivative is of natural size."""
+        return self.path.slope * self.view.length
+
+    def gradient(self, point: Array, clip_norm: float, weight: float | None = None) -> Array:
+        """One noisy gradient, of records whose constant column weighs so much."""
+        weight = self.view.intercept_weight if weight is None else weight
+        found: Array = self.records.answer(
+            "centred_gradient",
+            self.view.asked(point),
+            centre=self.view.asked_centre,
+            intercept_weight=weight,
+            clip_norm=clip_norm,
+        )
+        return found
+
+    def shares(self, point: Array | None, grid: Array) -> Array:
+        """A noisy histogram of gradients' lengths at a point, of records' without one."""
+        weight = self.view.intercept_weight if point is not None or not self.view.intercept else TINY
+        found: Array = self.records.answer(
+            "norm_histogram",
+            None if point is None else self.view.asked(point),
+            centre=self.view.asked_centre,
+            intercept_weight=weight,
+            edges=grid,
+        )
+        return found
+
+    def opened(self) -> tuple["Descent", float]:
+        """With the curvature that first gradients give, and the level to start from: log-odds, or of counts their rate's logarithm.
+
+        For counts `e^b E[e^o] − E[y]` at two b gives both means, hence b and the curvature E[y]. At the upper b, minus the bound of
+        |o|, no expected count exceeds 1, as no count does.
+        """
+        path, (low, high) = self.path, self.loss.intercept_bounds
+        if not path.opening or is_residual(self.loss):
+            return self, 0.0
+        noise, weight = path.noise * math.sqrt(path.steps), HEAVY * self.view.length
+
+        def derivative(level: float) -> float:
+            point = np.append(np.zeros(self.view.slopes), level)
+            return float(self.gradient(point, 1.01 * weight, weight)[-1])
+
+        if is_counts(self.loss):
+            rate = max(-derivative(low), noise)
+            exposure = max(derivative(-self.problem.offset_bound) + rate, noise)
+            level, bend = math.log(rate / exposure) - self.problem.offset_bound, rate
+        else:
+            share = min(max(0.5 - derivative(0.0), noise), 1.0 - noise)
+            level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
+        bend = min(path.smoothness, STEEP * bend)
+        opened = replace(self, path=replace(path, smoothness=bend, curvature=bend))
+        return opened, min(max(level, low), high)
+
+    def first_phase(self, level: float) -> tuple[Array, dict[str, float]]:
+        """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured."""
+        path, view = self.path, self.view
+        point = view.start(self.problem, level)
+        if path.opening and is_residual(self.loss):
+            point = self.intercept_alone(point, path.opening, path.slope)
+        clip_norm = self.quantile(point, 0.2 * self.natural) if path.measured else 0.5 * self.natural
+        travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
+        if path.ridge and not path.measured:
+            travel = min(travel, 1.0 / (path.smoothness * view.steepest))
+        last, mean, gradient = self.walk(point, path.first, clip_norm, travel, path.burn_first)
+        variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
+        share = boldness(gradient[: view.slopes], variance, path)
+        cut = self.quantile(mean, clip_norm if path.measured else 0.25 * self.natural)
+        _, mean, _ = self.walk(last, path.second, cut, share * path.travel(view.typical, cut), path.burn)
+        if path.level:
+            mean = self.intercept_alone(mean, path.level, self.level_clip(cut))
+        return mean, {"gradients cut at": cut, "boldness": share}
+
+    def second_phase(self, start: Array) -> tuple[Array, dict[str, float]]:
+        """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured."""
+        path, view, q = self.path, self.view, self.view.slopes
+        noise = path.result_noise
+        grid = edges(LONG_GRADIENTS * self.natural, FINE_BINS - 1)
+        clip_norm = self.unbiased_clip(tail(self.shares(start, grid), path.late_share_noise), grid)
+        grid = edges(LONG_RECORDS * view.typical, FINE_BINS - 1)
+        longer = tail(self.shares(None, grid), path.late_share_noise)
+        steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
+        if view.intercept:
+            clip = min(clip_norm / view.length, 2.0, self.loss.constants(math.inf, 1.0).lipschitz)
+            moved = self.intercept_alone(start, LEVEL_LATE, clip, 1.5)
+            start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(LATE_SHARES[0] / 2.0))
+        gradient = self.gradient(start, clip_norm)[:q]
+        evident = (
+            float(gradient @ gradient) - (q + math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
+        )
+        weight = max(evident, 0.0) / (max(evident, 0.0) + q * (noise * clip_norm) ** 2 / AVERAGED) if q else 0.0
+        travel = path.late_travel(view.typical, clip_norm, path.smoothness)
+        _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
+        return start + weight * (mean - start), {"gradients cut at": clip_norm, "weight": weight}
+
+    def unbiased_clip(self, above: Array, grid: Array) -> float:
+        """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`."""
+        noise, p = self.path.result_noise, self.problem.dimension
+        trials = grid[0] * 2.0 ** np.arange(0.0, 0.5 * len(grid), 0.125)
+        bias = 0.5 * np.array([mean_beyond(above, grid, c, power=1) for c in map(float, trials)])
+        return float(trials[int(np.argmin(bias**2 + (1.0 + p / 5.0) * (noise * trials) ** 2))])
+
+    def quantile(self, point: Array, likely: float) -> float:
+        """The private quantile of gradients' lengths at a point."""
+        path = self.path
+        grid = edges(path.longest * self.natural, BINS - 1)
+        read = gradient_quantile if is_residual(self.loss) else quantile
+        found = read(self.shares(point, grid), grid, path.share_noise, above=path.cut, likely=likely)
+        return max(found, path.least * self.natural)
+
+    def level_clip(self, cut: float) -> float:
+        """Bound of |φ'| where the first phase ends with the intercept: residuals that noise drowns all the same are not worth it."""
+        path = self.path
+        if not is_residual(self.loss):
+            return path.slope
+        usual, noise = cut / self.view.length, path.noise * math.sqrt(path.steps / path.level)
+        return min(path.slope, max(QUIET_ENOUGH * usual / noise, LEAST_CLIP * usual))
+
+    def walk(
+        self, start: Array, steps: int, clip_norm: float, travel: float, burn: float, steepest: float | None = None
+    ) -> tuple[Array, Array, Array]:
+        """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far."""
+        path, view, q = self.path, self.view, self.view.slopes
+        largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)
+        memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / 8.0))
+        step = min(largest, travel * (1.0 - memory) / steps)
+        middle = 1.0 / (path.smoothness * path.room)
+        if steepest is None:
+            middle = min(middle, SETTLE * (1.0 - memory) / (steps * path.smoothness))
+        low, high = self.loss.intercept_bounds
+        nearest = view.nearest(self.problem, step)
+        point, speed, total, mean = start, np.zeros_like(start), np.zeros_like(start), np.zeros_like(start)
+        first = int(steps * burn)
+        for t in range(steps):
+            gradient = self.gradient(point, clip_norm)
+            mean += gradient / steps
+            speed = memory * speed - np.append(step * gradient[:q], middle * gradient[q:])
+            moved = point + speed
+            if nearest is not None:
+                moved[:q] = nearest(moved[:q])
+                speed[:q] = moved[:q] - point[:q]
+            moved[q:] = np.clip(moved[q:], low, high)
+            point = moved
+            if t >= first:
+                total += point
+        return point, total / (steps - first), mean
+
+    def intercept_alone(self, point: Array, steps: int, clip: float, step: float = 0.5) -> Array:
+        """The level by steps of so many times 1/h that cut derivatives at `clip`: a skewed target's mean is not its median."""
+        weight, (low, high) = HEAVY * self.view.length, self.loss.intercept_bounds
+        point, total, speed, first = point.copy(), 0.0, 0.0, steps // 2 if step > 1.0 else steps // 3
+        for t in range(steps):
+            slope = float(self.gradient(point, 1.01 * clip * weight, weight)[-1])
+            speed = 0.5 * speed - step / self.path.smoothness * slope
+            point[-1] = min(max(point[-1] + speed, low), high)
+            total += float(point[-1]) if t >= first else 0.0
+        point[-1] = total / (steps - first)
+        return point
+
+    def kept_level(self, start: Array, moved: Array, noise: float) -> Array:
+        """`start` with the level of `moved`, as far as the move d exceeds that of pure noise: (1 − 4V/d²)₊ of it.
+
+        V follows from the noise of the mean derivative and the curvature of the loss.
+        """
+        bend = self.path.smoothness / (1.0 if is_residual(self.loss) else STEEP)
+        d = float(moved[-1] - start[-1])
+        found = start.copy()
+        found[-1] += max(0.0, 1.0 - 4.0 * (noise / bend / d) ** 2) * d if d else 0.0
+        return found
+
+
+def boldness(gradient: Array, variance: float, path: GradientSchedule) -> float:
+    """How much of the full travel a mean gradient of slopes speaks for: from `careful` to 1.
+
+    Without any signal `q = ‖g‖²/V` is χ²_p in p coordinates, V the known variance of the noise in each. Evidence begins `doubt` standard
+    deviations above its mean, and the full travel is walked where at least one part in `eager` of q is evidence.
+    """
+    p = gradient.size
+    if p == 0:
+        return 1.0
+    q = float(gradient @ gradient) / variance
+    mean = p + path.doubt * math.sqrt(2.0 * p)
+    return min(max(path.careful, path.eager * (1.0 - mean / q)), 1.0) if q > mean else path.careful

@@ -1,0 +1,290 @@
+"""Gradient solvers that measure, privately, what they clip and how they step: in the records' own coordinates, or whitened.
+
+Bought before the steps: the columns' means, how long centred records are, whitened also their covariance. Noise is proportional to the
+longest gradient that is let through, so records far from zero but near each other, and residuals far below their declared range, need
+not pay for what they might have been. Steps, travel, cuts and both phases: `schedule.py`. Sets and penalties are met at every step.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import NoPenalty, Projectable, require
+from hullabaloo.losses import Loss
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers.base import Answers, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.descent import Descent
+from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale, centred
+from hullabaloo.solvers.gradient.schedule import (
+    BINS,
+    FINE_BINS,
+    LEVEL_LATE,
+    TYPICAL,
+    TYPICAL_WHITENED,
+    GradientSchedule,
+    budgets,
+    histograms,
+    schedule,
+)
+from hullabaloo.solvers.options import YES_OR_NO, check_options
+from hullabaloo.solvers.reference import Reference
+
+Array = npt.NDArray[np.float64]
+
+UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
+"""How many times the noise of steps alone the slopes and the intercept vary: centres, lengths and cuts are noisy too."""
+WIDEST, LARGEST = 2_000, 500_000_000
+"""Columns up to which the covariance is formed, and cells up to which records are kept as the covariance shows them: 4 GB."""
+
+
+class MeasuredGradientSolver(Solver, ABC):
+    """What both have in common: the plan, and the two phases."""
+
+    __slots__ = ()
+    whitened: ClassVar[bool]
+
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
+        """Means, histograms, whitened a covariance, T steps; and the second phase's.
+
+        Raises:
+            CapabilityError: no noise is asked for, several targets, or a set without a projection.
+        """
+        loss = self._check(problem, allowance)
+        path = schedule(problem, prices, allowance.mu, whitened=self.whitened)
+        to = budgets(problem, prices, allowance.mu, whitened=self.whitened)
+
+        def steps(mu: float, count: int) -> PricedQuery:
+            found: PricedQuery = prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)
+            return found
+
+        count = histograms(problem, whitened=self.whitened)
+        queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
+        queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=count))
+        queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
+        queries.append(steps(to.steps, path.steps))
+        if path.late:
+            fine = to.part(1) / math.sqrt(2.0)
+            queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
+            queries += [steps(to.part(0), LEVEL_LATE)] if problem.intercept else []
+            queries += [steps(to.part(2), 1), steps(to.part(3), path.late)]
+        reason = self._reason(path, problem)
+        return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """Measure, walk, measure, walk."""
+        path = GradientSchedule(**plan.settings)
+        view = self._coordinates(problem, path, curator)
+        descent, level = Descent(problem, path, view, view.seen(curator)).opened()
+        point, trace = descent.first_phase(level)
+        if path.late:
+            point, later = descent.second_phase(point)
+            trace |= later
+        return Solution(
+            view.feasible(problem, point)[:, None], trace=({**trace, **self._trace(view)},), coordinates=view
+        )
+
+    @abstractmethod
+    def _reason(self, path: GradientSchedule, problem: Problem) -> str:
+        """What is done, in a line."""
+
+    @abstractmethod
+    def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
+        """Buy them."""
+
+    @abstractmethod
+    def _trace(self, view: Coordinates) -> dict[str, Any]:
+        """What is told of the coordinates."""
+
+    @abstractmethod
+    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
+        """Refuse what cannot be done."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AdaptiveGradientSolver(MeasuredGradientSolver):
+    """One model by noisy gradient steps, in the records' own coordinates, that measure, privately, what they clip.
+
+    **Guarantee.** The plan buys one answer of means, histograms and steps, Gaussian releases whose μ² add up to the
+    allowance's: `μ`-GDP for every adaptive sequence of points, centres and lengths (Dong, Roth, Su 2022), each of which is a
+    function of public facts and earlier answers.
+
+    Noise is of one size in all columns: those much narrower than the others have to wait for larger budgets or tables than whitened
+    ones. Quantiles do not approach the optimum as the budget grows; "preconditioned_gradient" does.
+
+    Attributes:
+        uneven: whether records may be 0 nearly everywhere in a few columns: their typical length is then the root mean square.
+    """
+
+    uneven: bool = False
+
+    name: ClassVar[str] = "adaptive_gradient"
+    whitened: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_options(self, uneven=YES_OR_NO)
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """Excess risk on the reference table: what travel leaves out, and noise."""
+        path, reference = GradientSchedule(**plan.settings), Reference.of(problem)
+        values = path.smoothness * reference.eigenvalues
+        travel, noise, middle = _expected_plain(problem, path)
+        missed = (reference.coefficient * np.exp(-travel * values)) ** 2
+        gathered = (noise / path.bound * np.minimum(travel, 1.0 / np.maximum(values, 1e-300))) ** 2
+        return 0.5 * (float(values @ (missed + gathered)) + path.smoothness * middle**2)
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """Standard deviation of the noise in θ, by eigendirections of `gram`, times what private cuts add to it (measured)."""
+        path = GradientSchedule(**plan.settings)
+        slopes = problem.dimension - problem.intercept
+        values, vectors = np.linalg.eigh(gram[:slopes, :slopes])
+        travel, noise, middle = _expected_plain(problem, path)
+        deviation = noise * np.minimum(travel / path.bound**2, 1.0 / np.maximum(path.smoothness * values, 1e-300))
+        spread = UNSTEADY * np.sqrt(vectors**2 @ deviation**2)
+        return np.asarray(np.append(spread, [UNSTEADY_MIDDLE * middle] * problem.intercept), dtype=np.float64)
+
+    def _reason(self, path: GradientSchedule, problem: Problem) -> str:
+        later = f", and {path.late} cut where it costs no bias" if path.late else ""
+        return f"{path.steps} noisy gradients of {'centred ' * centred(problem)}records, cut at {path.cut:.0%} of them{later}"
+
+    def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
+        seen = _located(problem, path, curator, TYPICAL, self.uneven)
+        return Coordinates.plain(seen.centre, seen.typical, intercept=problem.intercept)
+
+    def _trace(self, view: Coordinates) -> dict[str, Any]:
+        return {"typical length": view.typical}
+
+    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
+        return _checked(problem, allowance, "adaptive gradient")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PreconditionedGradientSolver(MeasuredGradientSolver):
+    """One model by noisy gradient steps in coordinates in which the records' covariance is the identity.
+
+    **Guarantee.** The plan buys one answer of means, one covariance, histograms and steps, Gaussian releases whose μ² add
+    up to the allowance's: `μ`-GDP for every adaptive sequence of centres, lengths, matrices and points (Dong, Roth, Su 2022),
+    each of which is a function of public facts and earlier answers.
+    """
+
+    name: ClassVar[str] = "preconditioned_gradient"
+    whitened: ClassVar[bool] = True
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """Excess risk on the reference table: what travel leaves out, and noise."""
+        path, reference = GradientSchedule(**plan.settings), Reference.of(problem)
+        values = reference.eigenvalues
+        gain, reach, noise, middle = _expected_whitened(problem, path, values)
+        left = np.exp(-reach * gain) * reference.coefficient
+        gathered = noise * np.minimum(reach, 1.0 / np.maximum(gain, 1e-300)) / path.curvature
+        slopes = float(values @ left**2 + gain @ gathered**2)
+        return 0.5 * path.smoothness * (slopes + problem.intercept * middle**2)
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
+        """Standard deviation of the noise in θ, by eigendirections of `gram`, times what private views add to it (measured)."""
+        path = GradientSchedule(**plan.settings)
+        slopes = problem.dimension - problem.intercept
+        values, vectors = np.linalg.eigh(gram[:slopes, :slopes])
+        values = np.maximum(values, 0.0)
+        gain, reach, noise, middle = _expected_whitened(problem, path, values / path.bound**2)
+        floor = path.floor(path.around * TYPICAL_WHITENED * path.bound, slopes)
+        deviation = noise * np.minimum(reach, 1.0 / np.maximum(gain, 1e-300)) / path.curvature
+        spread = UNSTEADY * np.sqrt(vectors**2 @ (deviation**2 / (values + floor)))
+        return np.asarray(np.append(spread, [UNSTEADY_MIDDLE * middle] * problem.intercept), dtype=np.float64)
+
+    def _reason(self, path: GradientSchedule, problem: Problem) -> str:
+        return f"a noisy covariance, and {path.steps + path.late} noisy gradients of records that it has made round"
+
+    def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
+        seen = _located(problem, path, curator, TYPICAL_WHITENED)
+        clip_norm = path.around * seen.typical
+        covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
+        floor = path.floor(clip_norm, len(seen.centre))
+        return Coordinates.whitened(covariance, seen.centre, floor, intercept=problem.intercept)
+
+    def _trace(self, view: Coordinates) -> dict[str, Any]:
+        return {"columns above the floor": float(view.gain.sum())}
+
+    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
+        loss = _checked(problem, allowance, "preconditioned gradient")
+        slopes = problem.dimension - problem.intercept
+        if not 1 <= slopes <= WIDEST:
+            raise CapabilityError(
+                f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, but "
+                f"{slopes:,} are encoded. Use solver='adaptive_gradient', which needs none."
+            )
+        if problem.records * problem.dimension > LARGEST:
+            raise CapabilityError(
+                f"The preconditioned gradient keeps a dense copy of the encoded table, of at most {LARGEST:,} cells, but "
+                f"{problem.records:,} records of {problem.dimension:,} columns are declared. Use solver='adaptive_gradient', which "
+                "keeps none."
+            )
+        return loss
+
+
+def _located(
+    problem: Problem, path: GradientSchedule, curator: Answers, typical: float, uneven: bool = False
+) -> PrivateLocationScale:
+    """Buy means and the first histogram."""
+    return PrivateLocationScale.bought(
+        problem,
+        curator,
+        bins=BINS,
+        bound=path.bound,
+        likely=typical * path.bound,
+        mean_noise=path.mean_noise,
+        share_noise=path.share_noise,
+        uneven=uneven,
+    )
+
+
+def _expected_plain(problem: Problem, path: GradientSchedule) -> tuple[float, float, float]:
+    """Travel, the noise of one coordinate of the mean gradient, and the intercept's, for rows of norm ≤ 1 and usual lengths."""
+    clip_norm = 0.35 * path.slope * TYPICAL
+    travel = path.travel(TYPICAL, clip_norm)
+    if path.late:
+        travel = max(travel, path.late_travel(TYPICAL, clip_norm, path.smoothness))
+    middle = path.result_noise * 0.35 * path.slope * max(problem.dimension - 1, 1) ** 0.25 / path.smoothness
+    return travel, path.result_noise * clip_norm * path.bound, middle if problem.intercept else 0.0
+
+
+def _expected_whitened(problem: Problem, path: GradientSchedule, values: Array) -> tuple[Array, float, float, float]:
+    """g, η h, the noise of one coordinate of the mean gradient of u, and the intercept's; rows of norm ≤ 1, usual lengths."""
+    floor = path.floor(path.around * TYPICAL_WHITENED, values.size)
+    gain = values / (values + floor)
+    length = math.sqrt(max(float(gain.sum()), 1.0))
+    intercept_weight = length * values.size**-0.25 if problem.intercept else 1.0
+    noise = path.result_noise * 0.5 * path.slope
+    noise *= math.hypot(length, intercept_weight if problem.intercept else 0.0)
+    return gain, max(path.reach, path.late_reach), noise, noise / intercept_weight / path.curvature
+
+
+def _checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
+    """Refuse what steps that adapt to records cannot do; `who` is "adaptive gradient", for example.
+
+    Raises:
+        CapabilityError: no noise is asked for, several targets, a set without a projection, or a set beside a penalty.
+    """
+    if not allowance.is_private:
+        raise CapabilityError(
+            f"Without noise the {who} has nothing to adapt to, and its steps end short of the optimum. Use "
+            "solver='auto' or 'output_perturbation', which give the exact optimum, or a finite budget."
+        )
+    if problem.targets != 1 or not isinstance(problem.loss, Loss):
+        raise CapabilityError(
+            f"The {who} fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one "
+            "target at a time, or use solver='gradient'."
+        )
+    if problem.constraint is not None:
+        require(problem.constraint, [Projectable], f"The {who} solver")
+        if not isinstance(problem.penalty, NoPenalty):
+            raise CapabilityError(f"The {who} solver takes a set or a penalty, not both; keep one of them.")
+    return problem.loss

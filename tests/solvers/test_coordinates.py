@@ -1,0 +1,66 @@
+"""Coordinates of noisy gradients: whitening, the way there and back, and intercepts that steps have driven out of their bounds."""
+
+import numpy as np
+import pytest
+
+from hullabaloo.geometry import Box, L1Ball
+from hullabaloo.solvers import Problem
+from hullabaloo.solvers.gradient.coordinates import Coordinates
+from tests.solvers.tables import problem, table
+
+CENTRE = np.array([0.6, -0.6, 0.0])
+PLAIN = Coordinates.plain(CENTRE, 1.0, intercept=True)
+
+
+def asked(radius: float | None) -> Problem:
+    return problem(table(p=3, intercept=True), constraint=None if radius is None else L1Ball(radius))
+
+
+def at(theta: np.ndarray) -> np.ndarray:
+    """The point whose coefficients are θ."""
+    return np.append(theta[:-1], theta[-1] + CENTRE @ theta[:-1])
+
+
+@pytest.mark.parametrize("last", [-3.0, -1.2, 1.5])
+def test_an_intercept_comes_back_and_the_prediction_at_the_centre_stays(last: float) -> None:
+    theta = np.array([0.5, -0.5, 0.2, last])
+    kept = PLAIN.feasible(asked(20.0), at(theta))
+    assert kept[-1] == np.clip(last, -1.0, 1.0)
+    assert kept[:3] @ CENTRE + kept[-1] == pytest.approx(theta[:3] @ CENTRE + last, abs=1e-12)
+    assert kept[2] == theta[2], "what is at a right angle to the centre is not touched"
+    small = PLAIN.feasible(asked(0.5), at(theta))
+    assert np.abs(small[:3]).sum() <= 0.5 + 1e-12
+    assert abs(small[-1]) <= 1.0
+
+
+def test_nothing_moves_without_need() -> None:
+    theta, far = np.array([0.5, -0.5, 0.2, 0.9]), np.array([0.5, -0.5, 0.2, 9.0])
+    assert PLAIN.feasible(asked(20.0), at(theta)) == pytest.approx(theta, abs=1e-15)
+    assert PLAIN.feasible(asked(None), at(far)) == pytest.approx(far, abs=1e-15)
+    nowhere = Coordinates.plain(np.zeros(3), 1.0, intercept=True)
+    assert np.array_equal(nowhere.feasible(asked(20.0), far), [0.5, -0.5, 0.2, 1.0])
+
+
+def test_whitening_makes_the_covariance_the_identity_down_to_its_floor() -> None:
+    rng = np.random.default_rng(6)
+    root = rng.normal(size=(5, 5)) * 3.0 ** -np.arange(5)
+    covariance, centre, floor = root @ root.T - 0.01 * np.eye(5), rng.normal(size=5), 0.02
+    view = Coordinates.whitened(covariance, centre, floor, intercept=True)
+    assert view.matrix is not None
+    values, vectors = np.linalg.eigh(covariance)
+    positive = np.maximum(values, 0.0)
+    assert np.diag(view.matrix.T @ covariance @ view.matrix)[values > 0.0] == pytest.approx(view.gain[values > 0.0])
+    assert view.gain == pytest.approx(positive / (positive + floor))
+    assert view.covariance == pytest.approx(vectors * positive @ vectors.T)
+    assert view.inverse @ view.matrix == pytest.approx(np.eye(5), abs=1e-9)
+    point, record = rng.normal(size=6), rng.normal(size=5)
+    predicted = view.coefficients(point) @ np.append(record, 1.0)
+    assert predicted == pytest.approx(point[:5] @ (view.matrix.T @ (record - centre)) + point[5])
+
+
+def test_the_nearest_point_of_a_set_is_in_the_metric_of_the_coordinates() -> None:
+    view = Coordinates.whitened(np.array([[1.0, 0.9], [0.9, 1.0]]), np.zeros(2), 1e-9, intercept=False)
+    nearest = view.nearest(problem(table(p=2), constraint=Box(-2.0, 0.0)), 1.0)
+    assert nearest is not None
+    assert view.coefficients(nearest(view.inverse @ [1.0, -2.0])) == pytest.approx([0.0, -1.1], abs=1e-6)
+    assert view.nearest(problem(table(p=2)), 1.0) is None
