@@ -92,7 +92,7 @@ def text(line: dict[str, Any]) -> str:
             cells.append(f"{value:3d}({line['below by chance']:4.1f})")
         elif name == "total":
             held = "  – " if line["total held"] is None else f"{line['total held']:4.2f}"
-            cells.append(f"{value:6.3f}±{line['total spread']:.3f} {held}")
+            cells.append(f"{value:6.4g}±{line['total spread']:.2g} {held}")
         elif name == "cover" and line["cover error"] is not None:
             cells.append(f"{value:5.3f}±{line['cover error']:.3f} ({line['robust cover']:.3f})")
         else:

@@ -8,7 +8,7 @@ told*: it counts as a miss of width (its efficiency is 0) and never as cover.
   without privacy hold of the same coefficients: where single records decide a coefficient, they hold less than 95 % themselves;
 - `worst`: the lowest coverage of a coefficient told in half of the draws or more, `below` how many of these are below 90 %, beside how many
   would be by chance were each at 95 %; both of *sound* coefficients, those that the robust interval without privacy holds in 90 % or more;
-- `means`: of intervals of the mean at eight records that are told, the share that hold it;
+- `means`: of intervals of the mean at eight records that are told (`means told`), the share that hold it;
 - `width`: median of the interval's over the robust one without privacy, 2 · 1.96 · error, of those told;
 - `power`: median of (robust error / ours)² over strong coefficients and draws, 0 for untold; `power of all` over all slopes;
 - `size`: how often an interval of a column without effect (a copy of another, drawn apart) excludes 0, of those told;
@@ -122,6 +122,7 @@ def measure(case: Case) -> dict[str, Any]:
         "solver that ran": str(kept["solver"][0]),
         **metrics(ends.transpose(2, 0, 1), truth, error, sound),
         "means": float(np.nanmean(kept["means"])) if np.isfinite(kept["means"]).any() else None,
+        "means told": float(np.isfinite(kept["means"]).mean()),
         "total": float(kept["total"].mean()),
         "total spread": spread,
         "total within 1 %": float(np.mean(np.abs(kept["total"] - 1.0) <= 0.01)),
