@@ -226,7 +226,8 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         sibling: Self = clone(self)
         if constraint is not None or penalty is not None:
             sibling.set_params(constraint=constraint, penalty=penalty)
-        sibling.selection = self.selection if selection is None else selection
+        if selection is not None:
+            sibling.set_params(selection=selection)
         SelectionRule.of(sibling.selection, sibling.selection_level)
         held, pulled = chosen(sibling, self.encoding_)
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)

@@ -77,10 +77,11 @@ HABITS = {
 def _told(make: Callable[..., None]) -> Callable[..., None]:
     """`__init__` that refuses what is no parameter with a sentence, as other libraries' habits are close at hand."""
 
+    known = list(inspect.signature(make).parameters)[1:]
+    by_position = len(inspect.getfullargspec(make).args) - 1
+
     @wraps(make)
     def begin(self: Any, *given: Any, **named: Any) -> None:
-        known = list(inspect.signature(make).parameters)[1:]
-        by_position = len(inspect.getfullargspec(make).args) - 1
         who = type(self).__name__
         for name in named:
             if name not in known:
