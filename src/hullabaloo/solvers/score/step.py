@@ -19,6 +19,10 @@ INFERENCE, PREDICTION = 0.3, 1.0
 """reg: estimates with errors are less biased, and noisier, than the best prediction."""
 
 
+FARTHEST = 1.0
+"""Root mean square of how far predictions may move in a step of a loss that is no quadratic, on the scale of the link: further the curvature tells nothing."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreStep:
     """The step and what it rests on.
@@ -34,6 +38,11 @@ class ScoreStep:
     step: Array
     signal: float
     left: Array
+
+
+def moved(found: NoisyScore, step: Array) -> float:
+    """How far predictions move, root mean square: in coordinates in which records are round."""
+    return float(np.linalg.norm(found.scale * step))
 
 
 def score_step(found: NoisyScore, reg: float, basis: Array | None = None) -> ScoreStep:

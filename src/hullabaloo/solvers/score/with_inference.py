@@ -25,7 +25,7 @@ from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
-from hullabaloo.solvers.score.step import PREDICTION, score_step
+from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, moved, score_step
 from hullabaloo.solvers.separate_targets import largest_share
 
 SHARE = 0.5
@@ -166,7 +166,9 @@ class WithInference(Solver):
         found = scores.at(np.ascontiguousarray(solution.theta[:, 0]))
         theta = solution.theta
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            theta = (found.point + found.matrix @ score_step(found, PREDICTION).step)[:, None]
+            step = score_step(found, PREDICTION).step
+            step *= 1.0 if isinstance(problem.loss, Squared) else min(1.0, FARTHEST / max(moved(found, step), 1e-300))
+            theta = (found.point + found.matrix @ step)[:, None]
         return replace(solution, theta=theta, score=found, privacy_covariance=None, sampling_covariance=None)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
