@@ -77,7 +77,7 @@ def test_what_matters_is_kept_and_said(rule: str, kind: Any, more: dict[str, Any
     assert words in found.summary().note
     assert (
         "is no finding"
-        in lasso(kind=kind, solver=found.release_.plan["solver"].replace("with_moments", "gradient"), **more)
+        in lasso(kind=kind, solver=found.release_.plan["solver"], **more)
         .summary()
         .note
     )
@@ -94,11 +94,11 @@ def test_from_moments_the_others_are_those_of_the_same_set() -> None:
 
 @pytest.mark.parametrize("kind", [hb.Lasso, hb.LogisticRegression])
 def test_intervals_do_not_move_when_coefficients_are_left_out(kind: Any) -> None:
-    more = {"penalty": hb.L1Penalty(0.01), "solver": hb.WithMoments("gradient")}
+    more = {"penalty": hb.L1Penalty(0.01), "solver": "gradient", "inference": True}
     with_all, some = (lasso(kind=kind, selection=rule, n=5_000, **more) for rule in (None, "bound"))
     assert not np.array_equal(with_all.coef_, some.coef_)
     ends = [
-        [(row.low, row.high) for row in rows_of(one._fitted(), inference(one._fitted(), "auto"), 0.95)]
+        [(row.low, row.high) for row in rows_of(one._fitted(), inference(one._fitted()), 0.95)]
         for one in (with_all, some)
     ]
     assert np.array_equal(*ends, equal_nan=True)
@@ -110,7 +110,7 @@ def test_predictions_keep_their_mean_when_columns_are_left_out() -> None:
     domain = hb.Domain(features={"x0": (0, 2)}, target=(-1, 1), indicators=False)
     x = np.tile(np.linspace(1.0, 2.0, 1_000), 4)
     y = 0.2 + 0.4 * np.tile(np.random.default_rng(0).uniform(-1.0, 1.0, 1_000), 4)
-    more = {"budget": budget, "domain": domain, "test_key": KEY, "solver": hb.WithMoments("gradient")}
+    more = {"budget": budget, "domain": domain, "test_key": KEY, "solver": "gradient", "inference": True}
     plain, none = (
         hb.Lasso(selection=rule, selection_level=1e-9, **more).fit(x[:, None], y) for rule in (None, "bound")
     )
@@ -139,7 +139,7 @@ def test_without_noise_nothing_is_left_out_unless_asked() -> None:
     [
         (hb.Lasso, {"selection": "knockoffs"}, "there are 'fdr', 'bound'"),
         (hb.Lasso, {"selection": "fdr", "selection_level": 1.5}, "above 0 and below 1, but 1.5"),
-        (hb.Lasso, {"selection": "fdr", "solver": "frank_wolfe"}, r"Pass solver=hb.WithMoments\('frank_wolfe'\)"),
+        (hb.Lasso, {"selection": "fdr", "solver": "frank_wolfe", "inference": False}, "Pass inference=True"),
         (hb.Ridge, {"selection": "fdr"}, r"Pass constraint=hb.L1Ball\(1.0\)"),
         (
             hb.QuantileRegressor,

@@ -56,7 +56,6 @@ SHAPES: dict[str, dict[str, Any]] = {
 OPTIONS: dict[str, Any] = {
     "coordinate descent, Laplace": hb.CoordinateDescentSolver(constants="laplace"),
     "greedy selection of two": hb.GreedySelectionSolver(selected=2),
-    "with moments": hb.WithMoments("gradient"),
 }
 
 

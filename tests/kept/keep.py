@@ -90,7 +90,7 @@ def search(folder: Path, name: str) -> Any:
     candidates = [
         SHAPES["L1"],
         SHAPES["l2 penalty"],
-        {"solver": hb.WithMoments("gradient"), **SHAPES["L2"]},
+        {"solver": hb.GreedySelectionSolver(selected=2), "fit_intercept": False, **SHAPES["L1"]},
         {"fit_intercept": False},
     ]
     given: dict[str, Any] = {"budget": BUDGETS["dp"], "expected_candidates": 4, "test_key": TEST_KEY}

@@ -29,7 +29,7 @@ from tests.kept.streams import declared
 from tests.kept.tables import key, table
 
 QUERIES = {
-    "count", "gradient", "means", "minimizer", "moments", "partial", "perturbed_minimizer", "quantiles", "scales", "score",
+    "count", "gradient", "gradient_moments", "means", "minimizer", "moments", "partial", "perturbed_minimizer", "quantiles", "scales", "score",
     "second_moments", "second_moments_laplace", "select", "spread", "step", "stream_moments", "vertex",
 }  # fmt: skip
 ESTIMATORS = {
@@ -39,7 +39,7 @@ ESTIMATORS = {
 STREAMS = {"IncrementalRegression", "PeriodicERM", "SketchedRegression"}
 SOLVERS = {
     "adaptive_gradient", "coordinate_descent", "dual_frank_wolfe", "frank_wolfe", "gradient", "greedy_coordinate_descent",
-    "greedy_selection", "mirror_descent", "moments", "objective_perturbation", "output_perturbation", "preconditioned_gradient", "with_moments",
+    "greedy_selection", "mirror_descent", "moments", "objective_perturbation", "output_perturbation", "preconditioned_gradient", "with_inference",
 }  # fmt: skip
 STRATEGIES = {"buffered", "dense", "hybrid", "square_root", "tree"}
 EVENTS = {
@@ -68,7 +68,6 @@ SETTINGS = {
     "GroupCover(groups=((0, 1), (1, 2)))": hb.GroupCover([[0, 1], [1, 2]]),
     "BoundedCardinality(bound=3)": hb.BoundedCardinality(3),
     "GreedySelectionSolver(selected=None)": hb.GreedySelectionSolver(),
-    "WithMoments(solver='gradient', share=0.5)": hb.WithMoments("gradient"),
     "CoordinateDescentSolver(order='cyclic', constants='gaussian', rounds=None, updates=None, clip=None, centre=None)": hb.CoordinateDescentSolver(),
 }  # fmt: skip
 
