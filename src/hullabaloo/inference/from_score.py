@@ -18,7 +18,7 @@ from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.privacy.answers import NoisyScore
-from hullabaloo.solvers.score.step import INFERENCE, score_step
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, score_step
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 
@@ -32,7 +32,7 @@ class FromScore:
         self.project: Array = np.eye(p) - null @ np.linalg.pinv(null)
         full, _ = np.linalg.qr(np.linalg.solve(found.matrix, null), mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, null.shape[1] :])
-        q, step = found.score.size, score_step(found, INFERENCE, self.basis)
+        q, step = found.score.size, score_step(found, INFERENCE, DOUBT, self.basis)
         values, vectors = np.linalg.eigh(found.spread)
         sampling = (vectors * np.maximum(values, 0.0)) @ vectors.T / found.records
         sampling += (DOUBT_SCORE * found.excess) ** 2 / q * np.eye(q)
@@ -49,7 +49,7 @@ class FromScore:
                 anchor=nowhere,
                 scale=found.scale,
                 inverse=step.inverse,
-                left=LEFT * step.signal * step.left @ step.left.T,
+                left=LEFT * step.left,
             )
         )
         self.map: Array = self.project @ found.matrix

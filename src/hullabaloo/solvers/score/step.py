@@ -9,6 +9,7 @@ so what H leaves undone is known but for δ*. `H = G̃(G̃² + λI)⁻¹` makes 
 `λ = reg (t² + ½s²qτ²)/τ²`: the ridge of the least mean squared error for δ* of variance τ² in each coordinate, at reg = 1.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,11 @@ INFERENCE, PREDICTION = 0.3, 1.0
 """reg: estimates with errors are less biased, and noisier, than the best prediction."""
 
 
+DOUBT = 0.02
+"""Share of the residual variance that all directions together may still explain, at least."""
+LEAST = 0.02
+HIDDEN = 0.5
+"""Share of the spectral radius of the curvature's noise below which no curvature is told from another."""
 FARTHEST = 1.0
 """Root mean square of how far predictions may move in a step of a loss that is no quadratic, on the scale of the link: further the curvature tells nothing."""
 
@@ -30,13 +36,11 @@ class ScoreStep:
     Attributes:
         inverse: H, (q, q).
         step: Hb̃, (q,).
-        signal: τ².
-        left: I − HG̃ on the subspace of the question, (q, q).
+        left: covariance of what H leaves undone, (q, q).
     """
 
     inverse: Array
     step: Array
-    signal: float
     left: Array
 
 
@@ -45,19 +49,21 @@ def moved(found: NoisyScore, step: Array) -> float:
     return float(np.linalg.norm(found.scale * step))
 
 
-def score_step(found: NoisyScore, reg: float, basis: Array | None = None) -> ScoreStep:
-    """The step within a subspace (orthonormal columns, (q, r); None for all): τ² by what the score is longer than noise, over the curvature."""
-    q = found.score.size
+def score_step(found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array | None = None) -> ScoreStep:
+    """The step within a subspace (orthonormal columns, (q, r); None for all); `doubt` is the least δ* that is reckoned with."""
+    q, scales = found.score.size, found.scale**2
     within = np.eye(q) if basis is None else basis
-    gram, cross, size = within.T @ found.curvature @ within, within.T @ found.score, within.shape[1]
+    gram, cross, size = within.T @ found.curvature @ within, within.T @ found.score, max(within.shape[1], 1)
     values, vectors = np.linalg.eigh(gram)
-    curved = float(np.mean(np.maximum(values, 0.0) ** 2)) if size else 1.0
-    noise = found.score_noise**2
-    signal = max(float(cross @ cross) / max(size, 1), 2.0 * noise) - noise
-    signal = max(signal / max(curved, 1e-300), 1e-300)
-    spoiled = 0.5 * found.curvature_noise**2 * float(np.sum(found.scale**2)) * float(np.mean(found.scale**2)) * signal
-    ridge = reg * (noise + spoiled) / signal
-    inner = (vectors * (values / (values**2 + ridge))) @ vectors.T
+    positive, noise = np.maximum(values, 0.0), found.score_noise**2
+    seen = max(float(cross @ cross) / size, 2.0 * noise) - noise
+    seen *= float(np.mean(positive)) / max(float(np.mean(positive**2)), 1e-300)
+    residual = max(float(np.trace(found.spread)), 0.0) / max(float(np.trace(found.curvature)), 1e-300)
+    energy = max(seen, doubt * residual / size, 1e-300)
+    edge = found.curvature_noise * float(np.mean(scales)) * math.sqrt(2.0 * size)
+    likely = energy / np.maximum(values - HIDDEN * edge, max(LEAST * float(np.mean(positive)), 1e-300))
+    spoiled = 0.5 * (found.curvature_noise * float(np.mean(scales))) ** 2 * float(np.sum(likely))
+    inner = (vectors * (values / (values**2 + reg * (noise + spoiled) / likely))) @ vectors.T
     inverse = within @ inner @ within.T
-    left = within @ within.T - inverse @ found.curvature @ within @ within.T
-    return ScoreStep(inverse, inverse @ found.score, signal, left)
+    undone = within @ vectors - inverse @ found.curvature @ within @ vectors
+    return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
