@@ -143,7 +143,8 @@ class Descent:
         evident = (
             float(gradient @ gradient) - (q + math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
         )
-        weight = max(evident, 0.0) / (max(evident, 0.0) + q * (noise * clip_norm) ** 2 / AVERAGED) if q else 0.0
+        doubt = q * (noise * clip_norm) ** 2 / AVERAGED
+        weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
         travel = path.late_travel(view.typical, clip_norm, path.smoothness)
         _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
         return start + weight * (mean - start), {"gradients cut at": clip_norm, "weight": weight}
