@@ -16,8 +16,8 @@ the test of Anderson and Rubin (1949) with the other coefficients fitted, whose 
 at whatever strength. It is not symmetric around θ̃, which takes the second-order bias out; where noise may have made all of G in a
 direction the set has no end, and none is told.
 
-Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a`, meets the unknown θ* − θ̃: it is taken as of variance `LEFT τ²`
-in each direction, in the variance of the interval, and where it is more than `TOLD` of the rest none is told. Coverage is measured
+Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a`, meets the unknown θ* − θ̃: `LEFT` times its likely variance
+(`solvers/score/step.py`) is part of the interval's, and where it is more than `TOLD` of the rest none is told. Coverage is measured
 in `benchmarks/inference.py`.
 """
 

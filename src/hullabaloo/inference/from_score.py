@@ -7,7 +7,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 - privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known;
 - sampling: the released spread over n, so that errors are robust (White 1980), and the excess of shortened gradients, of which
   `ρ E(L − c)_+` is taken as spread evenly over the coordinates (it could point one way: then it would be `E(L − c)_+` there, which is assumed not to be);
-- what the regularised inverse leaves undone, `LEFT τ² (I − HG̃)(I − HG̃)ᵀ`.
+- what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
 
 What is assumed of the tail: beyond the last edge at which the histogram shows records, their share falls by a quarter at each edge (`solvers/score/lengths.py`).
 """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.losses import Loss
+from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, mean_beyond, quantile, tail
@@ -137,13 +137,17 @@ class Descent:
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
         if view.intercept:
             clip = min(clip_norm / view.length, 2.0, self.loss.constants(math.inf, 1.0).lipschitz)
-            moved = self.intercept_alone(start, LEVEL_LATE, clip, 1.5)
+            step = (
+                0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5
+            )  # a quantile's h is its residuals' density
+            moved = self.intercept_alone(start, LEVEL_LATE, clip, step)
             start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(LATE_SHARES[0] / 2.0))
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
             float(gradient @ gradient) - (q + math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
         )
-        weight = max(evident, 0.0) / (max(evident, 0.0) + q * (noise * clip_norm) ** 2 / AVERAGED) if q else 0.0
+        doubt = q * (noise * clip_norm) ** 2 / AVERAGED
+        weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
         travel = path.late_travel(view.typical, clip_norm, path.smoothness)
         _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
         return start + weight * (mean - start), {"gradients cut at": clip_norm, "weight": weight}

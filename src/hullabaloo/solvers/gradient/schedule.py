@@ -64,7 +64,7 @@ LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
 LEVEL_LATE = 8
 """Steps for the intercept alone at the beginning of the second phase."""
-LATE_SHARES = (0.15, 0.04, 0.25, 0.56)
+LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
 STEPS_LATE = 32
 """Steps of its walk in whitened coordinates where it takes half of the budget; T grows as the fourth root of 1/noise."""

@@ -5,8 +5,9 @@ that is a function of G̃ (E is independent of e)
 
     Hb̃ − δ* = H(e − Eδ*) − (I − HG̃)δ*,
 
-so what H leaves undone is known but for δ*. `H = G̃(G̃² + λI)⁻¹` makes it small where noise lets it (Tikhonov), with
-`λ = reg (t² + ½s²qτ²)/τ²`: the ridge of the least mean squared error for δ* of variance τ² in each coordinate, at reg = 1.
+so what H leaves undone is known but for δ*. In the eigendirections of G̃, of eigenvalues h_k, δ* is taken to be such that each explains as much:
+of variance `τ_k² = ε/h_k`, ε by what the score is longer than noise, and at least a share `DOUBT` of the residual variance for all together; where noise
+hides h_k, by what of it is sure. Then `H_k = h_k/(h_k² + reg (t² + ½s² Σ τ²)/τ_k²)` (Tikhonov) has the least mean squared error at reg = 1.
 """
 
 import math
@@ -18,13 +19,10 @@ from hullabaloo.privacy.answers import Array, NoisyScore
 
 INFERENCE, PREDICTION = 0.3, 1.0
 """reg: estimates with errors are less biased, and noisier, than the best prediction."""
-
-
 DOUBT = 0.02
 """Share of the residual variance that all directions together may still explain, at least."""
-LEAST = 0.02
-HIDDEN = 0.5
-"""Share of the spectral radius of the curvature's noise below which no curvature is told from another."""
+HIDDEN, LEAST = 0.5, 0.02
+"""What is sure of an eigenvalue is it less so many times the spectral radius of the curvature's noise, and at least this share of their mean."""
 FARTHEST = 1.0
 """Root mean square of how far predictions may move in a step of a loss that is no quadratic, on the scale of the link: further the curvature tells nothing."""
 
