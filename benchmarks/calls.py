@@ -46,7 +46,7 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 def model(solver: str) -> hb.LinearRegression:
     """A linear regression of them."""
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
-    return hb.LinearRegression(budget=BUDGET, domain=domain, solver=solver)
+    return hb.LinearRegression(budget=BUDGET, domain=domain, solver=solver, inference=False)
 
 
 def moments() -> Counter[str]:

@@ -24,6 +24,7 @@ FEW = settings(max_examples=17, deadline=None, derandomize=True, database=None, 
 FEWER = settings(FEW, max_examples=5)
 UNASKED = {
     "Card": "made by card",
+    "CoefficientDisplay": "made of a fitted model",
     "Evaluation": "made by evaluate",
     "Measured": "a number of an evaluation",
     "PrivateBounds": "made by private_bounds",

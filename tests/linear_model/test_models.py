@@ -115,11 +115,13 @@ def test_refitting_costs_nothing_and_gives_any_model(fitted: hb.LinearRegression
 
 
 def test_a_release_without_moments_says_what_to_do() -> None:
-    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="gradient", test_key=KEY).fit(table(2000))
+    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="gradient", test_key=KEY, inference=False).fit(
+        table(2000)
+    )
     for ask in (model.refit, lambda: hb.compare([model])):
         with pytest.raises(NotReleased, match="solver='moments'"):
             ask()
-    assert "cannot be told" in str(model.summary())
+    assert "Inference was not asked for" in str(model.summary())
 
 
 def test_comparing_models_gives_their_r_squared_without_optimism(fitted: hb.LinearRegression) -> None:
@@ -151,7 +153,7 @@ def test_several_targets_come_out_of_one_release() -> None:
     assert len(hb.compare([model]).rows) == 2
     single = hb.Domain(features={"age": (18, 90), "hours": (0, 80)}, target={"cost": (-20, 20)}, indicators=False)
     events = [hb.LinearRegression(budget=BUDGET, domain=d).price(n=1000).epsilon for d in (domain, single)]
-    assert events[0] == pytest.approx(events[1], rel=1e-6)
+    assert events[0] == pytest.approx(events[1], rel=5e-3)
     with pytest.raises(HullabalooError, match="one target"):
         hb.LinearRegression(budget=BUDGET, domain=domain, solver="gradient").fit(frame)
 
@@ -360,7 +362,7 @@ NEW = [name for name in ESTIMATORS if name not in examples.LEAST_SQUARES]
 def test_prices_speak_of_what_the_loss_measures(name: str) -> None:
     model = getattr(hb, name)(budget=hb.Budget(1.0, 1e-8), domain=examples.domain_for(name), solver="gradient")
     rich = model.price(n=50_000)
-    assert rich.epsilon == pytest.approx(1.0, rel=1e-3)
+    assert rich.epsilon == pytest.approx(1.0, rel=5e-3)
     assert "expected to keep" in rich.expectation
     words = {
         **dict.fromkeys(examples.CLASSIFIERS, "the shares of the classes alone"),

@@ -27,7 +27,10 @@ def test_error_bars_are_the_intervals() -> None:
 
 def test_what_is_not_identified_has_no_bar_and_says_so() -> None:
     pytest.importorskip("matplotlib")
-    model = logistic(200, budget=hb.Budget(0.05, 1e-6))
+    rng = np.random.default_rng(0)
+    domain = hb.Domain(features={"x1": (-1, 1)}, target=(-1, 1), indicators=False)
+    model = hb.LinearRegression(budget=hb.Budget(0.05, 1e-6), domain=domain, solver="moments")
+    model.fit(rng.uniform(-1.0, 1.0, (200, 1)), rng.uniform(-1.0, 1.0, 200))
     assert all(math.isnan(row.low) for row in model.summary().rows)
     made = hb.report.CoefficientDisplay.from_model(model).plot()
     assert all("(not identified)" in label.get_text() for label in made.ax_.get_yticklabels())

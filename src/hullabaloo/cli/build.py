@@ -108,8 +108,17 @@ def setting(name: str, value: Any, domain: "Domain | None") -> Any:
         "penalty": penalty_from_text,
         "structure": lambda text: structure_from_text(text, domain),
         "solver": lambda text: text.replace("-", "_"),
+        "inference": _share,
     }
     return readers[name](value) if isinstance(value, str) and name in readers else value
+
+
+def _share(text: str) -> bool | float | str:
+    """Yes, no, or a number; what is none of these is refused by the model."""
+    try:
+        return {"yes": True, "no": False}[text] if text in ("yes", "no") else float(text)
+    except ValueError:
+        return text
 
 
 def level(confidence: float) -> None:

@@ -110,6 +110,7 @@ class ModelOptions(NamedTuple):
         selection: Over an l1 set or with an l1 penalty, which coefficients are kept: by the share of false ones (fdr) or the chance of any
             (bound); else those that the solver leaves.
         level SHARE: That share or chance; else 0.1.
+        inference SHARE: Errors and intervals: yes, no, or their share of the budget; else wherever something valid is known.
     """
 
     neighbours: Relation = "replace-one"
@@ -128,6 +129,7 @@ class ModelOptions(NamedTuple):
     solver: str = "auto"
     selection: Literal["fdr", "bound"] | None = None
     level: float | None = None
+    inference: str | None = None
     intercept: bool = True
     calibration: Literal["exact", "paper"] = "exact"
 

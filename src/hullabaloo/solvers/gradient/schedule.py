@@ -261,7 +261,7 @@ def _plain(
     def walk(reach: float, noise: float) -> int:
         ridge = RIDGE * math.sqrt(smoothness) * noise * (SMALL if residual else LARGE) * slope * typical**2
         steps = math.sqrt(SPAN * reach / max(ridge, TINY) * smoothness * common["room"]) * typical
-        return int(max(steps, FEWEST))
+        return int(min(max(steps, FEWEST), MOST_STEPS_LATE * MOST))
 
     steps = min(walk(reach, noise), MOST)
     audible = centred(problem) and noise * slope < (0.06 if residual else 0.006)
