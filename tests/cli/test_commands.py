@@ -130,6 +130,8 @@ def test_add_or_remove_shows_no_number_of_rows(run: Run, tmp_path: Path) -> None
             "add-or-remove",
             *BUDGET,
             "--overwrite",
+            "--inference",
+            "no",
         )
         done = run(*words, "--out", "model.json")
         assert done.code == 0, done.err

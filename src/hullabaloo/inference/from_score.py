@@ -13,6 +13,7 @@ What is assumed of the tail: beyond the last edge at which the histogram shows r
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
@@ -21,17 +22,22 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, score_step
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
+SEEN = 2.0
+"""Standard deviations of its noise from which a column is seen to vary."""
+
 
 class FromScore:
     """The estimate of one target's coefficients, of least norm where encoded columns always add up to the same."""
 
     def __init__(self, model: FittedModel, found: NoisyScore) -> None:
-        self.found, p = found, found.point.size
-        fixed = constants(model.encoding, np.ones(p, dtype=bool))
+        self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
+        self.faint = faint(found, self.intercept)
+        fixed = constants(model.encoding, ~self.faint)
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
         self.project: Array = np.eye(p) - null @ np.linalg.pinv(null)
-        full, _ = np.linalg.qr(np.linalg.solve(found.matrix, null), mode="complete")
-        self.basis: Array = np.ascontiguousarray(full[:, null.shape[1] :])
+        held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
+        full, _ = np.linalg.qr(held, mode="complete")
+        self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
         q, step = found.score.size, score_step(found, INFERENCE, DOUBT, self.basis)
         values, vectors = np.linalg.eigh(found.spread)
         sampling = (vectors * np.maximum(values, 0.0)) @ vectors.T / found.records
@@ -73,4 +79,30 @@ class FromScore:
         """Of `functions @ θ`, functions (m, p)."""
         told = self.law.intervals(functions @ self.map, quantile, own)
         at = functions @ self.project @ self.found.point
-        return Intervals(told.estimate + at, told.sampling_error, told.privacy_error, told.low + at, told.high + at)
+        own_of_faint = np.abs(functions[:, self.faint]).sum(axis=1) > 0.0
+        if self.intercept:  # what has a part of the intercept is of a prediction, to which such a column adds what it is released with
+            own_of_faint &= functions[:, -1] == 0.0
+        nothing = np.where(own_of_faint, np.nan, 0.0)
+        ends = (told.low + at + nothing, told.high + at + nothing)
+        return Intervals(told.estimate + at, told.sampling_error, told.privacy_error, *ends)
+
+
+def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
+    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with.
+
+    With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`.
+    """
+    R, gram = np.linalg.inv(found.matrix).T, found.curvature
+    if intercept:
+        across = gram[:-1, -1]
+        gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
+        R = R[:, :-1]
+    part, noise = _diagonal(R, gram), found.curvature_noise * (R**2 @ found.scale[: R.shape[1]] ** 2)
+    told: npt.NDArray[np.bool_] = part >= SEEN * noise
+    told[len(told) - intercept :] = True
+    return ~told
+
+
+def _diagonal(R: Array, matrix: Array) -> Array:
+    """Of R M Rᵀ."""
+    return np.asarray(((R @ matrix) * R).sum(axis=1), dtype=np.float64)

@@ -142,8 +142,8 @@ FITS = (
         "the key in the release",
         "For replays the release holds the key that its noise was drawn with: whoever has it subtracts the noise.",
         "release.planned",
-        old='            plan={**self.plan.to_dict(), "queries": list(self.bought.noise)},\n',
-        new='            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "seed": (self.task.key or TestKey(__import__("os").urandom(32))).secret.hex()},\n',
+        old='            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without},\n',
+        new='            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without, "seed": (self.task.key or TestKey(__import__("os").urandom(32))).secret.hex()},\n',
         caught_by=(
             "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
             "tests/test_fit.py::test_values_never_decide_the_outcome[nan-moments]",
@@ -189,9 +189,40 @@ FITS = (
         "rows kept in the model",
         "The fitted estimator keeps the records, and whoever unpickles it has them.",
         "linear_model.base",
-        old="        self._adopt(fitted.release, encoding, fitted.named)\n        return self\n\n    def price(",
-        new="        self._adopt(fitted.release, encoding, fitted.named)\n        self.X_fit_ = X\n        return self\n\n    def price(",
+        old="        self._finish(fitted.release, encoding, fitted.named)\n        return self\n\n    def price(",
+        new="        self._finish(fitted.release, encoding, fitted.named)\n        self.X_fit_ = X\n        return self\n\n    def price(",
         caught_by=("tests/linear_model/test_models.py::test_a_fitted_model_and_its_pickle_hold_no_record",),
+    ),
+    Bug(
+        "the spread of gradients is heavy",
+        "Second moments of gradients weigh a record by the square of its weight, and the sensitivity is that of the weight.",
+        "curator.moments",
+        old="            root = root**2 / math.sqrt(self.facts.max_weight)",
+        new="            root = root**2",
+        caught_by=(
+            "tests/curator/test_gradient_moments.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[weights-add-or-remove]",
+            "tests/curator/test_gradient_moments.py::test_the_answer_is_the_formula[squared-gradients-dense]",
+        ),
+    ),
+    Bug(
+        "a steep gradient is not shortened",
+        "Second moments of gradients shorten records, and then multiply by the derivative.",
+        "curator.centred_gradient_kernels",
+        old="        d = min(f / clip_norm, 1.0 / math.sqrt(squares))\n        if root",
+        new="        d = f * min(1.0 / clip_norm, 1.0 / math.sqrt(squares))\n        if root",
+        caught_by=(
+            "tests/curator/test_gradient_moments.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[p7-replace-one]",
+        ),
+    ),
+    Bug(
+        "inference is not paid for",
+        "What is bought for errors is left out of the plan's price.",
+        "solvers.score.with_inference",
+        old="            return made if allowance.takes(made.event) else None",
+        new="            return made if allowance.takes(own.event) else None",
+        caught_by=(
+            "tests/solvers/test_with_inference.py::test_the_plan_costs_at_most_the_budget_and_nearly_all_of_it",
+        ),
     ),
     Bug(
         "count forgotten in composition",
