@@ -324,7 +324,9 @@ class _Walk:
         _, mean, _ = self.go(start, schedule.unbiased, clip, travel, BURN_LATE, tails)
         moved = mean - start
         unit = schedule.unbiased_noise * clip / math.sqrt(1.0 - BURN_LATE)
-        level = garrote(moved[q:], unit / (view.intercept_weight * self.curvature)) if self.problem.intercept else moved[q:]
+        level = (
+            garrote(moved[q:], unit / (view.intercept_weight * self.curvature)) if self.problem.intercept else moved[q:]
+        )
         point = start + np.append(np.full(q, weight), level) * moved
         told = {"unbiased clip": clip, "evidence weight": weight, "tails": tails}
         return point, told
@@ -341,7 +343,9 @@ class _Walk:
         noise = schedule.level_noise * schedule.steepest * math.sqrt(SETTLING / kept) / self.curvature
         return np.append(start[:-1], start[-1] + garrote(np.array([moved]), noise) * moved)
 
-    def go(self, start: Array, steps: int, clip: float, travel: float, burn: float, tails: float = 0.0) -> tuple[Array, Array, Array]:
+    def go(
+        self, start: Array, steps: int, clip: float, travel: float, burn: float, tails: float = 0.0
+    ) -> tuple[Array, Array, Array]:
         """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far."""
         view, q, room = self.view, self.view.centre.size, self.schedule.room
         largest = 1.0 / (self.bend * (view.steepest + tails) * room)

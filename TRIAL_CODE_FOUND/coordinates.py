@@ -105,7 +105,9 @@ class Coordinates:
 
     def reaches(self, edges: Array) -> Array:
         """The noisy histogram of the lengths of u."""
-        return np.asarray(self.records.answer("scales", None, centre=self._middle, lift=1e-9 if self.intercept else 1.0, edges=edges))
+        return np.asarray(
+            self.records.answer("scales", None, centre=self._middle, lift=1e-9 if self.intercept else 1.0, edges=edges)
+        )
 
     def start(self, problem: Problem, level: float) -> Array:
         """The set's own start, or 0, and a level."""

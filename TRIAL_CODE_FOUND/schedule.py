@@ -233,7 +233,9 @@ def measurements(problem: Problem, menu: Menu, mu: float, *, whitened: bool) -> 
     """What is bought beside the steps: means, histograms of lengths, and a covariance."""
     bought = [menu.price("means", mu=mu * math.sqrt(MEANS))] if centred(problem) else []
     for bins in (BINS, FINE):
-        bought.append(menu.price("scales", loss=problem.loss, bins=bins, mu=mu * math.sqrt(LENGTHS), count=HISTOGRAMS // 2))
+        bought.append(
+            menu.price("scales", loss=problem.loss, bins=bins, mu=mu * math.sqrt(LENGTHS), count=HISTOGRAMS // 2)
+        )
     return bought + ([menu.price("spread", mu=mu * math.sqrt(COVARIANCE))] if whitened else [])
 
 

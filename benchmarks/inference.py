@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import hullabaloo as hb
 from benchmarks import forecasts, small
 from benchmarks.inference_lines import LEVEL, Case, measure, told
 from benchmarks.inference_populations import BOUNDS, ESTIMATORS
@@ -154,7 +153,7 @@ def fingerprint() -> dict[str, Any]:
     models = {
         "auto": small.fitted(),
         "moments": small.fitted("moments"),
-        "logistic": small.fitted(hb.WithMoments("objective_perturbation"), classes=True),
+        "logistic": small.fitted("objective_perturbation", classes=True),
     }
     found: dict[str, Any] = {name: told(model) for name, model in models.items()}
     known = population("rare_class").truth("expert", "logistic")
@@ -199,7 +198,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--n", nargs="+", type=int, default=[20_000])
     parser.add_argument("--neighbours", nargs="+", default=[small.REPLACED])
     parser.add_argument("--draws", type=int)
-    parser.add_argument("--solver", nargs="+", help="a solver's name, with_moments, or stream")
+    parser.add_argument("--solver", nargs="+", help="a solver's name, or stream")
     parser.add_argument("--nulls", type=int, default=2, help="columns without effect that are added")
     parser.add_argument("--compare", action="store_true", help="fit without inference too")
     parser.add_argument("--detail", action="store_true", help="show every coefficient")

@@ -88,8 +88,7 @@ def estimator(case: Case, known: Population, key: TestKey | None, **given: Any) 
     terms |= {"neighbours": case.neighbours, "test_key": key, **given}
     if case.solver == "stream":
         return hb.streaming.IncrementalRegression(**terms, horizon=case.n, every=case.n // 4)
-    solver = hb.WithMoments("auto") if case.solver == "with_moments" else case.solver
-    return known.estimator(case.loss)(**terms, solver=solver)
+    return known.estimator(case.loss)(**terms, solver=case.solver)
 
 
 def fitted(case: Case, known: Population, key: TestKey, sample: Any, **given: Any) -> Any:

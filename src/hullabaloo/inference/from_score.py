@@ -80,7 +80,9 @@ class FromScore:
         told = self.law.intervals(functions @ self.map, quantile, own)
         at = functions @ self.project @ self.found.point
         own_of_faint = np.abs(functions[:, self.faint]).sum(axis=1) > 0.0
-        if self.intercept:  # what has a part of the intercept is of a prediction, to which such a column adds what it is released with
+        if (
+            self.intercept
+        ):  # what has a part of the intercept is of a prediction, to which such a column adds what it is released with
             own_of_faint &= functions[:, -1] == 0.0
         nothing = np.where(own_of_faint, np.nan, 0.0)
         ends = (told.low + at + nothing, told.high + at + nothing)
@@ -92,7 +94,7 @@ def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
 
     With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`.
     """
-    R, gram = np.linalg.inv(found.matrix).T, found.curvature
+    R, gram = np.asarray(np.linalg.inv(found.matrix).T, dtype=np.float64), found.curvature
     if intercept:
         across = gram[:-1, -1]
         gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)

@@ -149,6 +149,8 @@ def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
             "which columns are chosen is not known beforehand: this is the noise of columns that are, and leaves out that steps along "
             "one column at a time end short of the optimum; all other coefficients are 0"
         )
+    if prepared.without and task.inference is not False:
+        notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
     if late := large_delta(task.budget, prepared.problem.records):
         notes.append(late)
     features = undetermined(encoding)
