@@ -161,23 +161,6 @@ def test_coverage_from_moments(epsilon: float) -> None:
     assert 0.87 < covered(models, TRUTH) < 0.995
 
 
-def test_coverage_of_a_newton_step_from_whatever_was_released() -> None:
-    """40 fits of 5 coefficients whose release is shrunk by output perturbation: at least 75 %, five standard errors of as many dependent ones."""
-    models = []
-    for seed in range(40):
-        X, _ = table(8_000, seed)
-        model = hb.LogisticRegression(
-            budget=hb.Budget(1.0, 1e-6),
-            domain=domain(classes=[0, 1]),
-            solver="output_perturbation",
-            test_key=KEY.derive(seed),
-        ).fit(X, labels(X, seed + 1))
-        models.append(model)
-    assert 0.75 < covered(models, TRUTH) <= 1.0
-    width = np.median([np.diff(ends(model)) for model in models])
-    assert width < 1.2  # told, and of use: five times the classical width at most
-
-
 @pytest.mark.parametrize("kind", ["HuberRegressor", "PoissonRegressor"])
 def test_other_smooth_losses_have_intervals(kind: str) -> None:
     """The truth is within six standard errors of every coefficient: false alarm below 1e-8."""
@@ -247,7 +230,8 @@ def test_what_is_not_told_says_why() -> None:
     for share in (1.0, -0.1, "no", None, math.nan):
         with pytest.raises(InvalidParameter, match="The parameter inference"):
             hb.LogisticRegression(**asked, inference=share).fit(X, labels(X))
-    logistic = hb.LogisticRegression(**asked, inference=0.3).fit(X, labels(X))
+    X, _ = table(20_000)
+    logistic = hb.LogisticRegression(**asked | {"solver": "auto"}, inference=0.3).fit(X, labels(X))
     with pytest.raises(InvalidParameter, match="kind='mean'"):
         logistic.predict_interval(X[:2], kind="observation")
     with pytest.raises(InvalidParameter, match="The parameter kind"):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hullabaloo as hb
@@ -116,3 +117,58 @@ def test_tails_of_lengths() -> None:
     c, lost = gradient_clip(ends, above, 1e-3, 5, 0.5)
     assert quantile(ends, above, 0.5) < c <= ends[-1]
     assert lost == pytest.approx(np.maximum(lengths - c, 0.0).mean(), rel=0.5)
+
+
+@pytest.mark.parametrize("solver", ["adaptive_gradient", "preconditioned_gradient", "auto"])
+def test_several_classes_use_up_each_targets_own_answers(solver: str) -> None:
+    """Queries of one name but other noise, one target after the other: a target never takes the next one's."""
+    X, y = table(20_000, kind="PoissonRegressor")
+    domain = hb.Domain(**DOMAIN, classes=["u", "v", "w"])
+    made = hb.LogisticRegression(
+        budget=hb.Budget(3.0, 1e-6), domain=domain, solver=solver, multi_class="one-vs-rest", test_key=KEY
+    ).fit(X, np.array(["u", "v", "w"])[np.minimum(y, 2).astype(int)])
+    assert np.isfinite(made.coef_).all()
+
+
+def test_a_budget_without_gaussian_noise_is_fitted_without_inference() -> None:
+    X, y = table(2_000)
+    asked = {"budget": hb.Budget(1.0, 0.0), "domain": hb.Domain(**DOMAIN, target=(-4, 4)), "test_key": KEY}
+    made = hb.Lasso(constraint=hb.L1Ball(1.0), **asked).fit(X, y)
+    assert "no Gaussian noise" in made.summary().note
+    with pytest.raises(CapabilityError, match="no Gaussian noise"):
+        hb.Lasso(constraint=hb.L1Ball(1.0), inference=True, **asked).fit(X, y)
+
+
+def test_weights_of_one_size_change_no_interval() -> None:
+    """All weights 10, at most 10: the same question; noise is drawn anew, so widths differ by what histograms do."""
+    X, y = table(20_000)
+    domain = hb.Domain(**DOMAIN, target=(-4, 4), weight=("w", 10.0))
+    heavy = hb.LinearRegression(budget=hb.Budget(2.0, 1e-8), domain=domain, test_key=KEY)
+    rows = [one.summary().rows[2] for one in (model().fit(X, y), heavy.fit(X, y, np.full(len(X), 10.0)))]
+    assert rows[1].std_error == pytest.approx(rows[0].std_error, rel=0.8)
+    assert abs(rows[1].estimate - 0.2) < 6.0 * rows[1].std_error
+
+
+def test_no_error_is_told_where_the_curvature_is_that_of_another_place() -> None:
+    """A set that holds the coefficients far from their optimum: one step by the curvature there misses it (coverage was 0)."""
+    rng = np.random.default_rng(0)
+    X = np.clip(rng.normal(0.0, 0.35, (20_000, 4)), -1.0, 1.0)
+    y = (rng.uniform(size=20_000) < 1.0 / (1.0 + np.exp(-(X @ [5.0, -3.0, 0.0, 0.0])))).astype(int)
+    domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(4)}, classes=[0, 1], indicators=False)
+    asked = {"budget": hb.Budget(1.0, 1e-8), "domain": domain, "solver": "adaptive_gradient", "test_key": KEY}
+    held = hb.LogisticRegression(constraint=hb.L1Ball(1.0), **asked).fit(X, y)
+    assert "No errors are told" in held.summary().note
+    free = hb.LogisticRegression(penalty=hb.NoPenalty(), **asked).fit(X, y)
+    assert not math.isnan(free.summary().rows[0].low)
+
+
+def test_intervals_of_predictions_know_the_exposure() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"x0": rng.uniform(-1, 1, 20_000), "years": rng.uniform(0.5, 4.0, 20_000)})
+    frame["visits"] = np.minimum(rng.poisson(0.5 * frame["years"] * np.exp(0.5 * frame["x0"])), 15)
+    domain = hb.Domain(features={"x0": (-1, 1), "years": (0.5, 4)}, target={"visits": (0, 15)}, indicators=False)
+    made = hb.PoissonRegressor(budget=hb.Budget(3.0, 1e-8), domain=domain, exposure="years", test_key=KEY).fit(frame)
+    once = frame.iloc[:5].assign(years=1.0)
+    low, high = made.predict_interval(once).T
+    assert made.predict_interval(once.assign(years=3.0)) == pytest.approx(3.0 * np.column_stack([low, high]))
+    assert np.all((low < made.predict(once)) & (made.predict(once) < high))

@@ -122,7 +122,7 @@ class Debiased:
         rest = 1.0 - quantile**2 * bend
         ended = (rest > 0.0) & (variance > 0.0) | (variance == 0.0)
         if self.equations.left is not None:
-            ended &= (rest > 0.5) & (left <= TOLD * (variance - left))
+            ended &= (rest > 0.5) & (left < TOLD * (variance - left))
         safe = np.where(ended, rest, 1.0)
         middle = 0.5 * quantile**2 * slope / safe
         half = np.sqrt(np.maximum(middle**2 + quantile**2 * variance / safe, 0.0) + quantile**2 * own)

@@ -44,7 +44,8 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     variance = min(max(left, 0.0), 1.0) * n / freedom
     share = max(float(gram[-1, -1]), LEAST_COUNT) if model.encoding.facts.intercept else 1.0
     pull = ridge * theta
-    found = solved((variance * gram / share + np.outer(pull, pull)) / n)
+    copies = model.encoding.facts.records_per_unit  # records of a unit may be alike
+    found = solved(copies * (variance * gram / share + np.outer(pull, pull)) / n)
     doubt = math.sqrt(
         moments.square_noise**2
         + 4.0 * moments.cross_noise**2 * theta @ theta

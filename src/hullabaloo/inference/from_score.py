@@ -12,18 +12,16 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 What is assumed of the tail: beyond the last edge at which the histogram shows records, their share falls by a quarter at each edge (`solvers/score/lengths.py`).
 """
 
+import math
+
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.privacy.answers import NoisyScore
-from hullabaloo.solvers.score.step import DOUBT, INFERENCE, score_step
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, faint, moved, score_step
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
-
-SEEN = 2.0
-"""Standard deviations of its noise from which a column is seen to vary."""
 
 
 class FromScore:
@@ -41,6 +39,7 @@ class FromScore:
         q, step = found.score.size, score_step(found, INFERENCE, DOUBT, self.basis)
         values, vectors = np.linalg.eigh(found.spread)
         sampling = (vectors * np.maximum(values, 0.0)) @ vectors.T / found.records
+        sampling *= model.encoding.facts.records_per_unit  # records of a unit may be alike
         sampling += (DOUBT_SCORE * found.excess) ** 2 / q * np.eye(q)
         nowhere = np.zeros(q)
         self.law = Debiased(
@@ -59,6 +58,12 @@ class FromScore:
             )
         )
         self.map: Array = self.project @ found.matrix
+
+    @property
+    def moved(self) -> float:
+        """How far predictions move from the released point to the estimate, root mean square less noise, on the scale of the link."""
+        noise = self.found.score_noise * float(np.linalg.norm(self.found.scale[:, None] * self.law.inverse))
+        return math.sqrt(max(moved(self.found, self.law.moved) ** 2 - noise**2, 0.0))
 
     @property
     def residual_variance(self) -> float:
@@ -87,24 +92,3 @@ class FromScore:
         nothing = np.where(own_of_faint, np.nan, 0.0)
         ends = (told.low + at + nothing, told.high + at + nothing)
         return Intervals(told.estimate + at, told.sampling_error, told.privacy_error, *ends)
-
-
-def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
-    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with.
-
-    With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`.
-    """
-    R, gram = np.asarray(np.linalg.inv(found.matrix).T, dtype=np.float64), found.curvature
-    if intercept:
-        across = gram[:-1, -1]
-        gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
-        R = R[:, :-1]
-    part, noise = _diagonal(R, gram), found.curvature_noise * (R**2 @ found.scale[: R.shape[1]] ** 2)
-    told: npt.NDArray[np.bool_] = part >= SEEN * noise
-    told[len(told) - intercept :] = True
-    return ~told
-
-
-def _diagonal(R: Array, matrix: Array) -> Array:
-    """Of R M Rᵀ."""
-    return np.asarray(((R @ matrix) * R).sum(axis=1), dtype=np.float64)

@@ -9,9 +9,11 @@ import numpy as np
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.fitted import Array
 from hullabaloo.release.parameters import found as kind_of
+from hullabaloo.release.parameters import shown
 
 Hypothesis = str | Mapping[str, float] | Sequence[Any] | Array
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+LARGEST = 1e100
 _TERM = re.compile(rf"([+-]?)(?:({_NUMBER})\*)?(?:\x00(\d+)\x00|({_NUMBER}))(?:\*({_NUMBER}))?")
 
 
@@ -29,8 +31,12 @@ def linear_hypotheses(hypothesis: Hypothesis, value: Any, names: Sequence[str]) 
     else:
         matrix, stated = _numbers(hypothesis, "hypothesis"), np.zeros(1)
         matrix = matrix[None, :] if matrix.ndim == 1 else matrix
-    values = _numbers(value, "value") + stated
-    q = len(names)
+    given, q = _numbers(value, "value"), len(names)
+    values = given + stated if given.size in (1, len(stated)) or len(stated) == 1 else given
+    if not np.all(np.abs(np.append(matrix.ravel(), values)) < LARGEST):
+        raise InvalidParameter(
+            f"The hypothesis holds a number of {LARGEST:g} or more, which no coefficient is told to. Write it with smaller numbers."
+        )
     if (
         matrix.ndim != 2
         or not len(matrix)
@@ -77,7 +83,12 @@ def combination(weights: Mapping[str, float], names: Sequence[str]) -> Array:
     for name, weight in weights.items():
         if name not in names:
             raise InvalidParameter(_unknown(name, names))
-        row[names.index(name)] = float(_numbers(weight, f"weight of {name!r}").reshape(()))
+        number = _numbers(weight, f"weight of {name!r}")
+        if number.shape != () or abs(float(number)) >= LARGEST:
+            raise InvalidParameter(
+                f"The weight of {name!r} was given as {shown(weight)}; it is one number below {LARGEST:g}."
+            )
+        row[names.index(name)] = float(number)
     return row
 
 
@@ -90,7 +101,7 @@ def _rows(one: Any, names: Sequence[str]) -> list[tuple[Array, float]]:
             f"A hypothesis was given as {kind_of(one)} among texts. Pass texts such as 'age = 0' or mappings alone."
         )
     places = {name: place for place, name in enumerate(names) if not re.fullmatch(_NUMBER, name)}
-    words = [*map(re.escape, sorted(places, key=len, reverse=True)), _NUMBER]
+    words = [*(rf"(?<![^\W\d]){re.escape(name)}(?!\w)" for name in sorted(places, key=len, reverse=True)), _NUMBER]
     coded = re.sub(
         "|".join(words), lambda found: f"\x00{places[found[0]]}\x00" if found[0] in places else found[0], one
     )

@@ -11,7 +11,7 @@ SHOWN = 12
 LEFT_OUT = "the refit left the column out"
 EXACT = "the column is constant, or a sum of others"
 SELDOM = "values are never or too seldom missing"
-RARE = "the level is empty or too rare for this noise"
+RARE = "for this noise the level is too rare, or too like others"
 CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds, or too much as others do"
 

@@ -78,7 +78,7 @@ def is_l1(constraint: ConvexSet | None, penalty: Penalty) -> bool:
 def telling_solver(
     model: Any, encoding: Encoding, shape: tuple[ConvexSet | None, Penalty], loss: AnyLoss
 ) -> Solver | str:
-    """The solver of a fit: the model's own, or where a rule of selection was asked, for "auto" and the squared loss that of the moments.
+    """The solver of a fit: the model's own, or where a rule of selection was asked and inference left out, of the squared loss that of the moments.
 
     Raises:
         InvalidParameter: nothing valid is known of the errors of such a fit, or it selects nothing.
@@ -104,7 +104,7 @@ def telling_solver(
             f"selection={model.selection!r} was asked of a {type(model).__name__} that {fault}; nothing was charged or read. {remedy}, or leave "
             "selection out."
         )
-    return "moments" if squared and asked == "auto" else asked
+    return "moments" if squared and asked == "auto" and inference_share(model.inference) is False else asked
 
 
 def tested(encoding: Encoding, basis: Array) -> Array:

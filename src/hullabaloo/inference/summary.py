@@ -315,4 +315,6 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
         yield (
             "Errors hold sampling and privacy noise; z and P take the noise as it is where the coefficient is 0, so that tests and intervals agree."
         )
+    if model.release.score is not None:
+        yield "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it."
     yield identified.named([(row.name, row.reason) for row in rows if row.reason])

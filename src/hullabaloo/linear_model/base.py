@@ -95,7 +95,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         dataset: the ledger's name of the table.
         selection: which coefficients over an l1 set or with an l1 penalty are kept, the others being 0: "fdr" (of those kept at most the share
             `selection_level` is 0 in the population, in expectation), "bound" (any is with at most that chance), or None (what the solver
-            leaves: for predictions). The release has to tell errors: of "auto" and the squared loss it is by "moments".
+            leaves: for predictions). The release has to tell errors, as it does with inference.
         selection_level: the share or chance of false selections.
         inference: "auto" (a share of the budget buys errors and intervals of the unpenalised coefficients, wherever something valid is known: one
             target, the squared, logistic, Huber or Poisson loss, and noise that leaves something to be told), True (the same, or a refusal before

@@ -113,6 +113,23 @@ class NoisyScore:
     excess: float
     records: float
 
+    def check(self, records: float) -> None:
+        """That a file was not changed after it was written.
+
+        Raises:
+            ValueError: numbers that no release has.
+        """
+        numbers = [getattr(self, one.name) for one in fields(self) if one.type is float]
+        plausible = all(type(one) is float and 0.0 <= one < 1e100 for one in numbers) and self.records == records
+        square = self.matrix.ndim == 2 and self.matrix.shape[0] == self.matrix.shape[1]
+        if not plausible or not square or not np.all(self.scale > 0.0) or self.score_noise == 0.0:
+            raise ValueError("noise")
+        if not all(np.allclose(one, one.T, rtol=1e-9, atol=0.0) for one in (self.curvature, self.spread)):
+            raise ValueError("symmetry")
+        with np.errstate(all="ignore"):
+            if not np.linalg.cond(self.matrix) < 1e14:
+                raise ValueError("matrix")
+
     @property
     def centre(self) -> Array:
         """The columns' released means, (p − 1,), where the last one is constant: what v is 0 at, but for the constant's own coordinate."""

@@ -95,13 +95,15 @@ def inference_share(value: object) -> bool | float | str:
     Raises:
         InvalidParameter: it is none of these.
     """
-    if isinstance(value, bool | np.bool_) or value == "auto":
-        return bool(value) if value != "auto" else "auto"
-    number = isinstance(value, Real) and 0.0 <= float(value) < 1.0
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    number = isinstance(value, Real) and (float(value) == 0.0 or 1e-3 <= float(value) < 1.0)
     if not number:
         raise InvalidParameter(
             f"The parameter inference was given as {shown(value)}. It is 'auto' (errors and intervals wherever something valid is known), True (the same, or "
-            "a refusal before the charge), False, or the share of the budget that they are bought with, from 0 up to but not 1."
+            "a refusal before the charge), False, or the share of the budget that they are bought with, 0, or from 0.001 up to but not 1."
         )
     return float(value) or False  # type: ignore[arg-type]
 

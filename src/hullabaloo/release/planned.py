@@ -143,13 +143,13 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     if wanted is False or isinstance(asked, WithInference):
         return asked, "" if wanted is not False else "Inference was not asked for."
     share = SHARE if isinstance(wanted, bool | str) else float(wanted)
-    if MomentsSolver.name == name_of(asked):  # whose release tells errors itself
+    if MomentsSolver.name == name_of(asked) or not context.allowance.is_private:  # releases that tell errors themselves
         return asked, ""
     why = refusal(context.problem, context.prices, context.allowance, share)
     if task.calibration is Calibration.PAPER:
         why = "the noise is that of a paper, which prints none of it"
-    if wanted == "auto" and not why and name_of(asked) not in ("auto", *SOLVERS):
-        why = "the solver is one's own, and whether it leaves answers for them is not known: ask for inference=True"
+    if not why and not isinstance(asked, str) and type(asked) not in {type(one) for one in SOLVERS.values()}:
+        why = "the solver is one's own, and may take or leave answers that are meant for them"
     if why and wanted != "auto":
         raise CapabilityError(
             f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."

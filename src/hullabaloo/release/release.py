@@ -323,6 +323,7 @@ class Release:
             p, q = columns, self.score.score.size
             shapes += [(self.score.matrix, (p, q)), (self.score.point, (p,)), (self.score.scale, (q,))]
             shapes += [(one, (q, q)) for one in (self.score.curvature, self.score.spread)] + [(self.score.score, (q,))]
+            self.score.check(self.statement.records)
         if self.theta.ndim != 2 or any(one.shape != shape or not np.isfinite(one).all() for one, shape in shapes):
             raise ValueError("shapes")
         if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):

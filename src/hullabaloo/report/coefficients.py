@@ -78,10 +78,13 @@ class CoefficientDisplay:
         released = [row.coefficient for row in self.rows]
         ax.plot(released, places, "|", color=ORANGE, ms=9, mew=1.6, label="coefficient that predicts")
         if self.exponentiated:
-            from matplotlib.ticker import LogLocator, NullFormatter
+            from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
             ax.set_xscale("log")
-            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            low, high = ax.get_xlim()
+            ax.xaxis.set_major_locator(
+                LogLocator(subs=(1.0, 2.0, 5.0)) if high > 5.0 * low else MaxNLocator(6, steps=[1, 2, 5, 10])
+            )
             ax.xaxis.set_major_formatter("{x:g}")
             ax.xaxis.set_minor_formatter(NullFormatter())
         ax.axvline(1.0 if self.exponentiated else 0.0, color=MUTED, lw=0.8, zorder=0)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -77,18 +77,13 @@ class SeparateTargetsSolver(Solver):
         return self.solver.predicted_noise(replace(problem, targets=1), _single(plan, problem), gram)
 
 
-def _times(plan: Plan, factor: float) -> Plan:
-    """Each query of a plan so many times as often."""
-    queries: Any = plan.queries
-    return replace(plan, queries=tuple(replace(one, count=max(1, round(one.count * factor))) for one in queries))
-
-
 def _repeated(plan: Plan, k: int) -> Plan:
-    return replace(_times(plan, k), reason=f"{k} targets one after the other, each: {plan.reason}")
+    """All queries of one target, then all of the next: those of one name are used up in this order."""
+    return replace(plan, queries=plan.queries * k, reason=f"{k} targets one after the other, each: {plan.reason}")
 
 
 def _single(plan: Plan, problem: Problem) -> Plan:
-    return _times(plan, 1.0 / problem.targets)
+    return replace(plan, queries=plan.queries[: len(plan.queries) // problem.targets])
 
 
 def largest_share(

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from hullabaloo.privacy.answers import Array, NoisyScore
 
@@ -23,6 +24,10 @@ DOUBT = 0.02
 """Share of the residual variance that all directions together may still explain, at least."""
 HIDDEN, LEAST = 0.5, 0.02
 """What is sure of an eigenvalue is it less so many times the spectral radius of the curvature's noise, and at least this share of their mean."""
+SEEN, SURE = 2.0, 4.0
+"""Standard deviations of its noise from which a column is taken to vary: in questions, and where a wild coefficient would be released."""
+WILD = 1.0
+"""How far a column that is not sure to vary may move unit predictions from the middle of its bounds to an end, before its coefficient is 0 instead: half the width of a target."""
 FARTHEST = 1.0
 """Root mean square of how far predictions may move in a step of a loss that is no quadratic, on the scale of the link: further the curvature tells nothing."""
 
@@ -51,7 +56,9 @@ def score_step(found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array |
     """The step within a subspace (orthonormal columns, (q, r); None for all); `doubt` is the least δ* that is reckoned with."""
     q, scales = found.score.size, found.scale**2
     within = np.eye(q) if basis is None else basis
-    gram, cross, size = within.T @ found.curvature @ within, within.T @ found.score, max(within.shape[1], 1)
+    if within.shape[1] == 0:
+        return ScoreStep(np.zeros((q, q)), np.zeros(q), np.zeros((q, q)))
+    gram, cross, size = within.T @ found.curvature @ within, within.T @ found.score, within.shape[1]
     values, vectors = np.linalg.eigh(gram)
     positive, noise = np.maximum(values, 0.0), found.score_noise**2
     seen = max(float(cross @ cross) / size, 2.0 * noise) - noise
@@ -65,3 +72,24 @@ def score_step(found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array |
     inverse = within @ inner @ within.T
     undone = within @ vectors - inverse @ found.curvature @ within @ vectors
     return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
+
+
+def faint(found: NoisyScore, intercept: bool, least: float = SEEN) -> npt.NDArray[np.bool_]:
+    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with.
+
+    With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`.
+    """
+    R, gram = np.asarray(np.linalg.inv(found.matrix).T, dtype=np.float64), found.curvature
+    if intercept:
+        across = gram[:-1, -1]
+        gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
+        R = R[:, :-1]
+    part, noise = _diagonal(R, gram), found.curvature_noise * (R**2 @ found.scale[: R.shape[1]] ** 2)
+    told: npt.NDArray[np.bool_] = part >= least * noise
+    told[len(told) - intercept :] = True
+    return ~told
+
+
+def _diagonal(R: Array, matrix: Array) -> Array:
+    """Of R M Rᵀ."""
+    return np.asarray(((R @ matrix) * R).sum(axis=1), dtype=np.float64)

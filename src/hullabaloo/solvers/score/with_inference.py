@@ -14,7 +14,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.errors import BudgetError, CapabilityError
+from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy import Allowance
@@ -26,7 +26,7 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
-from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, moved, score_step
+from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, SURE, WILD, faint, moved, score_step
 from hullabaloo.solvers.separate_targets import largest_share
 
 SHARE = 0.5
@@ -63,11 +63,19 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
             f"nothing valid is known of the {loss.name} loss with {problem.targets} targets: intervals need one target and the squared, "
             "logistic, Huber or Poisson loss"
         )
-    if not allowance.is_private:
-        return "no noise is asked for"
     if q - problem.intercept < 1 or q > WIDEST or q * problem.records > LARGEST:
         return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells"
-    loud = _noise(prices, loss, problem, allowance.mu * math.sqrt(share * CURVATURE)) * 1.5 * q * math.sqrt(2.0 * q)
+    try:
+        mu = allowance.mu
+    except CalibrationError:
+        return "the budget takes no Gaussian noise"
+    loud = (
+        _noise(prices, loss, problem, mu * math.sqrt(share * CURVATURE))
+        * 1.5
+        * q
+        * math.sqrt(2.0 * q)
+        / problem.max_weight
+    )
     if loud > LOUDEST:
         return (
             f"{problem.records:,} records are too few for {q} columns at this budget: the noise of the curvature would be {loud:.2g} times the curvature, and "
@@ -171,7 +179,12 @@ class WithInference(Solver):
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             step = score_step(found, PREDICTION).step
             step *= 1.0 if isinstance(problem.loss, Squared) else min(1.0, FARTHEST / max(moved(found, step), 1e-300))
-            theta = (found.point + found.matrix @ step)[:, None]
+            theta = found.point + found.matrix @ step
+            hidden = faint(found, problem.intercept, SURE) & (np.abs(theta) * problem.norm_linf > WILD)
+            hidden &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
+            if problem.intercept:
+                theta[-1] += float(theta[hidden] @ found.centre[hidden[:-1]])
+            theta = np.where(hidden, 0.0, theta)[:, None]
         return replace(solution, theta=theta, score=found, privacy_covariance=None, sampling_covariance=None)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
@@ -208,13 +221,13 @@ class _Scores:
     def at(self, theta: Array) -> NoisyScore:
         """The score at θ, in coordinates that are round for its curvature."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
-        size, (_, first, second) = float(q), settings["noises"]
+        size, heaviest, (_, first, second) = float(q), problem.max_weight, settings["noises"]
         W = self.rounded()
         if problem.intercept:
             W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
         records, one = self.curator.projected(W), 1.0
         lengths = self.lengths(records, None, W, 40.0 * math.sqrt(size))
-        R = moment_clip(*lengths, first, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta, W))
+        R = moment_clip(*lengths, first / heaviest, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta, W))
         point = np.linalg.solve(W, theta)
         gram = records.answer("gradient_moments", point, of="curvature", intercept_weight=one, clip_norm=R)
         own = np.maximum(np.diag(gram), 0.0)
@@ -224,7 +237,7 @@ class _Scores:
         records, point = self.curator.projected(V), point / scale
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
-        c, lost = gradient_clip(*gradients, settings["score_noise"], q, DOUBT_SCORE)
+        c, lost = gradient_clip(*gradients, settings["score_noise"] / heaviest, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
         wide = quantile(*gradients, TAIL_SPREAD)
         spread = records.answer("gradient_moments", point, of="gradients", intercept_weight=one, clip_norm=wide)
@@ -237,8 +250,8 @@ class _Scores:
             scale=scale,
             score_noise=settings["score_noise"] * c,
             curvature_noise=first * R**2,
-            spread_noise=second * wide**2 * problem.max_weight,
-            excess=lost,
+            spread_noise=second * wide**2 * heaviest,
+            excess=lost * heaviest,
             records=float(problem.records),
         )
 
@@ -268,8 +281,13 @@ class _Scores:
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
         assert first.matrix is not None
-        noise = self.settings["noises"][0] * R**2
-        second = Coordinates.whitened(again[:q, :q], first.centre, _floor(noise, q), intercept=False)
+        noise, heaviest = (
+            self.settings["noises"][0] * R**2,
+            problem.max_weight,
+        )  # lengths are those of records, whatever their weights
+        second = Coordinates.whitened(
+            again[:q, :q] / heaviest, first.centre, _floor(noise / heaviest, q), intercept=False
+        )
         assert second.matrix is not None
         B, self.centre = _symmetric(first.matrix @ second.matrix), first.centre
         return replace(first, matrix=B).whole if problem.intercept else B
@@ -277,8 +295,9 @@ class _Scores:
     def first(self) -> Coordinates:
         """The solver's own coordinates, whitened where they are not yet; or new ones."""
         problem, settings, known = self.problem, self.settings, self.known
+        heaviest = problem.max_weight
         if known is not None and known.matrix is not None:
-            return known
+            return replace(known, matrix=known.matrix * math.sqrt(heaviest))
         if known is None:
             bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
             seen = PrivateLocationScale.bought(
@@ -293,8 +312,8 @@ class _Scores:
             known = Coordinates.plain(seen.centre, seen.typical, intercept=problem.intercept)
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
-        floor = _floor(settings["first_noise"] * R**2, self.slopes)
-        return Coordinates.whitened(covariance, known.centre, floor, intercept=problem.intercept)
+        floor = _floor(settings["first_noise"] * R**2 / heaviest, self.slopes)
+        return Coordinates.whitened(covariance / heaviest, known.centre, floor, intercept=problem.intercept)
 
 
 def _floor(noise: float, size: int) -> float:
