@@ -16,9 +16,11 @@ BEYOND = 16
 
 
 def tail(shares: Array, edges: Array, noise: float, slowest: float) -> tuple[Array, Array]:
-    """Edges, further ones included, and the share of records above each, nonincreasing."""
-    above = np.cumsum(shares[::-1])[::-1][1:]
-    doubt = noise * np.sqrt(np.arange(edges.size, 0, -1.0))
+    """Edges, further ones included, and the share of records above each, nonincreasing: by the bins above and by those below, of variance 1 for each bin."""
+    over, under = np.arange(edges.size, 0, -1.0), np.arange(1.0, edges.size + 1.0)  # numbers of bins
+    longer, shorter = np.cumsum(shares[::-1])[::-1][1:], np.cumsum(shares)[:-1]
+    above = (under * longer + over * (1.0 - shorter)) / (over + under)
+    doubt = noise * np.sqrt(over * under / (over + under))
     last = max(int(np.argmin(np.append(above > SEEN * doubt, False))) - 1, 0)
     known = np.minimum(np.maximum.accumulate(np.maximum(above[: last + 1], 0.0)[::-1])[::-1], 1.0)
     ends = np.append(edges, edges[-1] * 2.0 ** (0.5 * np.arange(1, BEYOND + 1)))
@@ -34,11 +36,6 @@ def excess(ends: Array, above: Array, power: int = 1) -> Array:
     middles = np.sqrt(above[1:] * above[:-1])
     areas = np.append(middles * np.diff(ends**power), 0.0)
     return np.asarray(np.cumsum(areas[::-1])[::-1], dtype=np.float64)
-
-
-def mean_power(ends: Array, above: Array, power: int) -> float:
-    """`E L^power`."""
-    return float(ends[0] ** power) * 0.5 + float(excess(ends, above, power)[0])
 
 
 def gradient_clip(ends: Array, above: Array, noise: float, size: int, doubt: float) -> tuple[float, float]:

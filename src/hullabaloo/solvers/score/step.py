@@ -24,12 +24,12 @@ DOUBT = 0.02
 """Share of the residual variance that all directions together may still explain, at least."""
 HIDDEN, LEAST = 0.5, 0.02
 """What is sure of an eigenvalue is it less so many times the spectral radius of the curvature's noise, and at least this share of their mean."""
-SEEN, SURE = 2.0, 4.0
-"""Standard deviations of its noise from which a column is taken to vary: in questions, and where a wild coefficient would be released."""
+SEEN = 2.0
+"""Standard deviations of its noise from which a column is taken to vary."""
 WILD = 1.0
 """How far a column that is not sure to vary may move unit predictions from the middle of its bounds to an end, before its coefficient is 0 instead: half the width of a target."""
 FARTHEST = 1.0
-"""Root mean square of how far predictions may move in a step of a loss that is no quadratic, on the scale of the link: further the curvature tells nothing."""
+"""Root mean square of how far unit predictions may move in a step: half the width of a target; on the scale of a link the curvature tells nothing further away."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +74,7 @@ def score_step(found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array |
     return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
 
 
-def faint(found: NoisyScore, intercept: bool, least: float = SEEN) -> npt.NDArray[np.bool_]:
+def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
     """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with.
 
     With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`.
@@ -85,7 +85,7 @@ def faint(found: NoisyScore, intercept: bool, least: float = SEEN) -> npt.NDArra
         gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
         R = R[:, :-1]
     part, noise = _diagonal(R, gram), found.curvature_noise * (R**2 @ found.scale[: R.shape[1]] ** 2)
-    told: npt.NDArray[np.bool_] = part >= least * noise
+    told: npt.NDArray[np.bool_] = part >= SEEN * noise
     told[len(told) - intercept :] = True
     return ~told
 

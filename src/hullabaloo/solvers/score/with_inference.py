@@ -26,7 +26,7 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
-from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, SURE, WILD, faint, moved, score_step
+from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
 from hullabaloo.solvers.separate_targets import largest_share
 
 SHARE = 0.5
@@ -52,6 +52,8 @@ WIDEST, LARGEST = 256, 500_000_000
 """Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
 LOUDEST = 0.5
 """Spectral radius of the curvature's noise, over the curvature, up to which anything can be told."""
+BLURRED = 0.05
+"""Noise of a share of the histograms up to which lengths are seen: 2.5 deviations of a share in the middle are then less than a third of the records."""
 SMOOTH = (Squared, Logistic, Huber, Poisson)
 
 
@@ -76,6 +78,15 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
         * math.sqrt(2.0 * q)
         / problem.max_weight
     )
+    blurred = (
+        float(prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(share * LENGTHS), count=2).sigma)
+        / problem.records
+    )
+    if blurred > BLURRED:
+        return (
+            f"{problem.records:,} records are too few at this budget: the noise of each share of a histogram of their lengths would be {blurred:.2g}, and at "
+            f"most {BLURRED} is taken"
+        )
     if loud > LOUDEST:
         return (
             f"{problem.records:,} records are too few for {q} columns at this budget: the noise of the curvature would be {loud:.2g} times the curvature, and "
@@ -178,9 +189,9 @@ class WithInference(Solver):
         theta = solution.theta
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             step = score_step(found, PREDICTION).step
-            step *= 1.0 if isinstance(problem.loss, Squared) else min(1.0, FARTHEST / max(moved(found, step), 1e-300))
+            step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
             theta = found.point + found.matrix @ step
-            hidden = faint(found, problem.intercept, SURE) & (np.abs(theta) * problem.norm_linf > WILD)
+            hidden = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
             hidden &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
             if problem.intercept:
                 theta[-1] += float(theta[hidden] @ found.centre[hidden[:-1]])
