@@ -189,7 +189,7 @@ class Curator:
             raise NotPaidFor(
                 f"Rows of {found.shape[1]} columns seen through a matrix were asked, but the plan paid for no step and no "
                 "histogram of so many columns, and nothing else may be asked of such rows: their lengths are undeclared. "
-                "Plan 'centred_gradient' or 'norm_histogram' queries of that width first."
+                "Plan 'centred_gradient', 'gradient_moments' or 'norm_histogram' queries of that width first."
             )
         with np.errstate(all="ignore"):
             return self.__part(turned_rows(self.__rows, found), paid, self.__key, {})

@@ -6,10 +6,12 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 
 - privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known;
 - sampling: the released spread over n, so that errors are robust (White 1980), and the excess of shortened gradients, of which
-  `ρ E(L − c)_+` is taken as spread evenly over the coordinates (it could point one way: then it would be `E(L − c)_+` there, which is assumed not to be);
+  `ρ E(L − c)_+` is taken as spread evenly over the coordinates. It can point one way: in heavy-tailed columns of a nonlinear mean, or where few records have
+  long residuals of one sign, it does, and intervals of these columns then cover far less than they say;
 - what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
 
-What is assumed of the tail: beyond the last edge at which the histogram shows records, their share falls by a quarter at each edge (`solvers/score/lengths.py`).
+What is assumed of the tail: beyond the last edge at which the histogram shows records, their share goes on falling as it did over the last edges, to a half at
+each edge at most (`solvers/score/lengths.py`). The spread's own noise is not reckoned with.
 """
 
 import math
@@ -87,7 +89,7 @@ class FromScore:
         own_of_faint = np.abs(functions[:, self.faint]).sum(axis=1) > 0.0
         if (
             self.intercept
-        ):  # what has a part of the intercept is of a prediction, to which such a column adds what it is released with
+        ):  # a function with a part of it is a prediction, to which such a column adds what it is released with
             own_of_faint &= functions[:, -1] == 0.0
         nothing = np.where(own_of_faint, np.nan, 0.0)
         ends = (told.low + at + nothing, told.high + at + nothing)

@@ -71,17 +71,10 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
         mu = allowance.mu
     except CalibrationError:
         return "the budget takes no Gaussian noise"
-    loud = (
-        _noise(prices, loss, problem, mu * math.sqrt(share * CURVATURE))
-        * 1.5
-        * q
-        * math.sqrt(2.0 * q)
-        / problem.max_weight
-    )
-    blurred = (
-        float(prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(share * LENGTHS), count=2).sigma)
-        / problem.records
-    )
+    squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(share * CURVATURE))
+    loud = squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q)
+    counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(share * LENGTHS), count=2)
+    blurred = counts.sigma / problem.records
     if blurred > BLURRED:
         return (
             f"{problem.records:,} records are too few at this budget: the noise of each share of a histogram of their lengths would be {blurred:.2g}, and at "
@@ -93,11 +86,6 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
             f"at most {LOUDEST} is taken"
         )
     return ""
-
-
-def _noise(prices: QueryPrices, loss: Loss, problem: Problem, mu: float) -> float:
-    """Of a diagonal entry of the mean of second moments of vectors of length at most 1."""
-    return float(prices.price("gradient_moments", loss=loss, mu=mu).sigma) / problem.records
 
 
 @final
@@ -238,7 +226,7 @@ class _Scores:
             W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
         records, one = self.curator.projected(W), 1.0
         lengths = self.lengths(records, None, W, 40.0 * math.sqrt(size))
-        R = moment_clip(*lengths, first / heaviest, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta, W))
+        R = moment_clip(*lengths, first / heaviest, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta))
         point = np.linalg.solve(W, theta)
         gram = records.answer("gradient_moments", point, of="curvature", intercept_weight=one, clip_norm=R)
         own = np.maximum(np.diag(gram), 0.0)
@@ -272,7 +260,7 @@ class _Scores:
         shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
         return tail(shares, grid, self.settings["share_noise"], 0.25 if point is None else 0.5)
 
-    def bend(self, theta: Array, W: Array) -> float:
+    def bend(self, theta: Array) -> float:
         """A usual bound of φ'': three times that at the centre, within what it can be."""
         most = min(self.loss.constants(1.0, 1.0).smoothness, 1.0)
         if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
@@ -292,13 +280,9 @@ class _Scores:
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
         assert first.matrix is not None
-        noise, heaviest = (
-            self.settings["noises"][0] * R**2,
-            problem.max_weight,
-        )  # lengths are those of records, whatever their weights
-        second = Coordinates.whitened(
-            again[:q, :q] / heaviest, first.centre, _floor(noise / heaviest, q), intercept=False
-        )
+        heaviest = problem.max_weight  # lengths are those of records, whatever their weights
+        floor = _floor(self.settings["noises"][0] * R**2 / heaviest, q)
+        second = Coordinates.whitened(again[:q, :q] / heaviest, first.centre, floor, intercept=False)
         assert second.matrix is not None
         B, self.centre = _symmetric(first.matrix @ second.matrix), first.centre
         return replace(first, matrix=B).whole if problem.intercept else B
