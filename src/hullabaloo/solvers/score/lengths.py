@@ -1,60 +1,96 @@
-"""Where to shorten records, from a noisy histogram of their lengths: what it costs in bias against what it saves in noise."""
+"""Where to shorten records, from a noisy histogram of their lengths: what it costs in bias against what it saves in noise.
+
+Up to an edge x₀ a few edges before the last one at which records are still seen, shares are taken as they are. From there the share longer than x is
+
+    s₀ exp(−h ((x/x₀)^κ − 1)/κ),
+
+a tail whose index `−d log share/d log x = h (x/x₀)^κ` never falls: Pareto at κ = 0, exponential at 1, normal at 2. All bins from x₀ on speak for h and κ,
+those in which noise hides the records as well: the posterior on a grid (flat in log h and κ) weighs the tails, and costs are expectations over it. One edge
+after the last one seen the index stops rising (Hill 1975), and is at least what the caller says.
+"""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from hullabaloo.privacy.answers import Array
 
-STEPS, FASTEST = 4, 0.1
-"""Over how many edges before the last one that is seen the fall of the shares is measured, which goes on beyond it (Hill 1975), and the fastest that is
-believed; the slowest is the caller's: a quarter leaves lengths a fourth moment, a half a second one."""
-SEEN = 2.5
-"""Standard deviations from which a share is seen; the first edge at which it is not ends what is."""
+SEEN, BACK, MIDDLE = 2.5, 5, 0.4
+"""Standard deviations from which a share is seen; how many edges before the last such one x₀ lies, and the share above it at most that."""
+MISFIT = 0.1
+"""Of a bin's share: how far no tail of the family may come to it."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
+_GRID = np.meshgrid(np.geomspace(0.03, 24.0, 34), [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0], indexing="ij")
+SLOPES, BENDS = _GRID[0].reshape(-1, 1), _GRID[1].reshape(-1, 1)
 
 
-def tail(shares: Array, edges: Array, noise: float, slowest: float) -> tuple[Array, Array]:
-    """Edges, further ones included, and the share of records above each, nonincreasing: by the bins above and by those below, of variance 1 for each bin."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Lengths:
+    """Edges, further ones included (m,); likely shares of records above each (k, m), nonincreasing; and the weights of these (k,)."""
+
+    ends: Array
+    above: Array
+    weights: Array
+
+    def excess(self, power: int = 1) -> Array:
+        """Root mean square over the weights of `E (L^power − c^power)_+` for c at each end: areas under the shares beyond it."""
+        middles = np.sqrt(self.above[:, 1:] * self.above[:, :-1])
+        areas = np.append(middles * np.diff(self.ends**power), np.zeros((len(middles), 1)), axis=1)
+        lost = np.cumsum(areas[:, ::-1], axis=1)[:, ::-1]
+        return np.asarray(np.sqrt(self.weights @ lost**2), dtype=np.float64)
+
+    def gradient_clip(self, noise: float, size: int, doubt: float) -> tuple[float, float]:
+        """The c that is least of `(doubt · E(L − c)_+)² + size (noise c)²`, and `E(L − c)_+` there."""
+        lost = self.excess()
+        at = int(np.argmin((doubt * lost) ** 2 + size * (noise * self.ends) ** 2))
+        return float(self.ends[at]), float(lost[at])
+
+    def moment_clip(self, noise: float, size: int, doubt: float) -> float:
+        """The R that is least of `(doubt · E(L² − R²)_+ / size)² + ½ size (noise R²)²`."""
+        lost = self.excess(2) / size
+        return float(self.ends[int(np.argmin((doubt * lost) ** 2 + 0.5 * size * (noise * self.ends**2) ** 2))])
+
+    def quantile(self, share: float) -> float:
+        """The length that this share of records exceeds."""
+        at = np.flatnonzero(self.weights @ self.above <= share)
+        return float(self.ends[int(at[0])]) if at.size else float(self.ends[-1])
+
+
+def tail(shares: Array, edges: Array, noise: float, slowest: float) -> Lengths:
+    """What a histogram of shares (m + 1,), each of this noise, says of lengths; the share falls from edge to edge to `slowest` of itself at least beyond those seen."""
     over, under = np.arange(edges.size, 0, -1.0), np.arange(1.0, edges.size + 1.0)  # numbers of bins
     longer, shorter = np.cumsum(shares[::-1])[::-1][1:], np.cumsum(shares)[:-1]
     above = (under * longer + over * (1.0 - shorter)) / (over + under)
     doubt = noise * np.sqrt(over * under / (over + under))
     last = max(int(np.argmin(np.append(above > SEEN * doubt, False))) - 1, 0)
     known = np.minimum(np.maximum.accumulate(np.maximum(above[: last + 1], 0.0)[::-1])[::-1], 1.0)
+    first = max(int(np.sum(known > MIDDLE)) - 1, last - BACK, 0)
     ends = np.append(edges, edges[-1] * 2.0 ** (0.5 * np.arange(1, BEYOND + 1)))
-    first = max(last - STEPS, 0)
-    fall = ((known[-1] + doubt[last]) / max(known[first], doubt[first])) ** (1.0 / max(last - first, 1))
-    fall = min(max(float(fall), FASTEST), slowest)
-    hidden = max(float(known[-1]), SEEN * float(doubt[last])) * fall ** np.arange(1.0, ends.size - last)
-    return ends, np.append(known, hidden)
+    falls = _falls(ends[first:] / ends[first], last - first, slowest)
+    tails = np.cumprod(np.append(np.ones((len(falls), 1)), falls, axis=1), axis=1)
+    bins = -np.diff(tails[:, : edges.size - first], axis=1, append=0.0)
+    spread = noise**2 + (MISFIT * max(float(known[first]), 2.0 * noise) * bins) ** 2
+    body, hidden = 1.0 - float(shares[: first + 1].sum()), noise**2 * (first + 1)
+    precision = (bins**2 / spread).sum(axis=1) + 1.0 / hidden
+    start = np.clip(((bins * shares[first + 1 :] / spread).sum(axis=1) + body / hidden) / precision, 0.0, 1.0)
+    misses = ((shares[first + 1 :] - start[:, None] * bins) ** 2 / spread + np.log(spread)).sum(axis=1)
+    misses += (body - start) ** 2 / hidden + np.log(precision)
+    weights = np.exp(-0.5 * (misses - misses.min()))
+    weights /= weights.sum()
+    before = np.maximum(known[:first], float(weights @ start))
+    return Lengths(ends, np.append(np.tile(before, (len(tails), 1)), start[:, None] * tails, axis=1), weights)
 
 
-def excess(ends: Array, above: Array, power: int = 1) -> Array:
-    """`E (L^power − c^power)_+` for c at each end: the area under the shares beyond it."""
-    middles = np.sqrt(above[1:] * above[:-1])
-    areas = np.append(middles * np.diff(ends**power), 0.0)
-    return np.asarray(np.cumsum(areas[::-1])[::-1], dtype=np.float64)
-
-
-def gradient_clip(ends: Array, above: Array, noise: float, size: int, doubt: float) -> tuple[float, float]:
-    """The c that is least of `(doubt · E(L − c)_+)² + size (noise c)²`, and `E(L − c)_+` there."""
-    lost = excess(ends, above)
-    at = int(np.argmin((doubt * lost) ** 2 + size * (noise * ends) ** 2))
-    return float(ends[at]), float(lost[at])
-
-
-def moment_clip(ends: Array, above: Array, noise: float, size: int, doubt: float) -> float:
-    """The R that is least of `(doubt · E(L² − R²)_+ / size)² + ½ size (noise R²)²`."""
-    lost = excess(ends, above, 2) / size
-    return float(ends[int(np.argmin((doubt * lost) ** 2 + 0.5 * size * (noise * ends**2) ** 2))])
-
-
-def quantile(ends: Array, above: Array, share: float) -> float:
-    """The length that this share of records exceeds."""
-    at = np.flatnonzero(above <= share)
-    return float(ends[int(at[0])]) if at.size else float(ends[-1])
+def _falls(ratios: Array, seen: int, slowest: float) -> Array:
+    """Share above an edge over that above the one before, for every tail of the family, (k, m − 1), at edges x/x₀ = `ratios`."""
+    bent = np.where(BENDS > 0.0, (ratios**BENDS - 1.0) / np.maximum(BENDS, 1e-9), np.log(ratios))
+    falls = np.exp(-np.minimum(SLOPES * np.diff(bent, axis=1), 700.0))
+    at = min(max(seen, 1), falls.shape[1] - 1)
+    falls[:, at:] = falls[:, at : at + 1]
+    falls[:, seen:] = np.minimum(falls[:, seen:], slowest)
+    return np.asarray(falls, dtype=np.float64)
 
 
 def typical(count: float) -> float:

@@ -25,7 +25,7 @@ from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
-from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
+from hullabaloo.solvers.score.lengths import Lengths, tail, typical
 from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
 from hullabaloo.solvers.separate_targets import largest_share
 
@@ -226,7 +226,7 @@ class _Scores:
             W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
         records, one = self.curator.projected(W), 1.0
         lengths = self.lengths(records, None, W, 40.0 * math.sqrt(size))
-        R = moment_clip(*lengths, first / heaviest, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta))
+        R = lengths.moment_clip(first / heaviest, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta))
         point = np.linalg.solve(W, theta)
         gram = records.answer("gradient_moments", point, of="curvature", intercept_weight=one, clip_norm=R)
         own = np.maximum(np.diag(gram), 0.0)
@@ -236,9 +236,9 @@ class _Scores:
         records, point = self.curator.projected(V), point / scale
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
-        c, lost = gradient_clip(*gradients, settings["score_noise"] / heaviest, q, DOUBT_SCORE)
+        c, lost = gradients.gradient_clip(settings["score_noise"] / heaviest, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
-        wide = quantile(*gradients, TAIL_SPREAD)
+        wide = gradients.quantile(TAIL_SPREAD)
         spread = records.answer("gradient_moments", point, of="gradients", intercept_weight=one, clip_norm=wide)
         return NoisyScore(
             point=theta,
@@ -254,8 +254,8 @@ class _Scores:
             records=float(problem.records),
         )
 
-    def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> tuple[Array, Array]:
-        """Ends and shares above them, of lengths of records or, at a point, of their gradients."""
+    def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> Lengths:
+        """Of records or, at a point, of their gradients."""
         grid = edges(largest, FINE - 1)
         shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
         return tail(shares, grid, self.settings["share_noise"], 0.25 if point is None else 0.5)
