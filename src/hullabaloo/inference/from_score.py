@@ -8,10 +8,12 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 - sampling: the released spread over n, so that errors are robust (White 1980), and the excess of shortened gradients, of which
   `ρ E(L − c)_+` is taken as spread evenly over the coordinates. It can point one way: in heavy-tailed columns of a nonlinear mean, or where few records have
   long residuals of one sign, it does, and intervals of these columns then cover far less than they say;
+- for losses that are no quadratic what one step leaves, `½E φ‴d²u` where predictions move by d: along v about `½ m² (h̄ vᵀG̃v)^{1/2}`, m the root
+  mean square of d and h̄ the mean curvature, as `|φ‴| ≤ φ''` for classes and counts;
 - what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
 
-What is assumed of the tail: beyond the last edge at which the histogram shows records, their share goes on falling as it did over the last edges, to a half at
-each edge at most (`solvers/score/lengths.py`). The spread's own noise is not reckoned with.
+What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half
+at each edge (`solvers/score/lengths.py`). The spread's own noise is not reckoned with.
 """
 
 import math
@@ -21,8 +23,9 @@ import numpy as np
 from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
+from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyScore
-from hullabaloo.solvers.score.step import DOUBT, INFERENCE, faint, moved, score_step
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, score_step
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 
@@ -43,6 +46,11 @@ class FromScore:
         sampling = (vectors * np.maximum(values, 0.0)) @ vectors.T / found.records
         sampling *= model.encoding.facts.records_per_unit  # records of a unit may be alike
         sampling += (DOUBT_SCORE * found.excess) ** 2 / q * np.eye(q)
+        self.moved = self._moved(step)
+        if not isinstance(model.loss, Squared):
+            values, vectors = np.linalg.eigh(found.curvature)
+            bend = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            sampling += (0.5 * self.moved**2) ** 2 * float(np.trace(bend) / np.sum(found.scale**2)) * bend
         nowhere = np.zeros(q)
         self.law = Debiased(
             Equations(
@@ -61,11 +69,10 @@ class FromScore:
         )
         self.map: Array = self.project @ found.matrix
 
-    @property
-    def moved(self) -> float:
+    def _moved(self, made: ScoreStep) -> float:
         """How far predictions move from the released point to the estimate, root mean square less noise, on the scale of the link."""
-        noise = self.found.score_noise * float(np.linalg.norm(self.found.scale[:, None] * self.law.inverse))
-        return math.sqrt(max(moved(self.found, self.law.moved) ** 2 - noise**2, 0.0))
+        noise = self.found.score_noise * float(np.linalg.norm(self.found.scale[:, None] * made.inverse))
+        return math.sqrt(max(moved(self.found, made.step) ** 2 - noise**2, 0.0))
 
     @property
     def residual_variance(self) -> float:

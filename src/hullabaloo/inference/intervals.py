@@ -16,9 +16,9 @@ from hullabaloo.inference.from_score import FromScore
 from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.release.parameters import one_of
 
-NEAR = 0.3
-"""How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): up to 0.3 a step held its 95 % on
-logistic designs with and without penalties, from 0.4 it did not; a Poisson design under a ridge lost its intercept's at 0.31. The coefficients are then held by a set or penalty, or far from their optimum."""
+NEAR = 0.5
+"""How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): what a step of m leaves, about m²/2, is part
+of the errors, and is known to that order only. The coefficients are otherwise held by a set or penalty, or far from their optimum."""
 FAR = (
     "No errors are told: the released coefficients are {:.2g} from their estimates in predictions on the scale of the link, and what is released of the curvature "
     "holds within {}. A set or a penalty may hold them, or a class be rare: fit with a weaker one, with more budget, or by solver='objective_perturbation'."

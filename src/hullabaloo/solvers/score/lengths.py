@@ -5,7 +5,7 @@ Up to an edge x₀ a few edges before the last one at which records are still se
     s₀ exp(−h ((x/x₀)^κ − 1)/κ),
 
 a tail whose index `−d log share/d log x = h (x/x₀)^κ` never falls: Pareto at κ = 0, exponential at 1, normal at 2. All bins from x₀ on speak for h and κ,
-those in which noise hides the records as well: the posterior on a grid (flat in log h and κ) weighs the tails, and costs are expectations over it. One edge
+those in which noise hides the records as well: the posterior on a grid (flat in h and κ) weighs the tails, and costs are expectations over it. One edge
 after the last one seen the index stops rising (Hill 1975), and is at least what the caller says.
 """
 
@@ -22,7 +22,9 @@ MISFIT = 0.1
 """Of a bin's share: how far no tail of the family may come to it."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
-_GRID = np.meshgrid(np.geomspace(0.03, 24.0, 34), [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0], indexing="ij")
+_GRID = np.meshgrid(
+    np.geomspace(0.03, 24.0, 34), [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0], indexing="ij"
+)
 SLOPES, BENDS = _GRID[0].reshape(-1, 1), _GRID[1].reshape(-1, 1)
 
 
@@ -72,15 +74,16 @@ def tail(shares: Array, edges: Array, noise: float, slowest: float) -> Lengths:
     tails = np.cumprod(np.append(np.ones((len(falls), 1)), falls, axis=1), axis=1)
     bins = -np.diff(tails[:, : edges.size - first], axis=1, append=0.0)
     spread = noise**2 + (MISFIT * max(float(known[first]), 2.0 * noise) * bins) ** 2
-    body, hidden = 1.0 - float(shares[: first + 1].sum()), noise**2 * (first + 1)
-    precision = (bins**2 / spread).sum(axis=1) + 1.0 / hidden
-    start = np.clip(((bins * shares[first + 1 :] / spread).sum(axis=1) + body / hidden) / precision, 0.0, 1.0)
+    body, rest = 1.0 - float(shares[: first + 1].sum()), noise**2 * (first + 1)
+    precision = (bins**2 / spread).sum(axis=1) + 1.0 / rest
+    start = np.clip(((bins * shares[first + 1 :] / spread).sum(axis=1) + body / rest) / precision, 0.0, 1.0)
     misses = ((shares[first + 1 :] - start[:, None] * bins) ** 2 / spread + np.log(spread)).sum(axis=1)
-    misses += (body - start) ** 2 / hidden + np.log(precision)
-    weights = np.exp(-0.5 * (misses - misses.min()))
+    misses += (body - start) ** 2 / rest + np.log(precision)
+    weights = SLOPES[:, 0] * np.exp(-0.5 * (misses - misses.min()))
     weights /= weights.sum()
     before = np.maximum(known[:first], float(weights @ start))
-    return Lengths(ends, np.append(np.tile(before, (len(tails), 1)), start[:, None] * tails, axis=1), weights)
+    likely = np.append(np.tile(before, (len(tails), 1)), start[:, None] * tails, axis=1)
+    return Lengths(ends, likely, weights)
 
 
 def _falls(ratios: Array, seen: int, slowest: float) -> Array:

@@ -52,8 +52,12 @@ def moved(found: NoisyScore, step: Array) -> float:
     return float(np.linalg.norm(found.scale * step))
 
 
-def score_step(found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array | None = None) -> ScoreStep:
-    """The step within a subspace (orthonormal columns, (q, r); None for all); `doubt` is the least δ* that is reckoned with."""
+def score_step(
+    found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array | None = None, *, evident: bool = False
+) -> ScoreStep:
+    """The step within a subspace (orthonormal columns, (q, r); None for all); `doubt` is the least δ* that is reckoned with.
+
+    Where only what is `evident` counts there is no step while the score is as long as a standard deviation above pure noise would make it."""
     q, scales = found.score.size, found.scale**2
     within = np.eye(q) if basis is None else basis
     if within.shape[1] == 0:
@@ -61,7 +65,8 @@ def score_step(found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array |
     gram, cross, size = within.T @ found.curvature @ within, within.T @ found.score, within.shape[1]
     values, vectors = np.linalg.eigh(gram)
     positive, noise = np.maximum(values, 0.0), found.score_noise**2
-    seen = max(float(cross @ cross) / size, 2.0 * noise) - noise
+    mean = float(cross @ cross) / size
+    seen = max(mean - (1.0 + math.sqrt(2.0 / size)) * noise, 0.0) if evident else max(mean, 2.0 * noise) - noise
     seen *= float(np.mean(positive)) / max(float(np.mean(positive**2)), 1e-300)
     residual = max(float(np.trace(found.spread)), 0.0) / max(float(np.trace(found.curvature)), 1e-300)
     energy = max(seen, doubt * residual / size, 1e-300)
