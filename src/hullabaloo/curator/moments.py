@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from hullabaloo.curator.centred_gradient_kernels import PLAIN, shortened_rows
+from hullabaloo.curator.centred_gradient_kernels import PLAIN, shortened_rows, unit_steps
 from hullabaloo.curator.exact import (
     BITS,
+    CELLS,
     PRODUCT_BLOCK,
     ExactSum,
     blockwise,
@@ -33,6 +34,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 
 _FREE_BLOCK = 4096
+MOST_PER_UNIT = 1 << 15
 _MANY = 16  # blocks from which threads are worth their start
 
 
@@ -264,13 +266,18 @@ class CovarianceQuery(ShortenedMoments):
 
 @dataclass(frozen=True)
 class GradientMomentsQuery(ShortenedMoments):
-    """Second moments of records `u = Dx`, of their curvature, or of their gradients, each shortened to a length R.
+    """Second moments of records `u = Dx`, of their curvature, of their gradients, or of units' gradients, each shortened to a length R.
 
     `Σ w f² uuᵀ` with f = 1, `√φ''(⟨x, θ⟩, y)` or |φ'|, `fu` shortened to R; of gradients `Σ w² φ'² uuᵀ`, the middle of a sandwich
-    (White 1980), as `W Σ (w²/W) …`. Divided by the number of records.
+    (White 1980), as `W Σ (w²/W) …`; of units `Σ_v s_v s_vᵀ`, `s_v = Σ_{i∈v} w_i φ'_i u_i`, each term, and the sum, shortened to
+    R at weight W, that of clustered errors (Liang and Zeger 1986). Divided by the number of records.
 
     **Guarantee.** That of `ShortenedMoments`: θ, D and R > 0 are functions of earlier releases, `t = u · min(f/R, 1/‖u‖)` has
     `‖t‖₂ ≤ 1` whatever the record, its derivative and the view are, and `w²/W ≤ W`. An undefined derivative counts as 0.
+    *Of units*, of `m ≤ 2^15` records: terms are rounded to 2^-37 of WR, so that `s_v` is exact in a double and a function of the unit's own
+    records, whatever their order, and the sum is of `mW ttᵀ`, `t = s_v · min(1/(WR), 1/‖s_v‖)`, each of norm at most mW. A unit that comes, goes or
+    is replaced changes one of them, by at most mW, or √2 mW: m times what a record does, as `NoisySum.sensitivity` has it. A unit is
+    never in two parts.
     """
 
     loss: Loss
@@ -279,7 +286,7 @@ class GradientMomentsQuery(ShortenedMoments):
     key_label: ClassVar[str] = "gradient_moments"
     tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_matrix: ClassVar[bool] = True
-    KINDS: ClassVar[tuple[str, ...]] = ("records", "curvature", "gradients")
+    KINDS: ClassVar[tuple[str, ...]] = ("records", "curvature", "gradients", "units")
 
     @cached_property
     def size(self) -> int:
@@ -292,15 +299,23 @@ class GradientMomentsQuery(ShortenedMoments):
         """θ (of records any), what the moments are of, D, and R."""
         point, longest = numbers(theta), number(clip_norm)
         view = public_view(np.zeros(self.size), intercept_weight, self.facts)
-        known = type(of) is str and of in self.KINDS
+        known = (
+            type(of) is str and of in self.KINDS and (of != "units" or 1 < self.facts.records_per_unit <= MOST_PER_UNIT)
+        )
         if not known or point.shape != (self.size,) or not 0.0 < longest < math.inf:
             raise InvalidParameter(
                 f"Second moments were asked at a point of shape {point.shape} within {longest!r}, where there are {self.size} encoded columns. "
-                f"Pass one coefficient for each, a positive finite length, and one of {', '.join(self.KINDS)}."
+                f"Pass one coefficient for each, a positive finite length, and one of {', '.join(self.KINDS)}, "
+                "units where one has several records."
             )
         return point, str(of), view, longest
 
     def partial(self, rows: Rows, theta: Array, of: str, view: AffineView, clip_norm: float) -> ExactSum:  # noqa: D102
+        if of == "units":
+            sums, one = self._of_units(rows, theta, view, clip_norm), np.ones(self.size)
+            root = np.full(len(sums.X), math.sqrt(self.facts.max_weight))
+            made = self.products(sums, root, theta, np.zeros(self.size), one, 1.0, PLAIN, 0.0, False)
+            return made.times(self.facts.records_per_unit)
         root = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight)
         if of == "gradients":
             root = root**2 / math.sqrt(self.facts.max_weight)
@@ -309,8 +324,28 @@ class GradientMomentsQuery(ShortenedMoments):
         return self.products(rows, root, theta, view.centre, view.scale(self.facts), *about)
 
     def read(self, noisy: Array, theta: Array, of: str, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
-        heaviest = self.facts.max_weight if of == "gradients" else 1.0
-        return symmetric(noisy, self.size) * (heaviest * clip_norm**2 / self.records)
+        return symmetric(noisy, self.size) * (self.weighing(of) * clip_norm**2 / self.records)
+
+    def weighing(self, of: str) -> float:
+        """What the sum is multiplied by beside R²/n: gradients hold their weights over √W, units' over W, and those are counted m times."""
+        m, W = self.facts.records_per_unit, self.facts.max_weight
+        return {"gradients": W, "units": W / m}.get(of, 1.0)
+
+    def _of_units(self, rows: Rows, theta: Array, view: AffineView, clip_norm: float) -> Rows:
+        """The sums of units' gradients over WR, as rows. PRIVATE."""
+        n, none = rows.Y.shape[0], np.zeros(0)
+        if rows.unit is None:
+            raise TypeError("these rows were read without their units")
+        sums = np.zeros((int(rows.unit.max(initial=-1)) + 1, self.size))
+        weight = (np.ones(n) if rows.weight is None else rows.weight) / self.facts.max_weight
+        y, about = np.ascontiguousarray(rows.Y[:, 0]), (theta, view.centre, view.scale(self.facts), clip_norm)
+        loss = int(self.loss.kernel_code), self.loss.kernel_parameter
+        for start in range(0, n, _FREE_BLOCK):
+            part = slice(start, start + _FREE_BLOCK)
+            X = rows.X[part] if isinstance(rows.X, np.ndarray) else rows.X[part].toarray()
+            offset = none if rows.offset is None else rows.offset[part]
+            unit_steps(X, y[part], weight[part], offset, rows.unit[part], *about, *loss, magic_number(-CELLS), sums)
+        return Rows(sums, np.zeros((len(sums), 0)))
 
 
 def _pair_of_large_targets(kappa: float) -> float:
