@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from hullabaloo.curator import Curator
-from hullabaloo.curator.moments import GradientMomentsQuery
+from hullabaloo.curator.shortened_moments import GradientMomentsQuery
 from hullabaloo.curator.views import AffineView, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 
+MOST_PER_UNIT = 1 << 15
+"""Records of a unit up to which what they contribute together is summed exactly (`curator/exact.py`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowFacts:

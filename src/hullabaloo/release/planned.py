@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from hullabaloo.curator.moments import MOST_PER_UNIT
 from hullabaloo.data import Domain, Encoding, TargetScale
+from hullabaloo.data.source import MOST_PER_UNIT
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.ledger import Ledger
