@@ -68,8 +68,7 @@ def score_step(
     mean = float(cross @ cross) / size
     seen = max(mean - (1.0 + math.sqrt(2.0 / size)) * noise, 0.0) if evident else max(mean, 2.0 * noise) - noise
     seen *= float(np.mean(positive)) / max(float(np.mean(positive**2)), 1e-300)
-    residual = max(float(np.trace(found.spread)), 0.0) / max(float(np.trace(found.curvature)), 1e-300)
-    energy = max(seen, doubt * residual / size, 1e-300)
+    energy = max(seen, doubt * found.residual / size, 1e-300)
     edge = found.curvature_noise * float(np.mean(scales)) * math.sqrt(2.0 * size)
     likely = energy / np.maximum(values - HIDDEN * edge, max(LEAST * float(np.mean(positive)), 1e-300))
     spoiled = 0.5 * (found.curvature_noise * float(np.mean(scales))) ** 2 * float(np.sum(likely))
