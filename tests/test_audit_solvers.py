@@ -25,7 +25,7 @@ from hullabaloo.curator import Curator, GradientQuery, coordinate_gradient
 from hullabaloo.curator import query as room
 from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery, Predictions
-from hullabaloo.curator.moments import CovarianceQuery
+from hullabaloo.curator.shortened_moments import CovarianceQuery
 from hullabaloo.erm import objective_perturbation as perturbed_minimizer
 from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.erm.minimisation import Family

@@ -7,11 +7,12 @@ from hullabaloo.curator.centred_gradient import CentredGradientQuery, MeansQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.known import copied, plain, stranger
-from hullabaloo.curator.moments import CovarianceQuery, GradientMomentsQuery, MomentsQuery
+from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.norm_histogram import CountQuery, NormHistogramQuery
 from hullabaloo.curator.query import Query
 from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
+from hullabaloo.curator.shortened_moments import CovarianceQuery, GradientMomentsQuery
 from hullabaloo.data.source import RowFacts
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.erm.output_perturbation import OutputPerturbationQuery

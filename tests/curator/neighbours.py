@@ -43,7 +43,12 @@ def random_rows(rng: np.random.Generator, n: int, about: RowFacts, *, extreme: b
     offset = None
     if about.offset_bound:
         offset = about.offset_bound * (rng.choice([-1.0, 1.0], size=n) if extreme else rng.uniform(-1.0, 1.0, n))
-    return Rows(np.ascontiguousarray(X), Y, weight, offset)
+    return Rows(np.ascontiguousarray(X), Y, weight, offset, _units(n, about))
+
+
+def _units(n: int, about: RowFacts) -> np.ndarray | None:
+    """Units of so many records as they may have."""
+    return np.arange(n) // about.records_per_unit if about.records_per_unit > 1 else None
 
 
 def _stacked(arrays: list[np.ndarray | None]) -> np.ndarray | None:
@@ -58,12 +63,18 @@ def join(*parts: Rows) -> Rows:
     """One table of several."""
     weight, offset = _stacked([part.weight for part in parts]), _stacked([part.offset for part in parts])
     X, Y = np.concatenate([part.X for part in parts]), np.concatenate([part.Y for part in parts])
-    return Rows(X, Y, weight, offset)
+    before = np.cumsum([0, *(0 if part.unit is None else part.unit.max(initial=-1) + 1 for part in parts)])
+    unit = _stacked(
+        [None if part.unit is None else part.unit + first for part, first in zip(parts, before, strict=False)]
+    )
+    return Rows(X, Y, weight, offset, unit)
 
 
 def reordered(rows: Rows, order: np.ndarray) -> Rows:
     """The same records in another order, or some of them."""
-    return Rows(rows.X[order], rows.Y[order], _taken(rows.weight, order), _taken(rows.offset, order))
+    return Rows(
+        rows.X[order], rows.Y[order], _taken(rows.weight, order), _taken(rows.offset, order), _taken(rows.unit, order)
+    )
 
 
 def pairs(

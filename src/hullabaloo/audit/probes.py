@@ -120,7 +120,8 @@ def _table(facts: RowFacts, row: Array | None, y: Array, count: int, other: Arra
     Y = np.array([y] * copies + [np.ones_like(y)] * count, dtype=np.float64).reshape(-1, len(facts.targets))
     W = np.full(copies + count, facts.max_weight)
     W[:copies] = facts.max_weight if weight is None else weight
-    return Rows(X, Y, W if facts.weighted else None)
+    unit = np.append(np.zeros(copies, dtype=np.int64), 1 + np.arange(count) // facts.records_per_unit)
+    return Rows(X, Y, W if facts.weighted else None, unit=unit if facts.records_per_unit > 1 else None)
 
 
 def asks(query: Any) -> list[Ask]:
@@ -132,7 +133,8 @@ def asks(query: Any) -> list[Ask]:
         return [_at("covariance", centre=far * row[: query.size], clip_norm=1e-3) for row in rows for far in (0.0, 1.0)]
     if name == "gradient_moments":
         about = {"intercept_weight": 1.0, "clip_norm": 1e-6}
-        return [_at(name, nowhere, of=of, **about) for of in ("records", "gradients")]
+        of_units = ("units",) if facts.records_per_unit > 1 else ()
+        return [_at(name, nowhere, of=of, **about) for of in ("records", "gradients", *of_units)]
     if name == "coordinate_gradient":
         tiny, form = np.full(facts.width, 1e-6), separable_form(NoPenalty(), None, facts.width)
         return [

@@ -54,7 +54,7 @@ COORDINATES: Mapping[str, Callable[..., Any]] = {
     "score": lambda _, a, *asked: a,
     "covariance": lambda q, a, centre, clip_norm: isometric(a) * (q.records / clip_norm**2),
     "gradient_moments": lambda q, a, theta, of, view, clip_norm: (
-        isometric(a) * (q.records / (clip_norm**2 * (q.facts.max_weight if of == "gradients" else 1.0)))
+        isometric(a) * (q.records / (clip_norm**2 * q.weighing(of)))
     ),
     "centred_gradient": lambda q, a, theta, view, clip_norm: a * view.scale(q.facts) * (q.records / clip_norm),
 }

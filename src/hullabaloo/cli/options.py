@@ -111,6 +111,7 @@ class ModelOptions(NamedTuple):
             (bound); else those that the solver leaves.
         level SHARE: That share or chance; else 0.1.
         inference SHARE: Errors and intervals: yes, no, or their share of the budget; else wherever something valid is known.
+        errors: How records vary around the model: robust, the same with a unit's records alike, or homoskedastic.
     """
 
     neighbours: Relation = "replace-one"
@@ -130,6 +131,7 @@ class ModelOptions(NamedTuple):
     selection: Literal["fdr", "bound"] | None = None
     level: float | None = None
     inference: str | None = None
+    errors: Literal["auto", "robust", "homoskedastic", "unit"] = "auto"
     intercept: bool = True
     calibration: Literal["exact", "paper"] = "exact"
 

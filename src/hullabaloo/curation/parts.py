@@ -67,9 +67,9 @@ def held_out(terms: ReleaseRequest, table: Any, holdout: float, secret: bytes) -
 
 def part(rows: Rows, chosen: Mask) -> Rows:
     """The encoded rows of one part."""
-    weight, offset = (None if found is None else found[chosen] for found in (rows.weight, rows.offset))
+    own: Any = (None if found is None else found[chosen] for found in (rows.weight, rows.offset, rows.unit))
     X = rows.X[np.flatnonzero(chosen)] if hasattr(rows.X, "indptr") else np.ascontiguousarray(rows.X[chosen])
-    return Rows(X, np.ascontiguousarray(rows.Y[chosen]), weight, offset)
+    return Rows(X, np.ascontiguousarray(rows.Y[chosen]), *own)
 
 
 def _order(count: int, secret: bytes) -> npt.NDArray[np.intp]:

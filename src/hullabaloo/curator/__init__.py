@@ -5,7 +5,6 @@ from hullabaloo.curator.centred_gradient import MeansQuery as MeansQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery as CoordinateGradientQuery
 from hullabaloo.curator.curator import Curator as Curator
 from hullabaloo.curator.gradient import GradientQuery as GradientQuery
-from hullabaloo.curator.moments import CovarianceQuery as CovarianceQuery
 from hullabaloo.curator.moments import MomentsQuery as MomentsQuery
 from hullabaloo.curator.norm_histogram import CountQuery as CountQuery
 from hullabaloo.curator.norm_histogram import NormHistogramQuery as NormHistogramQuery
@@ -14,5 +13,6 @@ from hullabaloo.curator.query import Query as Query
 from hullabaloo.curator.score import ScoreQuery as ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery as LaplaceSecondMomentsQuery
 from hullabaloo.curator.second_moments import SecondMomentsQuery as SecondMomentsQuery
+from hullabaloo.curator.shortened_moments import CovarianceQuery as CovarianceQuery
 from hullabaloo.curator.stream import StreamCurator as StreamCurator
 from hullabaloo.curator.stream import StreamSumQuery as StreamSumQuery

@@ -74,6 +74,22 @@ def dense_lengths(X, y, offset, theta, centre, scale, code, parameter, out):  # 
 
 
 @njit(cache=True, nogil=True)
+def unit_steps(X, y, weight, offset, unit, theta, centre, scale, clip_norm, code, parameter, magic, out):  # type: ignore[no-untyped-def]
+    """Add what `dense_steps` adds for every row to the row of `out` that is its unit's."""
+    for i in range(y.size):
+        squares = squared_length(X[i], centre, scale)
+        if squares == 0.0 or not math.isfinite(squares):
+            continue
+        z = product(X[i], theta)
+        if offset.size > 0:
+            z += offset[i]
+        limit = 1.0 / math.sqrt(squares)
+        d = weight[i] * min(max(slope(code, parameter, z, y[i]) / clip_norm, -limit), limit)
+        for j in range(X.shape[1]):
+            out[unit[i], j] += (d * ((X[i, j] - centre[j]) * scale[j]) + magic) - magic
+
+
+@njit(cache=True, nogil=True)
 def sparse_steps(  # type: ignore[no-untyped-def]
     data, indices, indptr, y, weight, offset, theta, scale, clip_norm, code, parameter, unit, cells
 ):

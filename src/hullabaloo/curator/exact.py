@@ -73,6 +73,14 @@ class ExactSum:
         both.carry()
         return both
 
+    def times(self, count: int) -> "ExactSum":
+        """So many times the sum, where that is below 2^95 cells, for a count below 2^31."""
+        many = ExactSum(self.high.shape, self._exponent)
+        self.carry()
+        many.high, many.low = self.high * count, self.low * count
+        many.carry()
+        return many
+
     def value(self, bound: float) -> Array:
         """The total as doubles, clipped to ±bound; each coordinate is rounded once."""
         values = np.empty(self.high.shape)

@@ -116,8 +116,8 @@ def encode_weight(table: Table, column: int, largest: float) -> Array:
     return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, largest) + 0.0
 
 
-def within_share(table: Table, column: int, share: int) -> Array:
-    """1 for the first ``share`` records of each unit, in the table's order, and 0 for the others.
+def within_share(table: Table, column: int, share: int) -> tuple[Array, NDArray[np.int64]]:
+    """1 for the first ``share`` records of each unit, in the table's order, and 0 for the others; and each record's unit, numbered.
 
     A record whose unit is missing belongs to no one's share and gets 0. Whether a record counts depends on the
     records of its own unit only, so the neighbouring relation (all records of one unit) is kept.
@@ -134,4 +134,4 @@ def within_share(table: Table, column: int, share: int) -> Array:
     kept = rank < share
     if None in numbered:
         kept &= codes != numbered[None]
-    return kept.astype(np.float64)
+    return kept.astype(np.float64), codes

@@ -70,15 +70,16 @@ class Encoding:
         if target is not None and self.targets:
             chosen = [target[1][self.domain.targets.index(one)] for one in self.targets]
             Y = encode.encode_targets(self.targets, target[0], chosen, self.fit_intercept, self.scale)
-        weights: Array | None = None
+        weights, units = None, None
         if self.domain.weight is not None:
             largest = self.domain.weight[1]
             everywhere = np.full(X.shape[0], min(1.0, largest))
             weights = everywhere if weighing is None else encode.encode_weight(*weighing, largest)
         if owner is not None:
-            kept = encode.within_share(*owner, self.domain.records_per_unit)
+            kept, found = encode.within_share(*owner, self.domain.records_per_unit)
             weights = kept if weights is None else weights * kept
-        return Rows(X, Y, weights, self._offsets(source, columns))
+            units = found if self.facts.records_per_unit > 1 else None
+        return Rows(X, Y, weights, self._offsets(source, columns), units)
 
     @np.errstate(all="ignore")
     def features(self, table: Any) -> Any:

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 
+MOST_PER_UNIT = 1 << 15
+"""Records of a unit up to which what they contribute together is summed exactly (`curator/exact.py`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowFacts:
@@ -72,13 +75,15 @@ class Rows:
 
     ``X`` is (n, p) float64, C-contiguous or a ``scipy.sparse.csr_array``; ``Y`` is (n, k) with each target scaled into
     [−1, 1]; ``weight`` is (n,) in [0, max_weight], or None where every row counts once. A record beyond its
-    unit's share has weight 0. ``offset`` is (n,), added to every prediction of the record, or None.
+    unit's share has weight 0. ``offset`` is (n,), added to every prediction of the record, or None. ``unit`` is (n,),
+    the number of each record's unit, by first record, or None where a unit has one record at most.
     """
 
     X: Any
     Y: NDArray[np.float64]
     weight: NDArray[np.float64] | None = None
     offset: NDArray[np.float64] | None = None
+    unit: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return "Rows(private)"

@@ -41,7 +41,8 @@ class FromScore:
         q, step = found.score.size, score_step(found, INFERENCE, DOUBT, self.basis)
         values, vectors = np.linalg.eigh(found.spread)
         sampling = (vectors * np.maximum(values, 0.0)) @ vectors.T / found.records
-        sampling *= model.encoding.facts.records_per_unit  # records of a unit may be alike
+        if found.errors == "bound":  # records of a unit may be alike
+            sampling *= model.encoding.facts.records_per_unit
         sampling += (DOUBT_SCORE * found.excess) ** 2 / q * np.eye(q)
         nowhere = np.zeros(q)
         self.law = Debiased(
@@ -70,7 +71,7 @@ class FromScore:
     @property
     def residual_variance(self) -> float:
         """Of squared loss: mean squared residual, records weighted by their squared lengths, as the spread over the curvature has it."""
-        return float(max(np.trace(self.found.spread), 0.0) / max(float(np.trace(self.found.curvature)), 1e-300))
+        return self.found.residual
 
     @property
     def theta(self) -> Array:

@@ -86,13 +86,22 @@ def inference(model: FittedModel) -> Inference:
             return Inference((), reason=FAR.format(one.moved, NEAR))
         variance = one.residual_variance if isinstance(model.loss, Squared) else math.nan
         known = (TargetInference(one, np.eye(one.theta.size), variance),)
-        return Inference(known, _about(model), errors="robust")
+        return Inference(known, _about(model), errors=_errors(model, release.score.errors))
     assert release.moments is not None
     found = []
     for target in range(len(model.encoding.facts.targets)):
         estimator, variance = debiased(model, release.moments, target)
         found.append(TargetInference(estimator, estimator.equations.basis, variance))
-    return Inference(tuple(found), _about(model))
+    return Inference(tuple(found), _about(model), errors=_errors(model, "homoskedastic"))
+
+
+def _errors(model: FittedModel, kind: str) -> str:
+    """How sampling errors are reckoned, in words."""
+    unit, copies = model.encoding.domain.unit, model.encoding.facts.records_per_unit
+    if kind == "unit":
+        return f"clustered by {unit}"
+    bound = kind == "bound" or model.release.score is None
+    return {"bound": "robust"}.get(kind, kind) + f", × {copies} records of a {unit}" * (bound and copies > 1)
 
 
 def tell(model: FittedModel, told: TargetInference, functions: Array, confidence: float, own: float = 0.0) -> Intervals:
@@ -117,8 +126,10 @@ def records_of(model: FittedModel) -> float:
 
 
 def freedom(model: FittedModel, told: TargetInference) -> float:
-    """Records less coefficients: the degrees of freedom of Student's law."""
-    return float(records_of(model) - told.basis.shape[1])
+    """Records, of clustered errors as many units as there are at least, less coefficients: the degrees of freedom of Student's law."""
+    score = model.release.score
+    copies = model.encoding.facts.records_per_unit if score is not None and score.errors == "unit" else 1
+    return float(records_of(model) / copies - told.basis.shape[1])
 
 
 def quantile(model: FittedModel, told: TargetInference, confidence: float) -> float:

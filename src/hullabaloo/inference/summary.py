@@ -279,7 +279,7 @@ def _header(model: FittedModel, known: Inference) -> Iterator[tuple[str, str]]:
     yield "Records", f"{records_of(model):,.0f}" + (" (declared; their number is hidden)" if hidden else "")
     yield "Budget", statement.budget.describe() if statement.private else "NOT PRIVATE"
     if known.told:
-        yield "Errors", known.errors + ", with privacy noise" * statement.budget.is_private
+        yield "Covariance type", known.errors + ", with privacy noise" * statement.budget.is_private
     moments = release.moments
     if not single:
         return
@@ -315,6 +315,12 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
         yield (
             "Errors hold sampling and privacy noise; z and P take the noise as it is where the coefficient is 0, so that tests and intervals agree."
         )
-    if model.release.score is not None:
+    score, facts = model.release.score, model.encoding.facts
+    if score is not None and facts.records_per_unit > 1 and score.errors in ("robust", "homoskedastic"):
+        yield (
+            f"Errors take the records of one {model.encoding.domain.unit} as independent: where they are alike, these errors are too small, and "
+            "errors='unit' has them right."
+        )
+    if score is not None:
         yield "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it."
     yield identified.named([(row.name, row.reason) for row in rows if row.reason])

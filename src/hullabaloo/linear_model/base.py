@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.given import path_of
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import FittedModel
@@ -28,10 +29,11 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.estimator import warn_of_column
-from hullabaloo.release.parameters import check_types, declared, inference_share, positive
+from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
+from hullabaloo.solvers.score.spread import ERRORS
 from hullabaloo.structure.structure import refuse_unknown
 
 Array = npt.NDArray[np.float64]
@@ -100,6 +102,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         inference: "auto" (a share of the budget buys errors and intervals of the unpenalised coefficients, wherever something valid is known: one
             target, the squared, logistic, Huber or Poisson loss, and noise that leaves something to be told), True (the same, or a refusal before
             the charge), False, or the share, such as 0.3.
+        errors: how records vary around the model: "robust" (whatever it is, each record for itself), "unit" (likewise, records of the domain's unit may be
+            alike: clustered errors), "homoskedastic" (errors alike for all records; of logistic and Poisson models those of the model itself), or "auto":
+            "unit" where the domain keeps several records of a unit, else "robust", and from `solver="moments"` "homoskedastic".
         calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
             the statement says what it really guarantees).
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
@@ -134,6 +139,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     calibration: str | Calibration = "exact"
     test_key: TestKey | bytes | None = None
     inference: bool | float | str = "auto"
+    errors: str = "auto"
 
     # ---- what a concrete estimator says of itself -----------------------------------------------------------------
 
@@ -276,7 +282,12 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         refuse_unknown(constraint, penalty)
         loss = self._loss(encoding)
         SelectionRule.of(self.selection, self.selection_level)
-        share = inference_share(self.inference)
+        share, errors = inference_share(self.inference), one_of("errors", self.errors, ERRORS)
+        if errors == "unit" and encoding.domain.unit is None:
+            raise InvalidParameter(
+                "errors='unit' was asked, and the domain declares no unit whose records may be alike. Nothing was charged or read. Declare "
+                "Domain(unit='patient_id', records_per_unit=...), or leave errors out."
+            )
         return Task(
             **terms_of(self, encoding.domain, self.neighbours),
             loss=loss,
@@ -288,6 +299,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             scale=encoding.scale,
             exposure=self._target()[1],
             inference=True if self.selection is not None and share == "auto" else share,
+            errors=errors,
         )
 
     def _fitted(self) -> FittedModel:

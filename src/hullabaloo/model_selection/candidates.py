@@ -29,6 +29,7 @@ MOST = 1_000
 _FIXED = {
     "budget": "the search has one budget for all its runs",
     "inference": "a search releases the best model alone; fit it again for errors",
+    "errors": "a search releases the best model alone; fit it again for errors",
     "domain": "records are declared once, before the search",
     "neighbours": "all runs have one guarantee",
     "ledger": "the search makes one charge; pass it to the search",

@@ -77,9 +77,9 @@ def choose(
 def _with_inference(
     problem: Problem, prices: QueryPrices, allowance: Allowance, asked: WithInference, perform: Perform | None
 ) -> tuple[Solver, Plan]:
-    """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others."""
+    """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others for its kind of errors."""
     inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform)
-    if inner.name == "moments":
+    if inner.name == "moments" and asked.errors in ("auto", "homoskedastic"):
         return inner, inner.plan(problem, prices, allowance)
     solver = replace(asked, solver=inner)
     return solver, solver.plan(problem, prices, allowance)

@@ -99,6 +99,9 @@ class NoisyScore:
         score_noise, curvature_noise, spread_noise: see above.
         excess: estimate of the mean length that gradients lost by being shortened.
         records: the public number of records (declared, under add-or-remove).
+        errors: how the spread is reckoned, "robust", "unit" or "homoskedastic" (`solvers/score/spread.py`); "bound", as before there was a choice:
+            robust, and of a unit's records as if they were alike.
+        dispersion: `E φ'²‖v‖² / E φ''‖v‖²`, where the spread is not that of records; else 0.
     """
 
     point: Array
@@ -112,6 +115,8 @@ class NoisyScore:
     spread_noise: float
     excess: float
     records: float
+    errors: str = "bound"
+    dispersion: float = 0.0
 
     def check(self, records: float) -> None:
         """That a file was not changed after it was written.
@@ -121,6 +126,8 @@ class NoisyScore:
         """
         numbers = [getattr(self, one.name) for one in fields(self) if one.type is float]
         plausible = all(type(one) is float and 0.0 <= one < 1e100 for one in numbers) and self.records == records
+        if self.errors not in ("bound", "robust", "unit", "homoskedastic"):
+            raise ValueError("errors")
         square = self.matrix.ndim == 2 and self.matrix.shape[0] == self.matrix.shape[1]
         if not plausible or not square or not np.all(self.scale > 0.0) or self.score_noise == 0.0:
             raise ValueError("noise")
@@ -129,6 +136,12 @@ class NoisyScore:
         with np.errstate(all="ignore"):
             if not np.linalg.cond(self.matrix) < 1e14:
                 raise ValueError("matrix")
+
+    @property
+    def residual(self) -> float:
+        """Mean squared φ' over mean φ'', records weighted by their squared lengths."""
+        bent = max(float(np.trace(self.curvature)), 1e-300)
+        return self.dispersion or max(float(np.trace(self.spread)), 0.0) / bent
 
     @property
     def centre(self) -> Array:
@@ -142,7 +155,8 @@ class NoisyScore:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NoisyScore":
         """Read what `to_dict` wrote."""
-        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float}
+        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, str: str}
+        data = {"errors": "bound", "dispersion": 0.0, **data}  # files of before hold neither
         return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
 
 

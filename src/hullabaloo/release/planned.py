@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from hullabaloo.data import Domain, Encoding, TargetScale
+from hullabaloo.data.source import MOST_PER_UNIT
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.ledger import Ledger
@@ -48,6 +49,7 @@ class Task:
     scale: TargetScale = TargetScale.SYMMETRIC
     exposure: str | None = None
     inference: bool | float | str = False
+    errors: str = "auto"
 
     @property
     def request(self) -> ReleaseRequest:
@@ -144,8 +146,14 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     asked, wanted = task.solver, task.inference
     if wanted is False or isinstance(asked, WithInference):
         return asked, "" if wanted is not False else "Inference was not asked for."
-    share = SHARE if isinstance(wanted, bool | str) else float(wanted)
-    if MomentsSolver.name == name_of(asked) or not context.allowance.is_private:  # releases that tell errors themselves
+    share, errors = SHARE if isinstance(wanted, bool | str) else float(wanted), _errors(task, context)
+    if not context.allowance.is_private and errors in ("robust", "unit") and task.errors != "auto":
+        raise CapabilityError(
+            f"errors={task.errors!r} was asked of a fit without noise, whose release holds exact moments and tells homoskedastic errors alone. Nothing "
+            "was charged or read. Leave errors out, or use statsmodels, as nothing is protected."
+        )
+    itself = MomentsSolver.name == name_of(asked) and errors in ("auto", "homoskedastic")
+    if itself or not context.allowance.is_private:  # releases that tell errors themselves
         return asked, ""
     why = refusal(context.problem, context.prices, context.allowance, share)
     if task.calibration is Calibration.PAPER:
@@ -158,7 +166,22 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
         )
     if why:
         return asked, f"No errors are told: {why}."
-    return WithInference(asked, share), ""
+    return WithInference(asked, share, errors), ""
+
+
+def _errors(task: Task, context: PlanContext) -> str:
+    """The kind of errors that is bought: by unit where it has several records and nothing else was asked for."""
+    copies = context.prices.facts.records_per_unit
+    if copies > MOST_PER_UNIT and task.errors in ("auto", "unit"):
+        if task.errors == "unit":
+            raise InvalidParameter(
+                f"errors='unit' was asked, and a unit has up to {copies:,} records; sums of at most {MOST_PER_UNIT:,} are exact. Nothing was charged or "
+                "read. Declare fewer records_per_unit, or leave errors out."
+            )
+        return "bound"
+    if copies == 1:
+        return "robust" if task.errors == "unit" else task.errors
+    return "unit" if task.errors == "auto" else task.errors
 
 
 def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:

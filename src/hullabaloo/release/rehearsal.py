@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.data.source import RowFacts
@@ -18,7 +20,8 @@ def rehearsal(facts: RowFacts) -> Perform:
 
     def perform(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
         queries = tuple(query.resized(problem.records) for query in plan.queries)  # type: ignore[attr-defined]
-        rows = Rows(table.X, table.Y, offset=table.offset)
+        units = np.arange(len(table.Y)) // facts.records_per_unit if facts.records_per_unit > 1 else None
+        rows = Rows(table.X, table.Y, offset=table.offset, unit=units)
         curator = Curator(rows, queries, key=_REHEARSAL.derive(draw))
         return solver.run(problem, replace(plan, queries=queries), curator)
 

@@ -196,7 +196,7 @@ FITS = (
     Bug(
         "the spread of gradients is heavy",
         "Second moments of gradients weigh a record by the square of its weight, and the sensitivity is that of the weight.",
-        "curator.moments",
+        "curator.shortened_moments",
         old="            root = root**2 / math.sqrt(self.facts.max_weight)",
         new="            root = root**2",
         caught_by=(
@@ -212,6 +212,16 @@ FITS = (
         new="        d = f * min(1.0 / clip_norm, 1.0 / math.sqrt(squares))\n        if root",
         caught_by=(
             "tests/curator/test_gradient_moments.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[p7-replace-one]",
+        ),
+    ),
+    Bug(
+        "a unit is counted too often",
+        "Of the sums of units' gradients each is counted as often as pairs of its records, and the sensitivity is m times that of a record.",
+        "curator.shortened_moments",
+        old="made.times(self.facts.records_per_unit)",
+        new="made.times(self.facts.records_per_unit**2)",
+        caught_by=(
+            "tests/curator/test_gradient_moments.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[units-replace-one]",
         ),
     ),
     Bug(

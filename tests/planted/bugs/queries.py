@@ -90,7 +90,7 @@ QUERIES = (
     Bug(
         "spread: factor root 2",
         "The same for the second moments of centred records.",
-        "curator.moments",
+        "curator.shortened_moments",
         old="copies = math.nextafter(math.sqrt(2.0), 2.0) if self.neighbours is Neighbours.REPLACE_ONE else 1.0",
         new="copies = 1.0",
         caught_by=(

@@ -2,7 +2,7 @@
 
 from tests.planted.bug import Bug
 
-_ROWS = "return Rows(X, Y, weights, self._offsets(source, columns))"
+_ROWS = "return Rows(X, Y, weights, self._offsets(source, columns), units)"
 
 RECORDS = (
     Bug(

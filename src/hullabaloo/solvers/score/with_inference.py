@@ -25,7 +25,8 @@ from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
-from hullabaloo.solvers.score.lengths import gradient_clip, moment_clip, quantile, tail, typical
+from hullabaloo.solvers.score import spread
+from hullabaloo.solvers.score.lengths import excess, gradient_clip, moment_clip, quantile, tail, typical
 from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
 from hullabaloo.solvers.separate_targets import largest_share
 
@@ -96,6 +97,7 @@ class WithInference(Solver):
     Attributes:
         solver: the solver of the coefficients; a name, or "auto", until the planner has looked it up.
         share: of the budget (of μ²) for inference.
+        errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
 
     **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances, three histograms, one curvature, one gradient and one
     spread: Gaussian releases at points, views and lengths that are functions of earlier answers; the allowance takes their
@@ -104,6 +106,7 @@ class WithInference(Solver):
 
     solver: str | Solver
     share: float = SHARE
+    errors: str = "auto"
 
     name: ClassVar[str] = "with_inference"
 
@@ -153,12 +156,14 @@ class WithInference(Solver):
         mean_noise = queries[0].sigma * problem.norm_l2 / n if len(queries) > 1 else 0.0  # type: ignore[attr-defined]
         first = prices.price("covariance", mu=part(FIRST))
         queries += [] if whitened else [first]
-        squares = [prices.price("gradient_moments", loss=loss, mu=part(share)) for share in (SECOND, CURVATURE, SPREAD)]
+        spreads = [SPREAD * one for one in spread.shares(self.errors, loss)]
+        squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in (SECOND, CURVATURE, *spreads)]
         fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS), count=2)
-        step = prices.price("centred_gradient", loss=loss, mu=part(SCORE))
+        step = prices.price("centred_gradient", loss=loss, mu=part(SCORE + SPREAD - sum(spreads)))
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
             "share": self.share,
+            "errors": "robust" if self.errors == "auto" else self.errors,
             "own queries": len(own.queries),
             "mean_noise": mean_noise,
             "share_noise": fine.sigma / n,
@@ -220,7 +225,7 @@ class _Scores:
     def at(self, theta: Array) -> NoisyScore:
         """The score at θ, in coordinates that are round for its curvature."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
-        size, heaviest, (_, first, second) = float(q), problem.max_weight, settings["noises"]
+        size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
         W = self.rounded()
         if problem.intercept:
             W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
@@ -239,19 +244,30 @@ class _Scores:
         c, lost = gradient_clip(*gradients, settings["score_noise"] / heaviest, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
         wide = quantile(*gradients, TAIL_SPREAD)
-        spread = records.answer("gradient_moments", point, of="gradients", intercept_weight=one, clip_norm=wide)
+        curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
+
+        def ask(of: str, reach: float) -> Array:
+            answer = records.answer("gradient_moments", point, of=of, intercept_weight=one, clip_norm=reach / heaviest)
+            return np.asarray(answer, dtype=np.float64)
+
+        around, spread_noise = spread.asked(
+            ask, errors, [one / heaviest for one in others], wide * heaviest, curvature, problem.records_per_unit
+        )
+        squares = heaviest**2 * float(excess(*gradients, 2)[0])
         return NoisyScore(
             point=theta,
             matrix=V,
             score=-g,
-            curvature=gram * scale[:, None] * scale[None, :],
-            spread=spread,
+            curvature=curvature,
+            spread=around,
             scale=scale,
             score_noise=settings["score_noise"] * c,
             curvature_noise=first * R**2,
-            spread_noise=second * wide**2 * heaviest,
+            spread_noise=spread_noise,
             excess=lost * heaviest,
             records=float(problem.records),
+            errors=errors,
+            dispersion=squares / max(float(np.trace(curvature)), 1e-300) if errors == "unit" else 0.0,
         )
 
     def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> tuple[Array, Array]:

@@ -1,0 +1,54 @@
+"""How gradients vary, for the errors that are asked for: by record, by unit of privacy, or as the curvature has it where errors are alike.
+
+- "robust": `E w²φ'²vvᵀ` as released (White 1980); "bound", which is not asked for by name, m times that: of more records a unit than are summed.
+- "unit": `(1/n) Σ s sᵀ`, s a unit's sum of gradients (Liang and Zeger 1986), asked twice: shortened to m times what 99 % of the records' are shorter
+  than, which shortens next to none, and to `REACH` times the root mean square that the first answer speaks for, for n/m units.
+- "homoskedastic": `τ E φ''vvᵀ`, τ the ratio of both traces; 1 for the logistic loss, whose likelihood says so. Of the squared loss τ is
+  σ², of counts the dispersion (McCullagh and Nelder 1989, §6.2), of Huber's `Eφ'²/Eφ''` (Huber 1981, §7.6): errors that do not depend on the columns.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hullabaloo.losses import AnyLoss, Logistic
+from hullabaloo.privacy.answers import Array
+
+ERRORS = ("auto", "robust", "homoskedastic", "unit")
+REACH = 3.0
+"""At most a ninth of the units, if each has m records, is shortened (Chebyshev); a hundredth of sums that are normal."""
+FEW = 0.25
+"""Of the spread's share, for what only a trace is read from."""
+
+
+def shares(errors: str, loss: AnyLoss) -> tuple[float, ...]:
+    """What the answers take of the spread's share; the score has what they leave."""
+    if errors == "homoskedastic":
+        return () if isinstance(loss, Logistic) else (FEW,)
+    return (FEW, 1.0 - FEW) if errors == "unit" else (1.0,)
+
+
+def asked(
+    ask: Callable[[str, float], Array], errors: str, noises: list[float], wide: float, curvature: Array, copies: int
+) -> tuple[Array, float]:
+    """The spread and its noise, at weights of 1 at most.
+
+    Args:
+        ask: the answer of a kind, shortened to a length.
+        noises: of each answer, over the squared length.
+        wide: the length that 99 % of the gradients are shorter than.
+        curvature: as the spread is seen.
+        copies: m.
+    """
+    if errors == "homoskedastic":
+        ratio = 1.0
+        if noises:
+            ratio = max(float(np.trace(ask("gradients", wide))), 0.0) / max(float(np.trace(curvature)), 1e-300)
+        return ratio * curvature, 0.0
+    if errors != "unit":
+        return ask("gradients", wide), noises[0] * wide**2
+    size, longest = len(curvature), copies * wide
+    seen = max(float(np.trace(ask("units", longest))), 0.0) + math.sqrt(size) * noises[0] / copies * longest**2
+    reach = min(REACH * math.sqrt(copies * seen), longest)
+    return ask("units", reach), noises[1] / copies * reach**2
