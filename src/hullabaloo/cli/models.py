@@ -2,13 +2,14 @@
 
 import csv
 import io
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli import build
 from hullabaloo.cli.fit import coefficients
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, Relation, command
-from hullabaloo.cli.output import ORDER, Output, guarantee, left, save, table
+from hullabaloo.cli.output import ORDER, Output, guarantee, left, save, table, visible
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -101,8 +102,12 @@ def predict(
     output = Output("predict", json_)
     with output.working("Predicting"):
         columns = _columns(fitted, build.existing(source, "table"), probabilities)
+    if out is None and json_:
+        output.result({"predictions": columns, "note": NOTE})
+    elif out is None:
+        text = _csv(columns)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     if out is None:
-        output.result({"predictions": columns, "note": NOTE}, None if json_ else _csv(columns).rstrip())
         return
     _write(out, columns)
     output.result({"out": out, "columns": list(columns), "note": NOTE}, f"Wrote {out}. {NOTE}")

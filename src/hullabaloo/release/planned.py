@@ -21,6 +21,7 @@ from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
+from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, WithInference
 from hullabaloo.solvers.score.with_inference import SHARE, refusal
 
@@ -83,9 +84,10 @@ class PlannedFit:
     def solve(self, curator: Answers) -> Solution:
         """Carry the plan out."""
         try:
-            return self.solver.run(self.problem, self.plan, curator)
+            solution = self.solver.run(self.problem, self.plan, curator)
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
             raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
+        return held_near(self.encoding.layout, self.problem, self.plan, solution)
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""

@@ -140,6 +140,21 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Marginals:
+    """What a release tells of single columns, and of the target.
+
+    Attributes:
+        means: of the columns but the intercept, shrunk by what of their length is noise, (p − 1, k).
+        noise: standard deviation of the noise in each, before they were shrunk.
+        spread: about how far predictions lie from their mean, (k,).
+    """
+
+    means: Array
+    noise: float
+    spread: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Solution:
     """A solver's result on the unit domain: post-processing of private answers.
 
@@ -151,6 +166,7 @@ class Solution:
         score: the noisy gradient with its curvature and spread, when the release contains them.
         trace: public record of the run, such as the norms of noisy gradients.
         coordinates: the released centre and matrix in which gradients were asked for.
+        marginals: the released means, or None.
     """
 
     theta: Array
@@ -160,6 +176,7 @@ class Solution:
     score: NoisyScore | None = None
     trace: tuple[Mapping[str, Any], ...] = ()
     coordinates: "Coordinates | None" = None
+    marginals: Marginals | None = None
 
 
 class Solver(ABC):

@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.errors import BudgetError
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, compose
-from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, Problem, QueryPrices, Solution, Solver
 
 
 def separate(problem: Problem) -> bool:
@@ -66,7 +66,13 @@ class SeparateTargetsSolver(Solver):
         told = [one for one in known if one is not None]
         covariance = np.concatenate(told) if len(told) == k else None
         trace = tuple({**dict(line), "target": j} for j, part in enumerate(parts) for line in part.trace)
-        return Solution(np.column_stack([part.theta for part in parts]), privacy_covariance=covariance, trace=trace)
+        theta, told_of = np.column_stack([part.theta for part in parts]), [part.marginals for part in parts]
+        seen = [one for one in told_of if one is not None]
+        marginals = None
+        if len(seen) == k:
+            means, spread = np.column_stack([one.means for one in seen]), np.concatenate([one.spread for one in seen])
+            marginals = Marginals(means, seen[0].noise, spread)
+        return Solution(theta, privacy_covariance=covariance, trace=trace, marginals=marginals)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The sum over targets."""

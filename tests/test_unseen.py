@@ -1,0 +1,72 @@
+"""Levels and missing values that no record shows stay near the average, and what records show is predicted as before."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.data.layout import make_layout
+from hullabaloo.losses import Squared
+from hullabaloo.privacy import Neighbours
+from hullabaloo.release.unseen import held_near
+from hullabaloo.solvers.base import Marginals, Plan, Problem, Solution
+
+N = 20_000
+SPREAD = 60.0
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.uniform(0.0, 1.0, (N, 3)), columns=["x0", "x1", "x2"])
+    frame["group"], frame["gone"] = np.array(list("abc"))[rng.integers(0, 3, N)], np.nan
+    frame["y"] = 567.0 + 100.0 * (frame["x0"] - frame["x1"]) + rng.normal(0.0, SPREAD, N)
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("solver", "inference"),
+    [
+        ("preconditioned_gradient", "auto"),
+        ("adaptive_gradient", False),
+        ("preconditioned_gradient", False),
+        ("objective_perturbation", "auto"),
+        ("gradient", "auto"),
+        ("moments", "auto"),
+    ],
+)
+def test_no_pattern_that_records_never_show_is_predicted_wildly(table, solver, inference):
+    features = {"x0": (0, 1), "x1": (0, 1), "x2": (0, 1), "group": ["a", "b", "c", "never"], "gone": (0, 1)}
+    domain = hb.Domain(features=features, target={"y": (0, 2000)}, indicators=True)
+    model = hb.LinearRegression(
+        budget=hb.Budget(1.0, 1e-9), domain=domain, solver=solver, inference=inference, test_key=b"\1" * 32
+    ).fit(table)
+    usual = pd.DataFrame({"x0": [0.5], "x1": 0.5, "x2": 0.5, "group": "a", "gone": np.nan})
+    strange = [usual.assign(**{name: np.nan}) for name in ("x0", "x1", "x2", "group")]
+    strange += [usual.assign(group="never"), usual.assign(group="unheard of"), usual.assign(gone=0.9)]
+    middle = float(model.predict(usual)[0])
+    moved = [float(model.predict(one)[0]) - middle for one in strange]
+    assert abs(middle - 567.0) < 0.5 * SPREAD
+    assert max(map(abs, moved)) < 4.0 * SPREAD
+    slopes = dict(zip(model.feature_names_out_, np.ravel(model.coef_), strict=True))
+    assert abs(slopes["x0"] - 100.0) < SPREAD
+    assert abs(slopes["x1"] + 100.0) < SPREAD
+
+
+def test_predictions_of_patterns_that_are_seen_stay():
+    domain = hb.Domain(features={"a": (0, 1), "g": ["r", "s", "t", "u"]}, target=(-1, 1), indicators=True)
+    layout = make_layout(dict(domain.features), (("a", "g"),), True, centred=True)
+    rng, q = np.random.default_rng(0), len(layout.names)
+    theta, means = rng.normal(0.0, 5.0, (q + 1, 1)), np.zeros((q, 1))
+    means[2:6, 0] = [0.5, 0.3, 0.2, 0.0]  # neither `u` nor any missing value
+    problem = Problem(Squared(), q + 1, True, 4.0, 2.5, 1.0, 1, N, Neighbours.REPLACE_ONE)
+    solution = Solution(theta, marginals=Marginals(means, 1e-4, np.array([0.25])))
+    held = held_near(layout, problem, Plan("any", ()), solution).theta
+    group = np.repeat(np.eye(4)[:3], 2, axis=0)
+    a = np.tile([0.4, -0.7], 3)[:, None]
+    nothing = np.zeros((6, 1))
+    seen = np.hstack([a, nothing, group, nothing, a * group, nothing + 1.0])
+    np.testing.assert_allclose(seen @ held, seen @ theta, atol=1e-9)
+    average = means[2:5, 0] @ held[2:5, 0]
+    assert abs(average) < 1e-2  # nothing but levels is seen: effects are given against their average
+    assert np.all(np.abs(held[[1, 5, 6, 10]]) <= 0.26)
