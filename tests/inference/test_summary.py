@@ -13,7 +13,7 @@ import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.debiased import Debiased
 from hullabaloo.inference.intervals import inference
-from hullabaloo.inference.summary import rows_of
+from hullabaloo.inference.summary import Row, rows_of
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -89,7 +89,7 @@ def test_p_values_are_adjusted_for_the_columns_alone() -> None:
         assert (other.low, other.high) == (one.low, one.high)
     assert "P>|z| (bonferroni)" in str(model.summary(adjust="bonferroni"))
     with pytest.raises(InvalidParameter, match="adjust"):
-        model.summary(adjust="fdr")
+        model.summary(adjust="sidak")
 
 
 def test_columns_that_hold_nothing_are_named_and_take_nothing_with_them() -> None:
@@ -143,3 +143,10 @@ def test_a_hand_made_table_of_least_squares_is_reproduced() -> None:
     assert [row.statistic for row in summary.rows] == pytest.approx(theta / error, rel=1e-7)
     assert [row.p_value for row in summary.rows] == pytest.approx(2 * student.sf(np.abs(theta / error), 77), rel=1e-6)
     assert dict(summary.header)["R²"].startswith(f"{1 - rest / np.sum((y - y.mean()) ** 2):.3f}")
+
+
+def test_narrow_intervals_far_from_zero_show_both_ends() -> None:
+    """A rate ratio of 1.0000021 with ends 1.000002 and 1.0000022 is not printed as 1 between 1 and 1."""
+    row = Row("y", "x", 1.0, 1.0000021, 1e-7, 1e-7, 0.0, 21.0, 0.0, 1.000002, 1.0000022)
+    assert len({f"{one:.{row.digits}g}" for one in (row.low, row.estimate, row.high)}) == 3
+    assert replace(row, estimate=0.5, low=0.2, high=0.8).digits == 4 == replace(row, low=math.nan).digits

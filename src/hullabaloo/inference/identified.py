@@ -15,6 +15,13 @@ RARE = "for this noise the level is too rare, or too like others"
 CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds, or too much as others do"
 
+REMEDIES = {
+    HIDDEN: "narrower bounds, transform='log1p' for a long tail, or fewer columns that go together",
+    RARE: "fewer and larger levels",
+    SELDOM: "indicators=False where nothing is missing",
+}
+"""What tells such a column, beside more budget."""
+
 
 def reasons(model: FittedModel) -> list[str]:
     """For each coefficient of the summary, why it would not be told."""
@@ -46,4 +53,6 @@ def named(pairs: list[tuple[str, str]]) -> str:
         several = list(dict.fromkeys(names))
         more = f" and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
         parts.append(f"{', '.join(several[:SHOWN])}{more}, because {why}")
-    return f"Not identified{' at this budget' * (EXACT not in by_reason)}: {'; '.join(parts)}." if parts else ""
+    helps = "; ".join(REMEDIES[why] for why in by_reason if why in REMEDIES)
+    remedy = f" What helps beside more budget: {helps}." if helps else ""
+    return f"Not identified{' at this budget' * (EXACT not in by_reason)}: {'; '.join(parts)}.{remedy}" if parts else ""

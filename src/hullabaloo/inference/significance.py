@@ -18,6 +18,8 @@ from hullabaloo.release.parameters import one_of
 Array = npt.NDArray[np.float64]
 
 ADJUSTMENTS = ("holm", "bh", "bonferroni")
+ALIASES = {"fdr": "bh", "fdr_bh": "bh"}
+"""What others call them."""
 
 
 def z_against(found: Intervals, quantile: float, values: Array) -> Array:
@@ -48,7 +50,7 @@ def adjusted(p: Array, how: str | None) -> Array:
     """
     if how is None:
         return p
-    chosen, known, m = one_of("adjust", how, ADJUSTMENTS), np.where(np.isnan(p), 1.0, p), p.size
+    chosen, known, m = one_of("adjust", ALIASES.get(how, how), ADJUSTMENTS), np.where(np.isnan(p), 1.0, p), p.size
     order, rank = np.argsort(known), np.arange(1, m + 1)
     if chosen == "bh":
         steps = np.minimum.accumulate((known[order] * m / rank)[::-1])[::-1]

@@ -64,6 +64,12 @@ class Row:
     high: float
     reason: str = ""
 
+    @property
+    def digits(self) -> int:
+        """So many that both ends of the interval differ in two of them, and four at least."""
+        width, size = self.high - self.low, abs(self.estimate)
+        return min(max(4, 2 + math.ceil(math.log10(size / width))), 12) if width > 0.0 and size > 0.0 else 4
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(Printed):
@@ -123,8 +129,9 @@ class Summary(Printed):
         ]
         body = []
         for row in self.rows:
-            numbers = [f"{row.estimate:.4g}", f"{row.std_error:.3g}", f"{row.statistic:.2f}", probability(row.p_value)]
-            found = [*numbers, f"{row.low:.4g}", f"{row.high:.4g}"] if not row.reason else ["not identified", *[""] * 5]
+            estimate, low, high = (f"{one:.{row.digits}g}" for one in (row.estimate, row.low, row.high))
+            numbers = [estimate, f"{row.std_error:.3g}", f"{row.statistic:.2f}", probability(row.p_value)]
+            found = [*numbers, low, high] if not row.reason else ["not identified", *[""] * 5]
             bare = "" if math.isnan(row.privacy_error) else f"{row.privacy_error:.3g}"
             body.append([row.target, row.name, f"{row.coefficient:.4g}", *found, bare])
         several = len({row.target for row in self.rows}) > 1
@@ -164,7 +171,7 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
         rows = [replace(row, p_value=next(left)) if one else row for row, one in zip(rows, single, strict=True)]
     words = [model.meaning, ratio, _zeros(model), *_words(model, known, rows), ADJUSTED * (adjust is not None)]
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
-    header = tuple(_header(model, known))
+    header = tuple(_header(model, known, any(map(math.isfinite, compress((row.low for row in rows), single)))))
     return Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
 
 
@@ -264,8 +271,8 @@ def _exponential(row: Row) -> Row:
     return replace(row, **(size | errors))
 
 
-def _header(model: FittedModel, known: Inference) -> Iterator[tuple[str, str]]:
-    """What was fitted, on how much, for what price, and how well it fits as far as that is released."""
+def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[str, str]]:
+    """What was fitted, on how much, for what price, and how well it fits as far as that is released; an F test where `some` slope is told."""
     release, encoding, single = model.release, model.encoding, len(model.encoding.facts.targets) == 1
     statement, target = release.statement, encoding.targets[0]
     yield "Model", model.name
@@ -290,7 +297,7 @@ def _header(model: FittedModel, known: Inference) -> Iterator[tuple[str, str]]:
             yield "R²", f"{of.r2:.4f} ± {of.standard_error:.2g}"
     if known.told:
         test = slopes(model, known.told[0], encoding.facts.targets[0])
-        if not test.reason:
+        if not test.reason and some:
             yield (
                 "F test",
                 f"F({test.df}, {test.df_residual:,.0f}) = {test.statistic:.4g}, P {probability(test.p_value)}",
