@@ -2,9 +2,9 @@
 
 An encoded block of 0/1 columns, the levels of a category or the indicator of a missing number, and "none of them" are patterns, of which a record has
 one; the columns' released means are their shares r. The records say next to nothing of a pattern that they never show, and how far away a solver has walked
-says what a prediction for it is. So a pattern whose share is below `SEEN` deviations of its noise is held within a usual deviation of predictions from the
-average effect `Σ r_k θ_k / Σ r_k` of the patterns that are seen, "none" having the effect 0. Where "none" is not seen, effects are given against that
-average, which the intercept takes over. Predictions of records whose patterns are seen stay as they are. Post-processing of the release.
+says what a prediction for it is. So a pattern whose share is below `SEEN` deviations of its noise is held within a usual deviation of predictions, times
+those deviations where they are more than one, from the average effect `Σ r_k θ_k / Σ r_k` of the patterns that are seen, "none" having the effect 0.
+Where "none" is not seen it is held likewise: what is beyond goes from the effects to the intercept. Predictions of records whose patterns are seen stay as they are. Post-processing of the release.
 """
 
 import math
@@ -72,8 +72,10 @@ def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: f
         seen, present = share > SEEN * noise, none > SEEN * noise * math.sqrt(len(columns))
         total = float(share[seen].sum()) + none * present
         average = float(share[seen] @ theta[columns][seen]) / total if total > 0.0 else 0.0
-        near = average + np.clip(theta[columns] - average, -farthest, farthest)
-        shift = 0.0 if present else average
+        deviations = np.append(share, none / math.sqrt(len(columns))) / noise if noise > 0.0 else np.ones(len(columns) + 1)
+        *reach, least = farthest * np.maximum(deviations, 1.0)
+        near = average + np.clip(theta[columns] - average, -np.array(reach), reach)
+        shift = 0.0 if present else average - float(np.clip(average, -least, least))
         theta[columns] = np.where(seen, theta[columns], near) - shift
         theta[-1] += shift
         unseen[columns] = ~seen
