@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hullabaloo.data.layout import Layout
 from hullabaloo.geometry import NoPenalty, SquaredL2Penalty
-from hullabaloo.losses import Loss
+from hullabaloo.losses import Loss, Poisson
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.base import Marginals, Plan, Problem, Solution
 from hullabaloo.solvers.gradient.measured_gradient import USUAL_LINK
@@ -41,7 +41,7 @@ def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Sol
         length, noise = float(np.linalg.norm(told.means[:, k])), told.noise
         whole = 0.5 * (length + math.sqrt(length**2 + 4.0 * len(told.means) * noise**2))  # before it was shrunk
         shares = told.means[:, k] * (whole / length if length > 0.0 else 0.0)
-        _hold(layout, theta[:, k], shares, noise, float(told.spread[k]))
+        _hold(layout, theta[:, k], shares, noise, float(told.spread[k]), isinstance(problem.loss, Poisson))
     return replace(solution, theta=theta)
 
 
@@ -64,17 +64,19 @@ def _blocks(layout: Layout) -> Iterator[tuple[list[int], int]]:
             yield [number.indicator], number.column
 
 
-def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: float) -> None:
-    """θ (p,) of one target, in place."""
+def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: float, counts: bool) -> None:
+    """θ (p,) of one target, in place; a count that is expected to be nearly 0 is not raised, which could blow up a total."""
     unseen = np.zeros(len(shares), dtype=bool)
     for columns, value in _blocks(layout):
         share, none = shares[columns], 1.0 - float(shares[columns].sum())
         seen, present = share > SEEN * noise, none > SEEN * noise * math.sqrt(len(columns))
         total = float(share[seen].sum()) + none * present
         average = float(share[seen] @ theta[columns][seen]) / total if total > 0.0 else 0.0
-        deviations = np.append(share, none / math.sqrt(len(columns))) / noise if noise > 0.0 else np.ones(len(columns) + 1)
+        deviations = (
+            np.append(share, none / math.sqrt(len(columns))) / noise if noise > 0.0 else np.ones(len(columns) + 1)
+        )
         *reach, least = farthest * np.maximum(deviations, 1.0)
-        near = average + np.clip(theta[columns] - average, -np.array(reach), reach)
+        near = average + np.clip(theta[columns] - average, -math.inf if counts else -np.array(reach), reach)
         shift = 0.0 if present else average - float(np.clip(average, -least, least))
         theta[columns] = np.where(seen, theta[columns], near) - shift
         theta[-1] += shift
