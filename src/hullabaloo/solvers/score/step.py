@@ -20,7 +20,7 @@ from hullabaloo.privacy.answers import Array, NoisyScore
 
 INFERENCE, PREDICTION = 0.3, 1.0
 """reg: estimates with errors are less biased, and noisier, than the best prediction."""
-DOUBT = 0.02
+DOUBT = 0.01
 """Share of the residual variance that all directions together may still explain, at least."""
 HIDDEN, LEAST = 0.5, 0.02
 """What is sure of an eigenvalue is it less so many times the spectral radius of the curvature's noise, and at least this share of their mean."""
