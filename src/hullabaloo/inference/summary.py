@@ -329,5 +329,8 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
             "errors='unit' has them right."
         )
     if score is not None:
-        yield "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it."
+        yield (
+            "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it, and that shortening does not move "
+            "them all one way: a column that few records decide, with a long tail or nearly a sum of others, can be further off than its interval says."
+        )
     yield identified.named([(row.name, row.reason) for row in rows if row.reason])

@@ -49,6 +49,8 @@ USUAL = 2.5
 """Length that gradients are usually shortened to, over their root mean square."""
 HEAVY = 0.25
 """Power of the curvature's diagonal by which heavy coordinates are scaled down."""
+CALM = 0.15
+"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest."""
 WIDEST, LARGEST = 256, 500_000_000
 """Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
 LOUDEST = 0.5
@@ -78,12 +80,12 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
     blurred = counts.sigma / problem.records
     if blurred > BLURRED:
         return (
-            f"{problem.records:,} records are too few at this budget: the noise of each share of a histogram of their lengths would be {blurred:.2g}, and at "
+            f"{problem.records:,} records are too few at this budget: the noise of each share of a histogram of lengths would be {blurred:.3g}, and at "
             f"most {BLURRED} is taken"
         )
     if loud > LOUDEST:
         return (
-            f"{problem.records:,} records are too few for {q} columns at this budget: the noise of the curvature would be {loud:.2g} times the curvature, and "
+            f"{problem.records:,} records are too few for {q} columns at this budget: the noise of the curvature would be {loud:.3g} times the curvature, and "
             f"at most {LOUDEST} is taken"
         )
     return ""
@@ -231,7 +233,9 @@ class _Scores:
             W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
         records, one = self.curator.projected(W), 1.0
         lengths = self.lengths(records, None, W, 40.0 * math.sqrt(size))
-        R = lengths.moment_clip(first / heaviest, q, DOUBT_CURVATURE) * math.sqrt(self.bend(theta))
+        calm = math.sqrt(CALM * heaviest / (first * math.sqrt(2.0 * q)))
+        R = min(lengths.moment_clip(first / heaviest, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(size)))
+        R *= math.sqrt(self.bend(theta))
         point = np.linalg.solve(W, theta)
         gram = records.answer("gradient_moments", point, of="curvature", intercept_weight=one, clip_norm=R)
         own = np.maximum(np.diag(gram), 0.0)
@@ -267,7 +271,7 @@ class _Scores:
             excess=lost * heaviest,
             records=float(problem.records),
             errors=errors,
-            dispersion=squares / max(float(np.trace(curvature)), 1e-300) if errors == "unit" else 0.0,
+            dispersion=squares / max(float(np.trace(curvature)), TINY * q) if errors == "unit" else 0.0,
         )
 
     def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> Lengths:
