@@ -6,7 +6,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data.layout import make_layout
-from hullabaloo.losses import Squared
+from hullabaloo.losses import Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers.base import Marginals, Plan, Problem, Solution
@@ -68,3 +68,31 @@ def test_predictions_of_patterns_that_are_seen_stay():
     average = float(means[2:5, 0] @ theta[2:5, 0])
     assert abs(held[5, 0] - average) <= 3.0 * 0.25
     assert abs(held[6, 0] - average) <= 0.25 >= abs(held[1, 0])
+
+
+def hold(theta: list[float], shares: list[float], loss=Squared(), **about):  # noqa: B008
+    """Three levels and an intercept, held at a noise of 0.01 and a usual deviation of 0.2."""
+    layout = make_layout(
+        dict(hb.Domain(features={"g": ["r", "s", "t"]}, target=(-1, 1)).features), (), False, centred=True
+    )
+    problem = Problem(loss, 4, True, 2.0, 1.5, 1.0, 1, N, Neighbours.REPLACE_ONE, **about)
+    told = Marginals(np.array(shares)[:, None], 0.01, np.array([0.2]))
+    return held_near(layout, problem, Plan("any", ()), Solution(np.array(theta)[:, None], marginals=told)).theta[:, 0]
+
+
+def test_levels_of_few_records_keep_their_effects():
+    """One record in 67: 1.5 deviations of noise are below what is seen, and an effect of four usual deviations stays; one of which nothing is seen does not."""
+    theta = [0.0, 0.8, 0.8, 0.1]
+    assert hold(theta, [0.985, 0.015, 0.0]) == pytest.approx([0.0, 0.8, 0.6, 0.1], abs=0.03)
+
+
+@pytest.mark.parametrize("times", [0.3, 3.0])
+def test_weights_and_declared_numbers_of_records_move_no_level_that_is_seen(times):
+    theta = [0.9, -0.7, 0.5, 0.1]
+    assert np.array_equal(hold(theta, [0.5 * times, 0.3 * times, 0.2 * times], max_weight=5.0), theta)
+
+
+def test_counts_are_not_raised():
+    theta = [0.0, 0.0, -9.0, 0.1]
+    assert np.array_equal(hold(theta, [0.6, 0.4, 0.0], Poisson()), theta)
+    assert hold(theta, [0.6, 0.4, 0.0])[2] == pytest.approx(-0.6, abs=1e-6)

@@ -140,3 +140,20 @@ def test_a_score_of_before_is_read_as_it_was_meant() -> None:
     assert NoisyScore.from_dict(old).errors == "bound"
     with pytest.raises(ValueError, match="errors"):
         NoisyScore.from_dict({**old, "errors": "none"}).check(made.records)
+
+
+def test_a_model_whose_curvature_is_noise_is_saved_and_read() -> None:
+    """Weights of 1 in 10 000 of what is declared: next to nothing is told, and every number of the release stays finite."""
+    rng, n = np.random.default_rng(8), 20_000
+    X, who = rng.uniform(-1.0, 1.0, (n, 2)), np.arange(n) // 2
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "who": who, "y": (rng.uniform(size=n) < 0.5).astype(int)})
+    frame["w"] = rng.uniform(0.0, 0.01, n)
+    domain = hb.Domain(
+        features={"a": (-1, 1), "b": (-1, 1)}, classes={"y": [0, 1]}, weight=("w", 50.0), unit="who",
+        records_per_unit=2, records=n, indicators=False,
+    )  # fmt: skip
+    for seed in range(4):
+        made = hb.LogisticRegression(budget=hb.Budget(4.0, 1e-8), domain=domain, test_key=KEY.derive(seed)).fit(frame)
+        score = made.release_.score
+        assert score is not None
+        NoisyScore.from_dict(score.to_dict()).check(score.records)

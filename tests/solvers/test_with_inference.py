@@ -123,7 +123,7 @@ def test_tails_of_lengths() -> None:
 
 @pytest.mark.parametrize("law", ["exponential", "normal", "pareto", "two sizes"])
 def test_the_excess_that_noise_hides_is_about_right(law: str) -> None:
-    """At noise of 0.003 a share, with 1 in 300 records beyond what is seen: in the median of 60 draws within a factor 3 at the clip, and no clip twice too long."""
+    """At noise of 0.003 a share, which hides the longest records: bias and noise at the clip are twice the least that is possible at most, in the median of 60 draws."""
     rng, noise, size = np.random.default_rng(2), 0.003, 16
     draws = {
         "exponential": rng.exponential(1.0, 100_000),
@@ -138,11 +138,10 @@ def test_the_excess_that_noise_hides_is_about_right(law: str) -> None:
     best = min(0.25 * np.maximum(lengths - c, 0.0).mean() ** 2 + size * (0.001 * c) ** 2 for c in ends)
     ratios = []
     for _ in range(60):
-        c, lost = tail(shares + noise * rng.normal(size=25), grid, noise, 0.5).gradient_clip(0.001, size, 0.5)
+        c, _ = tail(shares + noise * rng.normal(size=25), grid, noise, 0.5).gradient_clip(0.001, size, 0.5)
         true = np.maximum(lengths - c, 0.0).mean()
         ratios.append(((0.5 * true) ** 2 + size * (0.001 * c) ** 2) / best)
-        assert lost >= 0.0
-    assert np.median(ratios) < 4.0  # of variance: a clip's noise and bias are twice the least at most
+    assert np.median(ratios) < 4.0  # of squares
 
 
 @pytest.mark.parametrize("solver", ["adaptive_gradient", "preconditioned_gradient", "auto"])
@@ -209,10 +208,26 @@ def test_no_noise_that_is_taken_makes_records_look_tiny() -> None:
         assert found.moment_clip(0.01, 4, 0.7) > 1.0
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_few_records_leave_predictions_as_they_were_or_better(epsilon: float) -> None:
-    """A step moves unit predictions by their range at most, whatever noise made of it: no fit of 40 ends far from the target's mean square."""
-    X, y = table(2_000)
-    for seed in range(40):
+    """As few as inference takes: a step moves unit predictions by their range at most, whatever noise made of it, and no fit of 20 ends far from the target's mean square."""
+    X, y = table(round(9_000 / epsilon))
+    for seed in range(20):
         made = model(epsilon=epsilon, test_key=KEY.derive(seed)).fit(X, y)
+        assert made.release_.score is not None
         assert np.mean((made.predict(X) - y) ** 2) < 2.0 * np.var(y)
+
+
+def test_few_long_records_do_not_hide_the_others_from_a_larger_budget() -> None:
+    """A column that is 0 but for 1 in 200 records at the far end of its bounds: at every budget from ε = 1 on all slopes are told (it once was none at 3)."""
+    rng = np.random.default_rng(6)
+    X = np.column_stack([rng.uniform(0, 1, (20_000, 2)), 100.0 * (rng.uniform(size=20_000) < 0.005)])
+    X[:, 2] += (rng.uniform(size=20_000) < 0.08) * rng.uniform(0, 5, 20_000)
+    y = (rng.uniform(size=20_000) < 1.0 / (1.0 + np.exp(1.0 - X[:, 0] + X[:, 1]))).astype(int)
+    domain = hb.Domain(features={"a": (0, 1), "b": (0, 1), "gain": (0, 100)}, classes=[0, 1], indicators=False)
+    for epsilon in (1.0, 3.0, 8.0):
+        budget = hb.Budget(epsilon, 1e-8)
+        made = hb.LogisticRegression(budget=budget, domain=domain, solver="preconditioned_gradient", test_key=KEY).fit(
+            X, y
+        )
+        assert not any(row.reason for row in made.summary().rows[:2])

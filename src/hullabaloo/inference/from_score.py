@@ -95,9 +95,7 @@ class FromScore:
         told = self.law.intervals(functions @ self.map, quantile, own)
         at = functions @ self.project @ self.found.point
         own_of_faint = np.abs(functions[:, self.faint]).sum(axis=1) > 0.0
-        if (
-            self.intercept
-        ):  # a function with a part of it is a prediction, to which such a column adds what it is released with
+        if self.intercept:  # of a prediction such a column is a part as it is released
             own_of_faint &= functions[:, -1] == 0.0
         nothing = np.where(own_of_faint, np.nan, 0.0)
         ends = (told.low + at + nothing, told.high + at + nothing)

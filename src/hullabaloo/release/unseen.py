@@ -24,9 +24,8 @@ from hullabaloo.solvers.gradient.schedule import is_residual
 Array = npt.NDArray[np.float64]
 
 SEEN, ALL, FAR = 2.0, 4.0, 3.0
-"""Deviations of its noise from which a share is taken to be that of some record (one that is never seen: once in 44 fits) and
-from which it may be that of all, and how many usual deviations a
-level may have of which nothing is seen: real ones of few records have effects, which are to be kept."""
+"""Deviations of its noise from which a share is taken to be that of some record (one that is never seen: once in 44 fits), and within which it may be that
+of all; and how many usual deviations a level may have of which nothing is seen: real levels of few records have effects, too."""
 
 
 def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Solution) -> Solution:

@@ -50,7 +50,8 @@ USUAL = 2.5
 HEAVY = 0.25
 """Power of the curvature's diagonal by which heavy coordinates are scaled down."""
 CALM = 0.15
-"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest."""
+"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest
+(seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
 WIDEST, LARGEST = 256, 500_000_000
 """Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
 LOUDEST = 0.5
