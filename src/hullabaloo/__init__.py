@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hullabaloo.model_selection import Evaluation, PrivateSearchCV, evaluate
     from hullabaloo.privacy import Budget
     from hullabaloo.release.planner import plan
+    from hullabaloo.reproduce import reproduce
     from hullabaloo.solvers import (
         CoordinateDescentSolver, DualFrankWolfeSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver,
         PreconditionedGradientSolver,
@@ -49,7 +50,8 @@ __all__ = [
     "PrivateBounds", "PrivateSearchCV", "QuantileRegressor", "Ridge", "SetFunction", "Simplex", "SmoothedHinge",
     "Squared", "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
     "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate",
-    "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "streaming",
+    "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "reproduce",
+    "streaming",
 ]
 # fmt: on
 
@@ -74,6 +76,7 @@ _PUBLIC = {
     "model_selection": "Evaluation PrivateSearchCV evaluate",
     "privacy": "Budget",
     "release.planner": "plan",
+    "reproduce": "reproduce",
     "solvers": (
         "CoordinateDescentSolver DualFrankWolfeSolver GreedyCoordinateDescentSolver "
         "GreedySelectionSolver PreconditionedGradientSolver"
