@@ -32,7 +32,18 @@ CODE, CHECKS = papers.tags(papers.SOURCE, "Source"), papers.tags(papers.TESTS, "
 
 def test_the_list_is_a_list() -> None:
     assert len(set(KEYS)) == len(KEYS)
-    known = {"definition", "theorem", "lemma", "corollary", "proposition", "fact", "remark", "algorithm", "formula", "experiment"}
+    known = {
+        "definition",
+        "theorem",
+        "lemma",
+        "corollary",
+        "proposition",
+        "fact",
+        "remark",
+        "algorithm",
+        "formula",
+        "experiment",
+    }
     assert {one["kind"] for one in ITEMS} == known
     assert all(set(one) <= {"paper", "label", "kind", "says", "shown", "erratum", "not_implemented"} for one in ITEMS)
 
@@ -86,10 +97,10 @@ def test_the_bound_of_mirror_descent_is_proportional_to_the_size_of_the_set(p: i
     corners = [[1.0] + [0.0] * (p - 1), [0.0] * (p - 1) + [-0.5], [0.2] * p]
     groups = [range(2), range(2, p)]
     sets = [
-        lambda c: hb.L1Ball(c),
-        lambda c: hb.L2Ball(c),
+        hb.L1Ball,
+        hb.L2Ball,
         lambda c: hb.LpBall(1.5, c),
-        lambda c: hb.Simplex(c),
+        hb.Simplex,
         lambda c: hb.GroupBall(groups, c),
         lambda c: hb.Polytope([[c * x for x in one] for one in corners]),
     ]

@@ -50,7 +50,10 @@ def test_a_verdict_takes_two_standard_errors_to_either_side(claim: Claim, verdic
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Paper 000 without its fits: a risk of exactly n^(-2/3), a gap of 1/T, a hard table like the theorem's."""
-    hard = [{"n": n, "best private": n ** (-2 / 3), "rate": n ** (-2 / 3), "reference over its bound": 0.5} for n in (100, 1000)]
+    hard = [
+        {"n": n, "best private": n ** (-2 / 3), "rate": n ** (-2 / 3), "reference over its bound": 0.5}
+        for n in (100, 1000)
+    ]
     monkeypatch.setattr(lasso, "spread_risk", lambda p, n, given, draws, first: n ** (-2 / 3) * (1.0 + 1e-3 * first))
     monkeypatch.setattr(lasso, "_exact", lambda columns: ([8.0, 16.0], [1 / 8, 1 / 16], [0.8, 0.4]))
     monkeypatch.setattr(lasso, "_hard", lambda codes, repeats: (hard, [0.1, 0.2, 0.1]))

@@ -29,6 +29,8 @@ class StepConstants:
         lipschitz: L, the largest ‖∇f‖ over C: `W B(B R + 1)` for rows of norm ≤ B, targets in [−1, 1], weights ≤ W and ‖θ‖ ≤ R.
         error: α, which `max_{θ ∈ C} ‖g(θ) − ∇f(θ)‖` exceeds with probability at most `FAILURE`.
         steps: r.
+
+    Source: 003, Definition 5.
     """
 
     diameter: float
@@ -43,7 +45,10 @@ class StepConstants:
 
     @property
     def excess(self) -> float:
-        """Proposition B.1: `f(θ̄) − min_C f ≤ (α + L)‖C‖/√r + α‖C‖` with probability at least 1 − `FAILURE`."""
+        """Proposition B.1: `f(θ̄) − min_C f ≤ (α + L)‖C‖/√r + α‖C‖` with probability at least 1 − `FAILURE`.
+
+        Source: 003, Proposition B.1.
+        """
         return ((self.error + self.lipschitz) / math.sqrt(self.steps) + self.error) * self.diameter
 
 
@@ -55,6 +60,8 @@ def step_constants(moments: NoisyMoments, problem: Problem) -> StepConstants:
     (Sudakov and Fernique) and is s-Lipschitz in the standard normal coordinates of the Frobenius isometry; the noise of c has
     length of mean at most s′√p and is s′-Lipschitz. With `t = √(2 ln(3/β))` each of the three events (two ends of the spectrum,
     one length) that exceeds its mean by t standard deviations has probability at most β/3 (Tsirelson, Ibragimov and Sudakov).
+
+    Source: 003, Corollary B.2.
     """
     feasible = problem.feasible
     check_bounded(problem.constraint)
@@ -73,6 +80,8 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
 
     Post-processing: free of charge. r is that of Corollary B.2, `(1 + L/α)²`, `MOST_STEPS` at most. Source: Kasiviswanathan,
     Nissim and Jin (2017), Appendix B; the gradient is that of the mean, not of the sum, which changes no iterate.
+
+    Source: 003, Proposition B.1.
     """
     plan, feasible = step_constants(moments, problem), problem.feasible
     assert isinstance(feasible, Projectable)

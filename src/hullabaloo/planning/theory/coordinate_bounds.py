@@ -35,25 +35,37 @@ def weighted_noise(sigma: Array, constants: Array) -> float:
 def convex_bound(
     gap: float, distance2: float, sigma: Array, constants: Array, updates: int, *, step: float = 1.0
 ) -> float:
-    """`(p/K)(G⁰ + D⁰/(2s)) + sS`, of one round of K uniform updates from a point with F-gap `gap` and `D⁰ = distance2`."""
+    """`(p/K)(G⁰ + D⁰/(2s)) + sS`, of one round of K uniform updates from a point with F-gap `gap` and `D⁰ = distance2`.
+
+    Source: 004, Utility, convex.
+    """
     start = gap + distance2 / (2.0 * step)
     return constants.size / updates * start + step * weighted_noise(sigma, constants)
 
 
 def poster_convex_bound(radius2: float, sigma: Array, constants: Array, updates: int) -> float:
-    """`3pR_M²/(2K) + S`, the poster's form of it; T = 1."""
+    """`3pR_M²/(2K) + S`, the poster's form of it; T = 1.
+
+    Source: 004, Utility, convex.
+    """
     return 1.5 * constants.size * radius2 / updates + weighted_noise(sigma, constants)
 
 
 def updates_that_halve(dimension: int, strong: float, *, step: float = 1.0) -> int:
-    """`K = 2p(1 + 1/(sμ_M))`, rounded up: the poster's Õ(p/μ_M)."""
+    """`K = 2p(1 + 1/(sμ_M))`, rounded up: the poster's Õ(p/μ_M).
+
+    Source: 004, Utility, strongly convex.
+    """
     return int(np.ceil(2.0 * dimension * (1.0 + 1.0 / (step * strong))))
 
 
 def strongly_convex_bound(
     gap: float, sigma: Array, constants: Array, rounds: int, updates: int, strong: float, *, step: float = 1.0
 ) -> float:
-    """`q^T G⁰ + (1 + q + … + q^(T−1)) sS`, `q = (p/K)(1 + 1/(sμ_M))`; for K = 2p(1 + 1/(sμ_M)) at most `G⁰/2^T + 2sS`."""
+    """`q^T G⁰ + (1 + q + … + q^(T−1)) sS`, `q = (p/K)(1 + 1/(sμ_M))`; for K = 2p(1 + 1/(sμ_M)) at most `G⁰/2^T + 2sS`.
+
+    Source: 004, Utility, strongly convex.
+    """
     shrink = constants.size / updates * (1.0 + 1.0 / (step * strong))
     noise = step * weighted_noise(sigma, constants)
     return float(shrink**rounds * gap + noise * sum(shrink**t for t in range(rounds)))

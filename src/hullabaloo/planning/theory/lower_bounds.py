@@ -103,7 +103,10 @@ def l2_ball(records: int, dimension: int, epsilon: float, *, lipschitz: float, r
 def strongly_convex(
     records: int, dimension: int, epsilon: float, *, lipschitz: float, strength: float, radius: float
 ) -> LowerBound:
-    """`min{L r, p L²/(λ n²ε²)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5."""
+    """`min{L r, p L²/(λ n²ε²)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5.
+
+    Source: 002, Remark 7.
+    """
     _check(records, epsilon, 0.0)
     risk = min(lipschitz * radius, dimension * lipschitz**2 / (strength * (records * epsilon) ** 2))
     holds = "λ-strongly convex losses, Lipschitz in l2, over an l2 ball; ε at most a constant, δ = o(1/n)"
@@ -117,6 +120,8 @@ def coordinate_wise(
 
     `|∇_j ℓ| ≤ L_j`, one number for all j or one for each; r stands for ‖w*‖₂. Its condition is that any ⌊p/75⌋ coordinates carry a
     constant share of ‖L‖₂²; where the L_j are alike they carry a 75th.
+
+    Source: 004, Lower bound, convex.
     """
     _check(records, epsilon, 0.0)
     length = _length(lipschitz, dimension)
@@ -130,6 +135,8 @@ def coordinate_wise_strongly_convex(
     """`min{‖L‖₂²/(2λ), p ‖L‖₂²/(λ n²ε²)}`, rate only: the strongly convex lower bound of the same.
 
     λ is for ‖·‖₂. The poster writes μ_M, which is strong convexity in ‖·‖_M: with ‖L‖₂ beside it the units fit for M = 1 alone.
+
+    Source: 004, Lower bound, strongly convex.
     """
     _check(records, epsilon, 0.0)
     length = _length(lipschitz, dimension)
@@ -140,7 +147,10 @@ def coordinate_wise_strongly_convex(
 
 
 def lasso_rate(records: int) -> LowerBound:
-    """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3."""
+    """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3.
+
+    Source: 000, Theorem 1.2; 002, Theorem 1.3.
+    """
     _check(records, 1.0, 0.0)
     risk = (records * math.log(max(records, 3))) ** (-2.0 / 3.0)
     holds = "squared loss over the unit l1 ball, |x_ij| ≤ 1, |y| ≤ 1, p growing with n; ε = 0.1, δ = 1/n"
@@ -153,6 +163,8 @@ def lasso_reduction(records: int) -> LowerBound:
     The proof turns a model of unnormalised excess below `c w` into an algorithm that traces the code, so that
     `(τ + 4τ² + 3c)w ≤ 1.1 τ w` is all that c has to obey: c = 3.2e-5 at τ = 0.001. "Sufficiently large m" is not
     quantified there, so n is taken as large enough here.
+
+    Source: 000, Theorem 3.1; 002, Theorem 5.8.
     """
     _check(records, 1.0, 0.0)
     size = code_size(records)
@@ -175,6 +187,8 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
 
     Raises:
         InvalidParameter: ε or δ is out of range.
+
+    Source: 002, Table 1.
     """
     _check(problem.records, epsilon, delta)
     body, slopes = problem.constraint, problem.dimension - problem.intercept

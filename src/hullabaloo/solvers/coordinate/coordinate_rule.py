@@ -121,7 +121,10 @@ class Schedule:
         return np.minimum(np.searchsorted(ends, uniforms(self.updates, STREAM + t)), p - 1)
 
     def clips(self, constants: Array, intercept: bool, bend: float = 1.0) -> Array:
-        """C_j."""
+        """C_j.
+
+        Source: 004, Coordinate-wise clipping.
+        """
         if self.clip > 0.0:
             return within_reach(self.clip * np.sqrt(constants / constants.sum()))
         found = self.reach * np.sqrt(constants / self.smoothness)

@@ -34,6 +34,8 @@ def penalised_rise(
 
     **Guarantee.** F is nondecreasing and submodular, so Ω is a norm (Bach 2010, Proposition 2), and `Ω(θ + b) ≤ Ω(θ) + Ω(b)`. As the support function
     of |P|(F), `E Ω(b) = σ E max_{s ∈ |P|} ⟨s, g⟩ = σ w(|P|(F))`. At θ = 0 this part is attained. Source: Kumar & Deisenroth (2019), Lemma 1.
+
+    Source: 001, Theorem 1; 001, Lemma 1.
     """
     return loss_rise(sigma, lipschitz=lipschitz, smoothness=smoothness, norm=norm) + sigma * strength * width
 
@@ -56,6 +58,8 @@ def generalisation(ridge: float, records: int, *, lipschitz: float, norm: float)
     that. The risk is the mean loss on a record that θ̂ has not seen; exchanged for one that it has seen, θ̂ moves so far: on average the two differ by
     no more (stability: Bousquet & Elisseeff 2002; Shalev-Shwartz, Shamir, Srebro & Sridharan 2009). The penalty and the ridge are the same in both. And
     `penalised_rise` holds for the risk as for the mean.
+
+    Source: 001, Proposition 1.
     """
     return 2.0 * (lipschitz * norm) ** 2 / (ridge * records)
 
@@ -69,6 +73,8 @@ def uniform_deviation(records: int, *, lipschitz: float, norm: float, radius: fl
     contraction; one record changes the supremum by `2LRB/n`, so it exceeds its mean by `LRB√(2 ln(2/δ)/n)` with probability δ/2 at most
     (McDiarmid), and so does the fixed θ's mean its risk (Hoeffding). This is the paper's Proposition 1 with constants: Shalev-Shwartz et al. (2009),
     Theorem 1, states the rate.
+
+    Source: 001, Proposition 1.
     """
     return lipschitz * radius * norm * (2.0 + 2.0 * math.sqrt(2.0 * math.log(2.0 / failure))) / math.sqrt(records)
 
@@ -78,6 +84,8 @@ def projected_rise(sigma: float, *, lipschitz: float, norm: float, width: float,
 
     **Guarantee.** `u = P_C(θ + b)` obeys `⟨θ + b − u, θ − u⟩ ≤ 0`, so `‖u − θ‖² ≤ ⟨b, u − θ⟩ ≤ h_C(b) + h_C(−b)`, whose mean is `2σ w(C)`; and
     projections do not expand, so `‖u − θ‖ ≤ ‖b‖`. By Jensen `E‖u − θ‖` is at most the root of either mean.
+
+    Source: 001, Theorem 1.
     """
     return lipschitz * norm * math.sqrt(min(sigma**2 * coordinates, 2.0 * sigma * width))
 
@@ -90,5 +98,8 @@ def perturbed_rise(sigma: float, ridge: float, records: int, *, width: float, co
     1 and whatever the Lipschitz constant. And −b is a subgradient of J over C at θ̂_b, so by λ-strong convexity
     `J(θ̂) ≥ J(θ̂_b) − ⟨b, θ̂ − θ̂_b⟩ + (λ/2)‖θ̂ − θ̂_b‖² ≥ J(θ̂_b) − ‖b‖²/(2λ)`. The strongly convex case of section 4.3 assumes
     curvature in the gauge of C that a loss of one prediction has not: only the ridge's is used.
+
+    Source: 001, Section 4.3, Lipschitz case; 001, Section 4.3, strongly convex case; 002, Theorem 4.1 (1).
+    Source: 002, Theorem 4.1 (2).
     """
     return min(sigma * width, sigma**2 * coordinates / (2.0 * ridge)) / records
