@@ -99,7 +99,7 @@ def run(quick: bool, data: Path | None) -> Reproduction:
     Source: 004, Experiment: Sparse lasso.
     """
     problems, notes = _problems(quick, data)
-    passes = (2, 10) if quick else (1, 2, 5, 10, 20, 50)
+    passes = (2, 10) if quick else (1, 2, 5, 10, 20)
     rows = [row for problem in problems for row in _curves(problem, passes)]
     claims = [*_printed(), *_clip(problems[0]), _bound(problems[1])]
     for problem in problems:
@@ -176,7 +176,7 @@ def _methods(problem: CompositeProblem) -> dict[str, tuple[Fit, list[dict[str, A
         return lambda passes, setting, seed: method.fit(passes=passes, order=ORDER, seed=seed, **setting)[1]
 
     common = [{"step": step, "clip": clip} for step, clip in itertools.product(STEPS, CLIPS)]
-    batches = [{**one, "parts": parts} for one in common for parts in (1, 10, 100)]
+    batches = [{**one, "parts": parts} for one in common for parts in (1, 10, 30)]
     return {
         "DP-CD, true M": (descent(True), common),
         "DP-CD, estimated M": (descent(False), common),
