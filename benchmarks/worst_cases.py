@@ -1,13 +1,11 @@
 """Synthetic problems on which a private method does as badly as it can, fitted at the noise of any declared number of records."""
 
-import math
-
 import numpy as np
 
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.reproduce.worst_cases import STEEP, Case, linear, linear_excess, of_instance, spread_lasso, worst_linear
 
-__all__ = ["STEEP", "Case", "linear", "linear_excess", "math", "of_instance", "spread_lasso", "worst_linear"]
+__all__ = ["STEEP", "Case", "linear", "linear_excess", "of_instance", "spread_lasso", "worst_linear"]
 
 Array = np.ndarray
 
