@@ -10,14 +10,19 @@ import numpy as np
 from benchmarks.share_tables import DATA
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.reproduce import composite
-from hullabaloo.reproduce.composite import LAMBDA, CompositeProblem, root_mean_square, standardised
+from hullabaloo.reproduce.composite import (
+    LAMBDA,
+    WIDE,
+    CompositeProblem,
+    root_mean_square,
+    sparse,
+    sparse_lasso,
+    standardised,
+)
 
-__all__ = ["CompositeProblem", "root_mean_square", "standardised"]
+__all__ = ["CompositeProblem", "root_mean_square", "sparse_lasso", "standardised"]
 
 Array = np.ndarray
-REACH = 6.0  # of the synthetic columns
-TARGETS = 16.0  # bound of the synthetic targets
-WIDE = 1000  # n and p of the synthetic tables
 
 
 def electricity() -> list[CompositeProblem]:
@@ -30,25 +35,11 @@ def california() -> list[CompositeProblem]:
     return composite.california(DATA)
 
 
-def sparse_lasso() -> CompositeProblem:
-    """n = p = 1000, standard normal columns, ten coefficients of ±1, unit noise, λ₁ = 0.3, ε = 10."""
-    rng = np.random.default_rng(4)
-    X = np.clip(rng.standard_normal((WIDE, WIDE)), -REACH, REACH)
-    return _sparse("Sparse lasso", X, REACH, rng)
-
-
 def sign_lasso() -> CompositeProblem:
     """The sparse lasso with entries ±1: a control in which clipping a coordinate and clipping a record are the same."""
     rng = np.random.default_rng(5)
     X = np.where(rng.random((WIDE, WIDE)) < 0.5, -1.0, 1.0)
-    return _sparse("Sparse lasso, ±1 entries", X, 1.0, rng)
-
-
-def _sparse(name: str, X: Array, bound: float, rng: np.random.Generator) -> CompositeProblem:
-    truth = np.zeros(WIDE)
-    truth[:10] = np.where(np.arange(10) % 2, -1.0, 1.0)
-    y = X @ truth + rng.standard_normal(WIDE)
-    return CompositeProblem(name, X, y, np.full(WIDE, bound), Squared(), l1=0.3, epsilon=10.0, target_bound=TARGETS)
+    return sparse("Sparse lasso, ±1 entries", X, 1.0, rng)
 
 
 def every_problem() -> list[CompositeProblem]:

@@ -28,6 +28,8 @@ CALIFORNIA: Mapping[str, tuple[float, float]] = (
 MOST_EXPENSIVE = 500_001.0
 """Where the census cut prices."""
 LAMBDA = 0.01
+WIDE, REACH, TARGETS = 1000, 6.0, 16.0
+"""n and p of the sparse lasso, and the bounds of its columns and targets."""
 NEWTON_STEPS = 100
 ORDERS = range(2, 129)
 
@@ -110,6 +112,20 @@ def synthetic(n: int = 20_000) -> list[CompositeProblem]:
     X = sizes * np.clip(rng.normal(size=(n, 8)), -6.0, 6.0)
     y = X / sizes @ np.array([0.5, -0.5, 0.4, -0.4, 0.3, -0.3, 0.2, -0.2]) + 0.5 * rng.normal(size=n)
     return both("Imbalanced", X, np.outer([-6.0, 6.0], sizes), y / y.std(), Squared(), l1=LAMBDA, target_bound=8.0)
+
+
+def sparse_lasso() -> CompositeProblem:
+    """n = p = 1000, standard normal columns, ten coefficients of ±1, unit noise, λ₁ = 0.3, ε = 10."""
+    rng = np.random.default_rng(4)
+    return sparse("Sparse lasso", np.clip(rng.standard_normal((WIDE, WIDE)), -REACH, REACH), REACH, rng)
+
+
+def sparse(name: str, X: Array, bound: float, rng: np.random.Generator) -> CompositeProblem:
+    """The lasso of these columns, for ten coefficients of ±1 and unit noise."""
+    truth = np.zeros(WIDE)
+    truth[:10] = np.where(np.arange(10) % 2, -1.0, 1.0)
+    y = X @ truth + rng.standard_normal(WIDE)
+    return CompositeProblem(name, X, y, np.full(WIDE, bound), Squared(), l1=0.3, epsilon=10.0, target_bound=TARGETS)
 
 
 def both(name: str, X: Array, ranges: Array, y: Array, loss: Loss, **weights: float) -> list[CompositeProblem]:
