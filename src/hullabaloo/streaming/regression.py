@@ -15,7 +15,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen, terms_of
-from hullabaloo.privacy import Budget, Neighbours, epsilon_of
+from hullabaloo.privacy import Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.release import Release, large_delta
 from hullabaloo.release.estimator import RegressorMixin, label_of
 from hullabaloo.release.parameters import one_of, whole
@@ -39,7 +39,14 @@ MOST = 1_000
 
 
 class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, ABC):
-    """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds."""
+    """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds.
+
+    Parameters beyond those of every stream:
+        calibration: "exact" (the least noise that the budget allows), or "paper": the tree mechanism with the noise that Kasiviswanathan,
+            Nissim and Jin (2017), Algorithm 4, print; the statement says what that really costs.
+    """
+
+    calibration: str | Calibration = "exact"
 
     def _task(self, encoding: Encoding) -> StreamTask:
         constraint, penalty = chosen(self, encoding)
@@ -55,11 +62,12 @@ class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, 
             mechanism=self.mechanism,
             window=whole(self.window),
             half_life=self.half_life,
+            calibration=Calibration.parse(self.calibration),
         )
 
     def _released_model(self, release: Release, position: int, encoding: Encoding) -> StreamModel:
         settings = {"mechanism": self.mechanism, "window": whole(self.window), "half_life": whole(self.half_life)}
-        settings |= self._settings()
+        settings |= {"calibration": str(Calibration.parse(self.calibration)), **self._settings()}
         return StreamModel(
             estimator=label_of(self),
             domain=encoding.domain,
@@ -135,6 +143,7 @@ class IncrementalRegression(StreamRegressor):
         query = process.query
         records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
         fit = replace(task, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None, budget=Budget(math.inf))
+        fit = replace(fit, calibration=Calibration.EXACT)
         if noise > 0.0:
             once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
             fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
