@@ -427,7 +427,9 @@ def test_the_papers_noise_is_that_of_its_formula_and_costs_what_it_costs(
     mu = math.sqrt(2.0) * 1.5 * math.sqrt(math.floor(math.log2(steps)) + 1) / printed
     assert made.statement_.event.gdp_mu() == pytest.approx(mu, rel=1e-3)
     assert made.statement_.budget.admits(made.statement_.event)
-    if cls is hb.streaming.IncrementalRegression:  # a sketch's moments are not kept; B² = 4: three columns on [−1, 1] and the intercept
+    if (
+        cls is hb.streaming.IncrementalRegression
+    ):  # a sketch's moments are not kept; B² = 4: three columns on [−1, 1] and the intercept
         sums = math.sqrt(np.bitwise_count(steps)) * printed / horizon
         assert release.moments.gram_noise == pytest.approx(4.0 * sums, rel=1e-3)
         assert release.moments.cross_noise == pytest.approx(2.0 * sums, rel=1e-3)

@@ -163,7 +163,13 @@ def printed_sigma(task: StreamTask, facts: RowFacts) -> float:
             "calibration='paper' is the tree mechanism over all records, as the paper prints it; another mechanism, a window or a half-life was "
             "asked together with it. Leave these out, or leave calibration='exact'."
         )
-    if budget.kind != "dp" or not budget.delta > 0.0 or task.schedule.horizon is None or steps < 2 or len(facts.targets) > 1:
+    if (
+        budget.kind != "dp"
+        or not budget.delta > 0.0
+        or task.schedule.horizon is None
+        or steps < 2
+        or len(facts.targets) > 1
+    ):
         raise InvalidParameter(
             "calibration='paper' takes its noise from a formula in ε, δ > 0, a horizon and at least two releases, for one target; what was given "
             f"is the budget {budget.describe()}, {steps} releases and {len(facts.targets)} targets. Pass budget=hb.Budget(1.0, 1e-8) and horizon=…, for "

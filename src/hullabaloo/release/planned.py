@@ -214,8 +214,9 @@ def check(task: Task, encoding: Encoding) -> None:
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
             "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
-    check_matrix(task.loss, (task.constraint, task.penalty), len(encoding.facts.targets))
-    check_dimension(task.constraint, task.penalty, coordinates(task.loss, encoding))
+    columns = coordinates(task.loss, encoding)
+    check_matrix(task.loss, (task.constraint, task.penalty), len(encoding.facts.targets), len(columns))
+    check_dimension(task.constraint, task.penalty, columns)
 
 
 def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
@@ -266,16 +267,26 @@ def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Seq
         )
 
 
-def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], targets: int) -> None:
-    """Refuse a set or penalty of matrices that has not a column for each target of the loss."""
-    wanted = targets if isinstance(loss, VectorLoss) else 1
+def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], targets: int, slopes: int) -> None:
+    """Refuse a set or penalty of matrices that has not a column for each target of the loss.
+
+    With one prediction the slopes themselves may be a matrix, row by row: any number of columns that divides theirs.
+    """
+    several = isinstance(loss, VectorLoss)
     for shape in shapes:
-        if isinstance(shape, NuclearBall | NuclearPenalty) and shape.columns != wanted:
+        if not isinstance(shape, NuclearBall | NuclearPenalty):
+            continue
+        if several and shape.columns != targets:
             raise InvalidParameter(
                 f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, but a fit with the loss "
-                f"{loss.name!r} has a matrix of {wanted}, one for each target that is learned together. Nothing was read or "
-                f"charged. Pass columns={wanted}, or use hb.MultiTaskRegression or a multinomial hb.LogisticRegression, which learn "
-                "several together."
+                f"{loss.name!r} has a matrix of {targets}, one for each target that is learned together. Nothing was read or "
+                f"charged. Pass columns={targets}."
+            )
+        if not several and slopes % shape.columns:
+            raise InvalidParameter(
+                f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, and the {slopes} encoded columns, row by row, make "
+                "no such matrix. Nothing was read or charged. Pass a number of columns that divides theirs; or use hb.MultiTaskRegression or "
+                "a multinomial hb.LogisticRegression, which learn several targets together."
             )
 
 
