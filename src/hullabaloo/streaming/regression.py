@@ -192,6 +192,8 @@ class SketchedRegression(StreamRegressor):
         seed: a whole number that names Φ; choose it without looking at records.
         max_nonzeros: records with more nonzero slopes (of the encoded row) count as nothing: they keep their position only.
         inside: the same for records whose slopes (on the unit domain) are outside this set.
+        rescaled: whether rows keep their length; else x̃ = x, and what Φ lengthens beyond the bound of rows is clipped to it.
+        column_nonzeros: s, for a sparse Φ with s entries ±1/√s in each column (time and memory are as for the normal entries of None).
 
     Attributes:
         sketch_: the `Sketch` in use.
@@ -215,6 +217,8 @@ class SketchedRegression(StreamRegressor):
     seed: int = 0
     max_nonzeros: int | None = None
     inside: ConvexSet | None = None
+    rescaled: bool = True
+    column_nonzeros: int | None = None
 
     def _open(self, encoding: Encoding) -> MomentsProcess:
         task = self._task(encoding)
@@ -239,7 +243,8 @@ class SketchedRegression(StreamRegressor):
     def _sketch(self, encoding: Encoding, constraint: ConvexSet, records: int) -> Sketch:
         """The sketch that the parameters ask for: a function of public facts."""
         about, size = encoding.facts, self.sketch_size
-        trial = Sketch(about.width - about.intercept, 1, self.seed, self.max_nonzeros, self.inside)
+        about_phi = (self.seed, self.max_nonzeros, self.inside, self.rescaled, self.column_nonzeros)
+        trial = Sketch(about.width - about.intercept, 1, *about_phi)
         if isinstance(size, str) and size in ("auto", "paper"):
             rule = resolved_size if size == "auto" else paper_size
             asked = rule(relative_width(about, constraint, trial), records)
@@ -252,7 +257,7 @@ class SketchedRegression(StreamRegressor):
                 f"sketch_size={size!r} was asked. It is the number of coordinates that a row is kept as: pass a whole number, 'auto', or "
                 "'paper' for the rule of the theory."
             )
-        return Sketch(trial.columns, min(asked, trial.columns), trial.seed, trial.max_nonzeros, trial.inside)
+        return replace(trial, size=min(asked, trial.columns))
 
     def _settings(self) -> dict[str, Any]:
         return {"sketch": self.sketch_.to_dict()}
