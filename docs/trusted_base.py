@@ -99,6 +99,13 @@ GROUPS = (
     ),
     Group(
         2,
+        "Tables in parts",
+        "Every record of a table that is read in parts is in one part, at every reading.",
+        "data",
+        "parts parts_kernels scan",
+    ),
+    Group(
+        2,
         "Chosen columns",
         "A table cut down to what is asked about, or made of records that came one by one.",
         "data",

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Encoding, Rows
+from hullabaloo.data.parts import PartedRows, check_parts, rows_of
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key
@@ -90,7 +91,7 @@ def run_release(
     """
     charge = request.charge(bought.event, bought.budget, dict(detail))
     with machine_failures():
-        found = answered(encoding.encode(table, target, weight=weight), bought, read, request.key)
+        found = answered(rows_of(encoding, table, target, weight), bought, read, request.key)
     return Released(found, stated(request, bought, charge), bought.queries)
 
 
@@ -106,12 +107,14 @@ def run_question(
     detail: Mapping[str, Any] = _NOTHING,
 ) -> Released[T]:
     """Buy and ask once, a question that is no fit; what can fail fails before the charge."""
-    source = encoding.domain.open(table)
-    bought = buy_queries(request, encoding, buy, source.n_rows if request.count_is_public else None)
+    source = encoding.domain.open(table, parts=True)
+    check_parts(encoding, source, target, weight)
+    known = source.n_rows if request.count_is_public else None
+    bought = buy_queries(request, encoding, buy, known, parted=source.parted)
     return run_release(request, encoding, bought, read, source, target, weight, detail=detail)
 
 
-def answered(rows: Rows, bought: Purchase, read: Read[T], key: Key | None) -> T:
+def answered(rows: Rows | PartedRows, bought: Purchase, read: Read[T], key: Key | None) -> T:
     """What `read` makes of answers about encoded rows. What they cost has been charged, or is part of what was."""
     curator = Curator(rows, bought.queries, key=key)
     del rows  # whoever fails below finds none in this frame
@@ -133,11 +136,13 @@ def composed(queries: Sequence[Query]) -> Event:
     return compose(*(compose(event, count=query.count) for event, query in zip(events, queries, strict=True)))
 
 
-def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None) -> Purchase:
+def buy_queries(
+    request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None, *, parted: bool = False
+) -> Purchase:
     """What `buy` takes, checked: queries of these prices, within the budget. Reads and charges nothing."""
     request.check()
     records = request.records(rows)
-    prices = PricedQueries(encoding.facts, request.neighbours, records)
+    prices = PricedQueries(encoding.facts, request.neighbours, records, parted)
     queries = _owned(prices, tuple(buy(prices, request.allowance())))
     if not queries:
         raise InvalidParameter(
