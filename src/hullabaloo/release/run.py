@@ -43,6 +43,7 @@ class Purchase:
         records: the public number of records.
         budget: what is declared for them.
         claimed: the budget that a paper claims for its noise, where it is that one.
+        parted: whether the table is read in parts.
     """
 
     queries: tuple[Query, ...]
@@ -51,6 +52,7 @@ class Purchase:
     records: int
     budget: Budget
     claimed: Budget | None = None
+    parted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,13 @@ def answered(rows: Rows | PartedRows, bought: Purchase, read: Read[T], key: Key 
 def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> PrivacyStatement:
     """What is guaranteed of answers to what was bought."""
     return request.statement(
-        bought.event, charge, records=bought.records, noise=bought.noise, budget=bought.budget, claimed=bought.claimed
+        bought.event,
+        charge,
+        records=bought.records,
+        noise=bought.noise,
+        budget=bought.budget,
+        claimed=bought.claimed,
+        parted=bought.parted,
     )
 
 
@@ -155,7 +163,8 @@ def buy_queries(
             f"The plan of {request.what} costs more than the budget {request.budget.describe()} allows. Nothing was charged or read. "
             "This is a fault of the planner; please report it."
         )
-    return Purchase(queries, event, tuple(query.to_dict() for query in queries), records, request.budget)
+    noise = tuple(query.to_dict() for query in queries)
+    return Purchase(queries, event, noise, records, request.budget, parted=parted)
 
 
 def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibration: Calibration) -> Purchase:
@@ -178,7 +187,8 @@ def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibra
                 "was charged or read. This is a fault of the planner; please report it."
             )
         budget = _real_budget(claimed, plan.solver, event)
-    return Purchase(queries, event, tuple(query.to_dict() for query in queries), prices.records, budget, claimed)
+    noise = tuple(query.to_dict() for query in queries)
+    return Purchase(queries, event, noise, prices.records, budget, claimed, prices.parted)
 
 
 def _owned(prices: PricedQueries, queries: object) -> tuple[Query, ...] | None:
