@@ -10,6 +10,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Projectable
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution
+from hullabaloo.streaming.private_gradient import PrivateGradient
 
 Array = npt.NDArray[np.float64]
 
@@ -29,8 +30,6 @@ class StepConstants:
         lipschitz: L, the largest ‖∇f‖ over C: `W B(B R + 1)` for rows of norm ≤ B, targets in [−1, 1], weights ≤ W and ‖θ‖ ≤ R.
         error: α, which `max_{θ ∈ C} ‖g(θ) − ∇f(θ)‖` exceeds with probability at most `FAILURE`.
         steps: r.
-
-    Source: 003, Definition 5.
     """
 
     diameter: float
@@ -53,13 +52,7 @@ class StepConstants:
 
 
 def step_constants(moments: NoisyMoments, problem: Problem) -> StepConstants:
-    """The constants for released moments: from declared bounds, the set and the known noise alone.
-
-    *Claim*: `‖(G − Ḡ)θ − (c − c̄)‖ ≤ α` for every θ in C at once, except with probability β = `FAILURE`. *Proof*: the noise of G is
-    symmetric with standard deviations s on and s/√2 off the diagonal, so its largest eigenvalue has mean at most s√(2p)
-    (Sudakov and Fernique) and is s-Lipschitz in the standard normal coordinates of the Frobenius isometry; the noise of c has
-    length of mean at most s′√p and is s′-Lipschitz. With `t = √(2 ln(3/β))` each of the three events (two ends of the spectrum,
-    one length) that exceeds its mean by t standard deviations has probability at most β/3 (Tsirelson, Ibragimov and Sudakov).
+    """The constants for released moments: from declared bounds, the set and the known noise alone; α is that of `PrivateGradient`.
 
     Source: 003, Corollary B.2.
     """
@@ -68,8 +61,7 @@ def step_constants(moments: NoisyMoments, problem: Problem) -> StepConstants:
     assert feasible is not None
     p, rows = problem.dimension, problem.norm_l2
     radius = feasible.max_norm(2.0, p)
-    t = math.sqrt(2.0 * math.log(3.0 / FAILURE))
-    error = radius * moments.gram_noise * (math.sqrt(2.0 * p) + t) + moments.cross_noise * (math.sqrt(p) + t)
+    error = PrivateGradient(moments).error(radius, FAILURE)
     lipschitz = problem.max_weight * rows * (rows * radius + 1.0)
     wanted = (1.0 + lipschitz / error) ** 2 if error > 0.0 else math.inf
     return StepConstants(2.0 * radius, lipschitz, error, math.ceil(min(wanted, MOST_STEPS)))
