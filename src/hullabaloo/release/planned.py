@@ -236,6 +236,7 @@ def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
         offset_bound=facts.offset_bound,
         max_weight=facts.max_weight,
         records_per_unit=facts.records_per_unit,
+        weighted=not facts.alike,
     )
 
 

@@ -82,6 +82,7 @@ class CoordinateDescentSolver(Solver):
         """T rounds of K updates."""
         schedule = Schedule(**plan.settings)
         centre, constants = measured(problem, schedule, curator)
+        schedule = schedule.weighing(problem, constants)
         view = curator.centred(centre) if schedule.centred else curator
         form = separable_form(problem.regulariser, problem.feasible, problem.dimension)
         average = np.clip(np.zeros(problem.dimension), form.lower, form.upper)  # w̄⁰

@@ -85,6 +85,7 @@ class MeasuredGradientSolver(Solver, ABC):
         """Measure, walk, measure, walk."""
         path = GradientSchedule(**plan.settings)
         view = self._coordinates(problem, path, curator)
+        path = path.weighing(problem, view.mean_weight, view.counted)
         descent, level = Descent(problem, path, view, view.seen(curator)).opened()
         point, trace = descent.first_phase(level)
         if path.late:
@@ -92,10 +93,10 @@ class MeasuredGradientSolver(Solver, ABC):
             trace |= later
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
         if not centred(problem):
-            return Solution(theta, trace=told, coordinates=view)
+            return Solution(theta, trace=told, coordinates=view, mean_weight=view.mean_weight)
         usual = min(trace["gradients cut at"] / view.length, 1.0) if is_residual(descent.loss) else USUAL_LINK
         marginals = Marginals(view.centre[:, None], path.mean_noise, np.array([usual]))
-        return Solution(theta, trace=told, coordinates=view, marginals=marginals)
+        return Solution(theta, trace=told, coordinates=view, marginals=marginals, mean_weight=view.mean_weight)
 
     @abstractmethod
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
@@ -163,7 +164,7 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         seen = _located(problem, path, curator, TYPICAL, self.uneven)
-        return Coordinates.plain(seen.centre, seen.typical, intercept=problem.intercept)
+        return Coordinates.plain(seen, intercept=problem.intercept)
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
         return {"typical length": view.typical}
@@ -214,8 +215,8 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         seen = _located(problem, path, curator, TYPICAL_WHITENED)
         clip_norm = path.around * seen.typical
         covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
-        floor = path.floor(clip_norm, len(seen.centre))
-        return Coordinates.whitened(covariance, seen.centre, floor, intercept=problem.intercept)
+        floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
+        return Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
         return {"columns above the floor": float(view.gain.sum())}
