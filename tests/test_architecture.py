@@ -54,6 +54,7 @@ ALLOWED = {
     "audit": UPPER,
     "report": UPPER,
     "cli": UPPER | {"audit", "report"},
+    "__main__": {"cli"},
 }
 BOUNDARY = {"curator", "selection", "erm", "queries"}
 OPEN = {"errors", "codec", "foreign", "compiled", "tables", "_version"}
