@@ -61,35 +61,53 @@ BLURRED = 0.008
 SMOOTH = (Squared, Logistic, Huber, Poisson)
 
 
-def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float) -> str:
-    """Why nothing valid would be told of this problem; "" where it would."""
+def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float) -> tuple[str, str]:
+    """Why nothing valid would be told of this problem, "" where it would; and what helps, in a sentence, as far as it is known."""
     loss, q = problem.loss, problem.dimension
     if not isinstance(loss, SMOOTH) or problem.targets != 1:
         return (
             f"nothing valid is known of the {loss.name} loss with {problem.targets} targets: intervals need one target and the squared, "
             "logistic, Huber or Poisson loss"
-        )
+        ), ""
     if q - problem.intercept < 1 or q > WIDEST or q * problem.records > LARGEST:
-        return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells"
+        return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells", ""
     try:
         mu = allowance.mu
     except CalibrationError:
-        return "the budget takes no Gaussian noise"
+        return "the budget takes no Gaussian noise", ""
     squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(share * CURVATURE))
     loud = squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q)
     counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(share * LENGTHS), count=2)
     blurred = counts.sigma / problem.records
+    excess, m = max(blurred / BLURRED, loud / LOUDEST), problem.records_per_unit
+    if excess <= 1.0:
+        return "", ""
+    many = f"{problem.records:,} records, {m} of which change together as those of one unit, so that noise is {m} times that of single ones,"
+    why = many if m > 1 else f"{problem.records:,} records"
     if blurred > BLURRED:
-        return (
-            f"{problem.records:,} records are too few at this budget: the noise of each share of a histogram of lengths would be {blurred:.3g}, and at "
-            f"most {BLURRED} is taken"
+        why += f" are too few at this budget: the noise of each share of a histogram of lengths would be {blurred:.3g}, and at most {BLURRED} is taken"
+    else:
+        why += f" are too few for {q} columns at this budget: the noise of the curvature would be {loud:.3g} times the curvature, and at most {LOUDEST} is taken"
+    enough = math.ceil(100.0 * share * excess**2 + 0.5) / 100.0
+    larger = (
+        f"inference={enough:.2f}, a larger share of the budget than {share:g}"
+        if enough < 1.0
+        else f"about {excess:,.{int(excess < 10.0)}f} times the epsilon"
+    )
+    units = "; a smaller records_per_unit, or a table that is an aggregate of one record a unit" if m > 1 else ""
+    return why, f"What helps: {larger}{units}."
+
+
+def refuse(why: str, helps: str) -> None:
+    """Refuse inference that was asked for by a word, where there is a reason.
+
+    Raises:
+        CapabilityError: there is one.
+    """
+    if why:
+        raise CapabilityError(
+            f"Inference was asked for, but {why}. Nothing was charged or read. {helps}{' ' * bool(helps)}Or leave it out: inference=False."
         )
-    if loud > LOUDEST:
-        return (
-            f"{problem.records:,} records are too few for {q} columns at this budget: the noise of the curvature would be {loud:.3g} times the curvature, and "
-            f"at most {LOUDEST} is taken"
-        )
-    return ""
 
 
 @final
@@ -124,10 +142,7 @@ class WithInference(Solver):
             CapabilityError: the solver cannot do what is asked, or nothing valid would be told.
         """
         inner = self._resolved()
-        if why := refusal(problem, prices, allowance, self.share):
-            raise CapabilityError(
-                f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."
-            )
+        refuse(*refusal(problem, prices, allowance, self.share))
 
         def fits(factor: float) -> Plan | None:
             """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
