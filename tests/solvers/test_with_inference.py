@@ -12,8 +12,10 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError
 from hullabaloo.noise import TestKey
+from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.solvers.score.lengths import tail
+from hullabaloo.solvers.score.step import score_step
 from hullabaloo.solvers.score.with_inference import BLURRED
 
 KEY = TestKey(bytes(range(32)))
@@ -131,6 +133,15 @@ def test_a_refit_keeps_the_errors_of_the_release_or_says_which_it_has() -> None:
     assert [row.std_error for row in whole.summary().rows] == [row.std_error for row in made.summary().rows]
     assert dict(whole.summary().header)["Covariance type"].startswith("robust")
     assert "homoskedastic, from second moments: the robust ones" in part.summary().note
+
+
+def test_a_curvature_of_noise_alone_tells_nothing() -> None:
+    """Without a positive eigenvalue there is no step, and no interval of width 0."""
+    one = np.eye(2)
+    found = NoisyScore(np.zeros(2), one, np.ones(2), -one, one, np.ones(2), 1e-3, 1e-3, 1e-3, 0.0, 100.0)
+    made = score_step(found, 0.3, 0.01)
+    assert not made.step.any()
+    assert not made.inverse.any()
 
 
 def test_a_saved_model_tells_the_same_and_a_damaged_one_is_refused(tmp_path: Path) -> None:

@@ -60,11 +60,14 @@ def score_step(
     Where only what is `evident` counts there is no step while the score is as long as a standard deviation above pure noise would make it."""
     q, scales = found.score.size, found.scale**2
     within = np.eye(q) if basis is None else basis
+    nothing = ScoreStep(np.zeros((q, q)), np.zeros(q), np.zeros((q, q)))
     if within.shape[1] == 0:
-        return ScoreStep(np.zeros((q, q)), np.zeros(q), np.zeros((q, q)))
+        return nothing
     gram, cross, size = within.T @ found.curvature @ within, within.T @ found.score, within.shape[1]
     values, vectors = np.linalg.eigh(gram)
     positive, noise = np.maximum(values, 0.0), found.score_noise**2
+    if not positive.any():
+        return nothing
     mean = float(cross @ cross) / size
     seen = max(mean - (1.0 + math.sqrt(2.0 / size)) * noise, 0.0) if evident else max(mean, 2.0 * noise) - noise
     seen *= float(np.mean(positive)) / max(float(np.mean(positive**2)), 1e-300)
