@@ -21,20 +21,22 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     names = [facts.columns[place] for place in keep]
-    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets))
-    check_dimension(model.constraint, model.penalty, names[:-1] if facts.intercept else names)
+    slopes = names[:-1] if facts.intercept else names
+    left = 0 if len(keep) == facts.width else 1  # of a matrix of slopes a part is none
+    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets), left or len(slopes))
+    check_dimension(model.constraint, model.penalty, slopes)
     problem = replace(problem_of(model, encoding, release.statement.records), dimension=len(keep))
     solution = solve_moments(moments.subset(keep), problem)
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
     score = release.score if features is None else None  # of all columns
-    left = {} if release.score is None or features is None else {"errors of all columns": release.score.errors}
+    lost = {} if release.score is None or features is None else {"errors of all columns": release.score.errors}
     return replace(
         release,
         theta=theta,
         plan={
             **{name: part for name, part in release.plan.items() if name != "selection"},
-            "refit": {"features": features, **left},
+            "refit": {"features": features, **lost},
         },
         score=score,
         privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
