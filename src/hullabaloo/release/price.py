@@ -8,7 +8,7 @@ import numpy as np
 
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
-from hullabaloo.errors import CalibrationError
+from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import KernelCode, Squared, SquaredTargets
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.privacy import epsilon_of
@@ -191,10 +191,10 @@ def _expectation(prepared: PlannedFit) -> str:
 
 
 def _risk(prepared: PlannedFit, records: int, budget: float) -> float:
-    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice holds so many."""
+    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice, or no solver, takes so many."""
     try:
         return replanned(prepared, records=records, spend=budget)
-    except CalibrationError:
+    except (CalibrationError, CapabilityError):
         return math.inf
 
 
