@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, Projectable
+from hullabaloo.geometry import ConvexSet, Penalty, Projectable
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers import Problem, Solution
+from hullabaloo.solvers.moments.moments import quadratic_weights
 from hullabaloo.streaming.sketched_solve import mended
 
 Array = npt.NDArray[np.float64]
@@ -37,7 +38,7 @@ class StepConstants:
 
     Attributes:
         diameter: ‖C‖, the largest distance of two points of C (at most twice the largest norm).
-        lipschitz: L, the largest ‖∇f‖ over C: `W B(B R + 1)` for rows of norm ≤ B, targets in [−1, 1], weights ≤ W and ‖θ‖ ≤ R.
+        lipschitz: L, the largest ‖∇f‖ over C: `W B(B R + 1)`, and λR with a ridge, for rows of norm ≤ B, targets in [−1, 1], weights ≤ W and ‖θ‖ ≤ R.
         error: α, which `max_{θ ∈ C} ‖g(θ) − ∇f(θ)‖` exceeds with probability at most `FAILURE`.
         steps: r of Corollary B.2, `(1 + L/α)²`; ∞ without noise.
     """
@@ -68,13 +69,13 @@ def step_constants(moments: NoisyMoments, problem: Problem) -> StepConstants:
     one length) that exceeds its mean by t standard deviations has probability at most β/3 (Tsirelson, Ibragimov and Sudakov).
     """
     feasible = problem.feasible
-    check_bounded(problem.constraint)
+    check_bounded(problem.constraint, problem.penalty)
     assert feasible is not None
     p, rows = problem.dimension, problem.norm_l2
     radius = feasible.max_norm(2.0, p)
     t = math.sqrt(2.0 * math.log(3.0 / FAILURE))
     error = radius * moments.gram_noise * (math.sqrt(2.0 * p) + t) + moments.cross_noise * (math.sqrt(p) + t)
-    lipschitz = problem.max_weight * rows * (rows * radius + 1.0)
+    lipschitz = problem.max_weight * rows * (rows * radius + 1.0) + _ridge(problem).max(initial=0.0) * radius
     steps = float(math.ceil((1.0 + lipschitz / error) ** 2)) if error > 0.0 else math.inf
     return StepConstants(2.0 * radius, lipschitz, error, steps)
 
@@ -92,7 +93,8 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
     plan, feasible = step_constants(moments, problem), problem.feasible
     assert isinstance(feasible, Projectable)
     steps = int(plan.steps) if plan.steps <= MOST_STEPS else 0
-    size, convex = plan.size if steps else 0.0, mended(moments.gram, 0.0)
+    gram = moments.gram + np.diag(_ridge(problem))
+    size, convex = plan.size if steps else 0.0, mended(gram, 0.0)
     columns = []
     for target in range(problem.targets):
         cross = moments.cross[:, target]
@@ -100,7 +102,7 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
         total = np.zeros(cross.size)
         for done in range(steps):
             total += theta
-            before, theta = theta, feasible.project(theta - size * (moments.gram @ theta - cross))
+            before, theta = theta, feasible.project(theta - size * (gram @ theta - cross))
             if float(np.abs(theta - before).max()) <= STILL * plan.diameter:
                 total += (steps - done - 1) * theta
                 break
@@ -110,12 +112,24 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
     return Solution(theta=np.stack(columns, axis=1), moments=moments, trace=trace)
 
 
-def check_bounded(constraint: ConvexSet | None) -> None:
-    """Refuse to run without a set: the size of the steps is a multiple of its diameter.
+def _ridge(problem: Problem) -> Array:
+    """λ of each coordinate: f has (1/2) Σ λ_j θ_j² added where a squared l2 penalty is asked for beside the set."""
+    found = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
+    assert found is not None  # the check saw to it
+    return found
+
+
+def check_bounded(constraint: ConvexSet | None, penalty: Penalty) -> None:
+    """Refuse to run without a set, whose diameter the size of the steps is a multiple of, and with a penalty that has no gradient.
 
     Raises:
-        InvalidParameter: there is no set, or it cannot be projected onto.
+        InvalidParameter: there is no set, it cannot be projected onto, or the penalty has corners.
     """
+    if quadratic_weights(penalty, 1, False) is None:
+        raise InvalidParameter(
+            f"solver='noisy_projected_gradient' was given the penalty {penalty!r}, and its steps follow a gradient. Pass "
+            "penalty=hb.SquaredL2Penalty(0.1) or none, or leave solver='moments'."
+        )
     if not isinstance(constraint, Projectable):
         found = "none was given" if constraint is None else f"{type(constraint).__name__} has no projection"
         raise InvalidParameter(
