@@ -44,9 +44,9 @@ class FrankWolfeSolver(Solver):
     and for losses of several predictions, one Gaussian gradient followed by the set's linear minimisation.
 
     The bound `2Γ/T + e(T)` of `frank_wolfe_rule.py` is least at `T₀ = (2Γ n ε₀₁/(Δ ln V))^{2/3}`, ε₀₁ = √(8ρ) for a budget of ρ-zCDP.
-    T = T₀/8, but at least 25 times the square of the largest prediction: on simulated tables (docs/algorithms.md) fewer,
-    quieter choices than the bound asks for served better where there was signal to find, and steps enough for wrong
-    vertices to average out where there was none.
+    T = T₀/8: on simulated tables (docs/algorithms.md) fewer, quieter choices than the bound asks for served better where there was signal
+    to find. Where that is expected to lose more than there is to learn on the reference table, T is 500 at least, so that vertices chosen by
+    noise average out; with an intercept at least 25 times the square of the largest prediction.
 
     Intercept: its interval stands beside the set, and its end is chosen together with the vertex; a step sees ends at most 2
     away, so that wide intervals (logistic: [−8, 8]) do not make it swing. The risk bound holds for a step's window that contains
@@ -177,7 +177,9 @@ class FrankWolfeSolver(Solver):
         pure = allowance.budget.pair is not None and allowance.budget.pair[1] == 0.0
         many = 1024  # beyond the exact composition: ε₀ √T is then constant
         lone = allowance.selection_epsilon(1) if pure else math.sqrt(many) * allowance.selection_epsilon(many)
-        count = self._count(about.count(rule.selection_error(problem, query(lone, 1), about), pure=pure))
+        count = self._count(
+            about.count(rule.selection_error(problem, query(lone, 1), about), rule.signal(problem), pure=pure)
+        )
         epsilon = allowance.selection_epsilon(count)
         chosen = query(epsilon, count)
         if count == 1 and allowance.budget.pair is not None:
@@ -195,7 +197,7 @@ class FrankWolfeSolver(Solver):
             return rule.Iterates.of("general", count, about, 0.0), free
         mu = allowance.mu
         one = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
-        count = self._count(about.count(rule.noise_error(problem, one, about), pure=False))
+        count = self._count(about.count(rule.noise_error(problem, one, about), rule.signal(problem), pure=False))
         query = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
         return rule.Iterates.of(
             "general", count, about, rule.noise_error(problem, query.sigma / problem.records, about)
