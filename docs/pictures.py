@@ -43,7 +43,7 @@ def digest(results: Any) -> str:
 def theory(results: dict[str, Any]) -> dict[str, Any]:
     """Rates in n, dependence on p, and Gaussian width against risk."""
     rates, columns, sets = (results[f"risk_against_{name}"] for name in ("n", "p", "width"))
-    fitted = list(results["fitted_slopes"].values())
+    fitted = [row["slope"] for row in results["fitted_slopes"]]
     return {
         "theory-records": _lines(
             "Excess risk by number of records",
@@ -51,7 +51,7 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
             "records n",
             [row["n"] for row in rates],
             {
-                f"Frank–Wolfe, slope {fitted[0]:.2f}": [row["frank_wolfe"] for row in rates],
+                f"Frank–Wolfe, slope {fitted[0]:.2f}": [row.get("frank_wolfe", math.nan) for row in rates],
                 f"mirror descent, slope {fitted[1]:.2f}": [row["mirror_descent"] for row in rates],
                 f"with a ridge, slope {fitted[2]:.2f}": [row["mirror_descent_ridge"] for row in rates],
                 "two-table lower bound": [row["lower_bound_two_tables"] for row in rates],

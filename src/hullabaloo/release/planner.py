@@ -117,10 +117,6 @@ def planned_task(
             )
         if not fine:
             raise InvalidParameter(f"{who} needs {what}, but got {shown(value)}. Pass one.")
-    if set is not None and penalty is not None:
-        raise InvalidParameter(
-            f"{who} got both a set and a penalty, which describe the same trade-off; pass exactly one."
-        )
     counts = loss.kernel_code == KernelCode.POISSON
     if exposure is not None and not counts:
         raise InvalidParameter(

@@ -8,13 +8,14 @@ import numpy as np
 
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
-from hullabaloo.errors import CalibrationError
+from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import KernelCode, Squared, SquaredTargets
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
 from hullabaloo.release.planned import PlannedFit, replanned, tried_out
 from hullabaloo.solvers import Problem
+from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed
 
@@ -47,6 +48,8 @@ def words(problem: Problem) -> tuple[str, str]:
 WIDEST = 2_048
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
+# Passes over the table from which a price tells their time.
+LONG = 1_000
 # Nor is a larger multiple of what there is.
 FARTHEST = 2.0**20
 
@@ -151,6 +154,13 @@ def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
         )
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
+    problem = prepared.problem
+    count = sum(
+        query.count / (problem.dimension if query.name == "coordinate_gradient" else 1)
+        for query in prepared.plan.queries
+    )
+    if count >= LONG:
+        notes.append(f"it takes {passes(problem, count)}")
     if late := large_delta(task.budget, prepared.problem.records):
         notes.append(late)
     features = undetermined(encoding)
@@ -191,10 +201,10 @@ def _expectation(prepared: PlannedFit) -> str:
 
 
 def _risk(prepared: PlannedFit, records: int, budget: float) -> float:
-    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice holds so many."""
+    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice, or no solver, takes so many."""
     try:
         return replanned(prepared, records=records, spend=budget)
-    except CalibrationError:
+    except (CalibrationError, CapabilityError):
         return math.inf
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
@@ -34,6 +33,7 @@ from hullabaloo.solvers.gradient.schedule import (
     is_residual,
     schedule,
 )
+from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
 
@@ -279,7 +279,7 @@ def _checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
     """Refuse what steps that adapt to records cannot do; `who` is "adaptive gradient", for example.
 
     Raises:
-        CapabilityError: no noise is asked for, several targets, a set without a projection, or a set beside a penalty.
+        CapabilityError: no noise is asked for, several targets, a set without a projection, or one beside a penalty whose prox over it is not known.
     """
     if not allowance.is_private:
         raise CapabilityError(
@@ -291,8 +291,5 @@ def _checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
             f"The {who} fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one "
             "target at a time, or use solver='gradient'."
         )
-    if problem.constraint is not None:
-        require(problem.constraint, [Projectable], f"The {who} solver")
-        if not isinstance(problem.penalty, NoPenalty):
-            raise CapabilityError(f"The {who} solver takes a set or a penalty, not both; keep one of them.")
+    require_proximal(problem, f"The {who} solver")
     return problem.loss
