@@ -391,8 +391,8 @@ _WORDS = (
         "a bound of another delta",
         "Lower bounds that hold for small ε and δ are printed for large ones as well.",
         "planning.theory.lower_bounds",
-        old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        found += _straight(problem, epsilon, body)\n",
-        new="    found += _straight(problem, epsilon, body)\n",
+        old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        rates += _straight(problem, epsilon, body)\n",
+        new="    rates += _straight(problem, epsilon, body)\n",
         caught_by=(
             "tests/planning/test_lower_bounds.py::test_rates_of_straight_losses_are_shown_where_a_loss_is_straight",
         ),
