@@ -13,7 +13,7 @@ from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule as Rounds
 
 OWN = {"two_points", "loss_rise", "ridge_rise", "projected_rise", "measured_width"}
-RECORDS = {"HardLasso", "LowerBound", "StreamShape", "Trace", "Width", "PackedLasso"}
+RECORDS = {"HardLasso", "LowerBound", "StreamShape", "Width", "PackedLasso", "PaddedModel"}
 TAG = re.compile(r"^ *Source: 00[0-4], [^;\n]+(; 00[0-4], [^;\n]+)*\.$", re.MULTILINE)
 
 

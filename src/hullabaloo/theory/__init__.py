@@ -18,6 +18,7 @@ from hullabaloo.planning.theory.coordinate_bounds import (
     strongly_convex_bound as strongly_convex_coordinate_descent_bound,
 )
 from hullabaloo.planning.theory.coordinate_bounds import updates_that_halve, weighted_noise
+from hullabaloo.planning.theory.fingerprinting import PackedLasso, PaddedModel, packed_lasso
 from hullabaloo.planning.theory.hard_instances import HardLasso, hard_lasso, orthogonal_block, padded_code, tardos_code
 from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.lower_bounds import code_size, lasso_rate, lasso_reduction, two_points
@@ -60,6 +61,8 @@ from hullabaloo.streaming.bounds import strongly_convex as strongly_convex_refit
 __all__ = [
     "HardLasso",
     "LowerBound",
+    "PackedLasso",
+    "PaddedModel",
     "StreamShape",
     "Width",
     "certified_width",
@@ -89,6 +92,7 @@ __all__ = [
     "mirror_descent_bound",
     "objective_perturbation_bound",
     "orthogonal_block",
+    "packed_lasso",
     "padded_code",
     "penalised_rise",
     "perturbed_rise",
