@@ -35,6 +35,14 @@ def test_the_posters_clips_do_not_have_the_norm_that_it_says() -> None:
         assert np.linalg.norm(clips) == pytest.approx(1.0)  # in the Euclidean norm it is C
 
 
+def test_an_intercept_stands_outside_the_trace_of_m() -> None:
+    """Of a user's C as of the rule's: the slopes' clips are as without it, its own is `middle √bend`."""
+    rounds, slopes = Rounds(1, 1, False, 1.0, clip=2.0, middle=0.7), np.array([4.0, 1.0])
+    found = rounds.clips(np.append(slopes, 100.0), intercept=True, bend=0.25)
+    assert found[:2] == pytest.approx(rounds.clips(slopes, intercept=False))
+    assert found[2] == pytest.approx(0.35)
+
+
 def test_lower_bounds_are_functions_of_epsilon() -> None:
     """`at` is what the same bound, asked for at another ε, says; in every regime."""
     for neighbours in Neighbours:

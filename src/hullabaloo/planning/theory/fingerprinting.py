@@ -75,7 +75,7 @@ class PackedLasso:
 
     def row(self, user: int) -> Array:
         """The code of one user: ±1."""
-        return 2.0 * np.unpackbits(self.bits[user], count=self.bias.size) - 1.0
+        return np.asarray(2.0 * np.unpackbits(self.bits[user], count=self.bias.size) - 1.0, dtype=np.float64)
 
     def pulled(self, weights: Array) -> tuple[Array, float]:
         """`Σ_i weights_i x_i`: by column of the code, and of a padding column over its sign."""
