@@ -66,7 +66,7 @@ def near_quadrature(value: float) -> Width:
 def expected_norm(p: int) -> float:
     """E‖g‖₂ = √2 Γ((p+1)/2)/Γ(p/2).
 
-    Source: 002, Section 2.2.
+    Source: 002, Section 2.2, Gaussian width.
     """
     ratio = 1.0 / math.sqrt(math.pi) if p % 2 else math.sqrt(math.pi) / 2.0  # Γ((p+1)/2)/Γ(p/2) at p = 1, 2
     if p > 300:
@@ -85,7 +85,7 @@ def expected_norm(p: int) -> float:
 def expected_largest_magnitude(p: int) -> float:
     """E max_j |g_j| over p independent standard normals.
 
-    Source: 002, Section 2.2.
+    Source: 002, Section 2.2, Gaussian width.
     """
     from scipy.special import erfc
 
@@ -97,7 +97,7 @@ def expected_largest_magnitude(p: int) -> float:
 def expected_largest(p: int) -> float:
     """E max_j g_j over p independent standard normals; 0 for p = 1.
 
-    Source: 002, Section 2.2.
+    Source: 002, Section 2.2, Gaussian width.
     """
     from scipy.special import log_ndtr
 

@@ -49,7 +49,7 @@ def convex(shape: Shape, records: int, mu: float) -> float:
     `G² = n²L² + pσ²`, and steps `D/(G√K)` leave an excess of `DG/√K` at the mean of the iterates. At K = n² this is the bound. Its rate is
     that of Bassily, Smith and Thakurta (2014), Theorem 2.4.
 
-    Source: 003, Theorem 3.1.
+    Source: 003, Theorem 3.1 (1).
     """
     del records
     return shape.diameter * math.hypot(shape.lipschitz, math.sqrt(shape.coordinates) * shape.sensitivity / mu)
@@ -61,7 +61,7 @@ def strongly_convex(shape: Shape, records: int, mu: float) -> float:
     **Guarantee.** The sum is λ = nν-strongly convex, and K steps of 1/(λk) leave `G²(1 + ln K)/(2λK)` at the mean of the iterates; G and K as in
     `convex`.
 
-    Source: 003, Theorem 3.1.
+    Source: 003, Theorem 3.1 (2).
     """
     square = shape.lipschitz**2 + shape.coordinates * (shape.sensitivity / mu) ** 2
     return square * (1.0 + 2.0 * math.log(records)) / (2.0 * records * shape.strong)
@@ -74,7 +74,7 @@ def by_width(shape: Shape, records: int, mu: float) -> float:
     `⟨b, s*⟩ + h_C(−b)`, of mean σ w(C). With weights 2/(k+2) the excess obeys `h_{k+1} ≤ (1 − γ)h_k + γσw + γ²nΓ/2`, hence
     `h_K ≤ 2nΓ/(K+2) + σw`; σ = Δ√K/μ. Its rate is that of Talwar, Thakurta and Zhang (2014), for a polytope.
 
-    Source: 003, Theorem 3.1; 002, Theorem B.2.
+    Source: 003, Theorem 3.1 (3); 002, Theorem B.2.
     """
     bend, noise = 2.0 * records * shape.curvature, shape.sensitivity * shape.width / mu
     best = max(1, math.floor(math.pow(2.0 * bend / noise, 2.0 / 3.0)))  # the continuous minimum; neighbours are tried
@@ -96,7 +96,7 @@ def refitted(
     With equal shares, R = T/τ and τ by the rules of `streaming/refits.py`, the two parts are of one order: the three rates of
     Theorem 3.1.
 
-    Source: 003, Theorem 3.1.
+    Source: 003, Theorem 3.1 (1); 003, Theorem 3.1 (2); 003, Theorem 3.1 (3).
     """
     trivial = float(at * shape.lipschitz * shape.diameter)
     step = schedule.completed(at)

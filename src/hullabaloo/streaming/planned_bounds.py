@@ -109,7 +109,7 @@ def of_fits(
 ) -> list[StreamBound]:
     """The fits' own bounds, where their solvers have any, and n² noisy subgradients.
 
-    Source: 003, Theorem 3.1.
+    Source: 003, Theorem 3.1 (1).
     """
     body, size = problem.feasible, problem.dimension * problem.targets
     if body is None or not math.isfinite(mu):

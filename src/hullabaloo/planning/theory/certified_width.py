@@ -32,7 +32,7 @@ def certified_width(body: ConvexSet, p: int, *, within: float = 0.05, failure: f
         within: how near the ends should come.
         failure: β.
 
-    Source: 002, Section 2.2.
+    Source: 002, Section 2.2, Gaussian width.
     """
     known = body.gaussian_width(p)
     if known.high <= (1.0 + within) * known.low or not math.isfinite(known.high):

@@ -31,7 +31,7 @@ from hullabaloo.solvers.base import Array
 def weighted_noise(sigma: Array, constants: Array) -> float:
     """`S = ‖σ‖²_{M⁻¹} = Σ σ_j²/M_j`.
 
-    Source: 004, the norm.
+    Source: 004, Coordinate-wise clipping.
     """
     return float(np.sum(np.square(sigma) / constants))
 
@@ -41,7 +41,7 @@ def convex_bound(
 ) -> float:
     """`(p/K)(G⁰ + D⁰/(2s)) + sS`, of one round of K uniform updates from a point with F-gap `gap` and `D⁰ = distance2`.
 
-    Source: 004, utility, convex.
+    Source: 004, Utility, convex.
     """
     start = gap + distance2 / (2.0 * step)
     return constants.size / updates * start + step * weighted_noise(sigma, constants)
@@ -50,7 +50,7 @@ def convex_bound(
 def poster_convex_bound(radius2: float, sigma: Array, constants: Array, updates: int) -> float:
     """`3pR_M²/(2K) + S`, the poster's form of it; T = 1.
 
-    Source: 004, utility, convex.
+    Source: 004, Utility, convex.
     """
     return 1.5 * constants.size * radius2 / updates + weighted_noise(sigma, constants)
 
@@ -58,7 +58,7 @@ def poster_convex_bound(radius2: float, sigma: Array, constants: Array, updates:
 def updates_that_halve(dimension: int, strong: float, *, step: float = 1.0) -> int:
     """`K = 2p(1 + 1/(sμ_M))`, rounded up: the poster's Õ(p/μ_M).
 
-    Source: 004, utility, strongly convex.
+    Source: 004, Utility, strongly convex.
     """
     return int(np.ceil(2.0 * dimension * (1.0 + 1.0 / (step * strong))))
 
@@ -68,7 +68,7 @@ def strongly_convex_bound(
 ) -> float:
     """`q^T G⁰ + (1 + q + … + q^(T−1)) sS`, `q = (p/K)(1 + 1/(sμ_M))`; for K = 2p(1 + 1/(sμ_M)) at most `G⁰/2^T + 2sS`.
 
-    Source: 004, utility, strongly convex.
+    Source: 004, Utility, strongly convex.
     """
     shrink = constants.size / updates * (1.0 + 1.0 / (step * strong))
     noise = step * weighted_noise(sigma, constants)

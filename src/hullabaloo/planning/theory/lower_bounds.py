@@ -133,7 +133,7 @@ def coordinate_wise(
     `|∇_j ℓ| ≤ L_j`, one number for all j or one for each; r stands for ‖w*‖₂. Its condition is that any ⌊p/75⌋ coordinates carry a
     constant share of ‖L‖₂²; where the L_j are alike they carry a 75th.
 
-    Source: 004, lower bound, convex.
+    Source: 004, Lower bound, convex.
     """
     check(records, epsilon, 0.0)
     most = _length(lipschitz, dimension) * radius
@@ -148,7 +148,7 @@ def coordinate_wise_strongly_convex(
 
     λ is for ‖·‖₂. The poster writes μ_M, which is strong convexity in ‖·‖_M: with ‖L‖₂ beside it the units fit for M = 1 alone.
 
-    Source: 004, lower bound, strongly convex.
+    Source: 004, Lower bound, strongly convex.
     """
     check(records, epsilon, 0.0)
     most = _length(lipschitz, dimension) ** 2 / strength

@@ -107,7 +107,7 @@ def objective_perturbation_bound(
     Raises:
         InvalidParameter: Δ > 0 is less than `2β‖C‖₂²/(nε)`, and the curvature does not pay for the noise.
 
-    Source: 002, Theorem 4.1.
+    Source: 002, Theorem 4.1 (1); 002, Theorem 4.1 (2).
     """
     _mu(records, epsilon, delta)
     multiplier = objective_noise_multiplier(Allowance(Budget(epsilon, delta)), 0.5 * epsilon, neighbours)
@@ -224,7 +224,7 @@ def curvature_bound(
 
 
 def records_for_free(bound: Callable[[int], float], target: Callable[[int], float], *, most: int = 10**15) -> int:
-    """The least n, to a hundredth, from which a private bound is no more than what sampling costs anyhow: where privacy is "for free".
+    """The least n, to a hundredth, from which a private bound is no more than what sampling costs anyhow: where privacy is "for free" (Talwar, Thakurta, Zhang 2014, Section 1).
 
     Args:
         bound: of the private excess after n records, such as `lambda n: hb.theory.lasso_bound(n, 1000, 1.0, 1e-9)`.
@@ -233,8 +233,6 @@ def records_for_free(bound: Callable[[int], float], target: Callable[[int], floa
 
     Raises:
         InvalidParameter: the bound is above the target even there.
-
-    Source: 000, Section 1; 002, Section 1.
     """
     above = [n for n in (1 << k for k in range(most.bit_length())) if bound(n) > target(n)]
     low, high = max(above, default=0), 2 * max(above, default=0) or 1

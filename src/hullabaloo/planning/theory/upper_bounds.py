@@ -101,13 +101,15 @@ def _output(problem: Problem, plan: Plan) -> UpperBound | None:
 def _objective(problem: Problem, plan: Plan) -> UpperBound | None:
     """The noise in the objective.
 
-    Source: 002, Theorem 4.1; 001, Section 4.3.
+    Source: 002, Theorem 4.1 (1); 001, Section 4.3, Lipschitz case.
     """
     sigma, faint = float(plan.settings["sigma"]), float(plan.settings["output_sigma"])
     if sigma == 0.0 or not _alone(problem):
         return None
     ridge, n, p, size = float(plan.settings["ridge"]), problem.records, problem.dimension, _size(problem)
     body = problem.feasible
+    if body is not None and not isinstance(problem.penalty, NoPenalty):  # projected, whatever that does to the penalty
+        return None
     width = None if body is None else certified_width(body, p).high
     noise = perturbed_rise(sigma, ridge, n, width=math.inf if width is None else width, coordinates=p)
     reach = faint_reach(problem, faint) + ZERO * faint * math.sqrt(p)
@@ -166,7 +168,7 @@ def _frank_wolfe(problem: Problem, plan: Plan) -> UpperBound | None:
 def _coordinates(problem: Problem, plan: Plan) -> UpperBound | None:
     """`(p/K)(G⁰ + D⁰/2s) + sS` with `G⁰ ≤ LB‖θ‖`, `D⁰ ≤ max M ‖θ‖²`, for one round; any θ serves the proof in place of the minimiser.
 
-    Source: 004, utility, convex.
+    Source: 004, Utility, convex.
     """
     about, p = Schedule(**plan.settings), problem.dimension
     plain = about.order == "uniform" and about.constants == "declared" and about.rounds == 1 and not about.exact

@@ -118,7 +118,7 @@ def perturbed_rise(sigma: float, ridge: float, records: int, *, width: float, co
     1 and whatever the Lipschitz constant. And −b is a subgradient of J over C at θ̂_b, so by λ-strong convexity
     `J(θ̂) ≥ J(θ̂_b) − ⟨b, θ̂ − θ̂_b⟩ + (λ/2)‖θ̂ − θ̂_b‖² ≥ J(θ̂_b) − ‖b‖²/(2λ)`. The strongly convex case is `gauge_rise`.
 
-    Source: 002, Theorem 4.1.
+    Source: 002, Theorem 4.1 (1); 001, Section 4.3, Lipschitz case.
     """
     return min(sigma * width, sigma**2 * coordinates / (2.0 * ridge)) / records
 
@@ -131,6 +131,6 @@ def gauge_rise(sigma: float, strong: float, records: int, *, width: float, size:
     **Guarantee.** −b/n is a subgradient of F over C at θ̂_b, so `F(θ̂) ≥ F(θ̂_b) − ⟨b/n, u⟩ + (Δ/2)‖u‖_Q²`, u = θ̂ − θ̂_b, and `⟨b, u⟩ ≤ h_Q(b)‖u‖_Q`: the
     difference is at most `h_Q(b)²/(2Δn²)`. h_Q is ‖Q‖₂-Lipschitz, so that `E h_Q(b)² ≤ σ²(w(Q)² + ‖Q‖₂²)` (Poincaré).
 
-    Source: 002, Theorem 4.1.
+    Source: 002, Theorem 4.1 (2); 001, Section 4.3, strongly convex case.
     """
     return sigma**2 * (width**2 + size**2) / (2.0 * strong * float(records) ** 2)
