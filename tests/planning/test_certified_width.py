@@ -15,6 +15,7 @@ from hullabaloo.geometry import (
     NuclearBall,
     Polytope,
     SubmodularBall,
+    with_intercept,
 )
 from hullabaloo.planning.theory.certified_width import certified_width
 
@@ -49,3 +50,13 @@ def test_the_upper_end_is_above_the_width_and_within_a_seventh_of_it(name: str) 
 
 def test_what_is_known_exactly_stays_as_it_is() -> None:
     assert certified_width(L1Ball(2.0), P) == L1Ball(2.0).gaussian_width(P)
+
+
+def test_an_intercept_adds_its_own_width() -> None:
+    """Over [−8, 8]: 16/√(2π), exactly; and nothing to what the slopes' width is off by."""
+    alone, both = (
+        certified_width(NuclearBall(1.0, 6), P),
+        certified_width(with_intercept(NuclearBall(1.0, 6), -8.0, 8.0), P + 1),
+    )
+    assert both.high - alone.high == pytest.approx(16.0 / math.sqrt(2.0 * math.pi))
+    assert both.high - both.low == pytest.approx(alone.high - alone.low)

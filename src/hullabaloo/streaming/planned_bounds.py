@@ -11,7 +11,7 @@ from typing import Any
 
 from hullabaloo.curation.prefixes import Refits
 from hullabaloo.planning.forecasts import Forecast
-from hullabaloo.planning.theory.certified_width import certified_width
+from hullabaloo.planning.theory.certified_width import planned_width
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.solvers import Problem
@@ -119,7 +119,7 @@ def of_fits(
         2.0 * body.max_norm(2.0, size),
     )
     lipschitz = steep * problem.norm_l2
-    shape = Shape(lipschitz, diameter, size, problem.change * steep * problem.norm_l2, certified_width(body, size).high)
+    shape = Shape(lipschitz, diameter, size, problem.change * steep * problem.norm_l2, planned_width(body, size))
     shares = divided(tuple(schedule.position(step) for step in range(1, schedule.steps + 1)))
     printed = [refitted(shape, at, schedule, shares, mu) for at in looks]
     most = lipschitz * diameter

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from hullabaloo.geometry import ConvexSet, Polytope
+from hullabaloo.foreign import foreign
+from hullabaloo.geometry import ConvexSet, Polytope, WithIntercept
 from hullabaloo.geometry.width import Width
 from hullabaloo.solvers.public_numbers import uniforms
 
@@ -13,6 +14,11 @@ STREAM = 7_000
 """Of the public numbers that normal vectors are made of."""
 CELLS, DRAWS = 400_000, 4_000
 """Numbers drawn for one width at most, and vectors but of polytopes: some tenths of a second."""
+
+
+def planned_width(body: ConvexSet, p: int) -> float:
+    """The upper end of a width for plans: certified, but as the set says it where asking for supports runs a user's own code."""
+    return (certified_width(body, p) if foreign(body) is None else body.gaussian_width(p)).high
 
 
 def certified_width(body: ConvexSet, p: int, *, within: float = 0.05, failure: float = 1e-9) -> Width:
@@ -34,6 +40,10 @@ def certified_width(body: ConvexSet, p: int, *, within: float = 0.05, failure: f
 
     Source: 002, Section 2.2, Gaussian width.
     """
+    if isinstance(body, WithIntercept) and p > body.columns:  # whose width is the sum of both
+        return certified_width(body.body, p - body.columns, within=within, failure=failure).plus(
+            body.gaussian_width(body.columns)
+        )
     known = body.gaussian_width(p)
     if known.high <= (1.0 + within) * known.low or not math.isfinite(known.high):
         return known

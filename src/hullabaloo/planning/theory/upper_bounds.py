@@ -15,7 +15,7 @@ from hullabaloo.geometry import L1Penalty, NoPenalty, Penalty, Projectable, Squa
 from hullabaloo.geometry.penalty import ElasticNetPenalty
 from hullabaloo.losses import Loss
 from hullabaloo.planning.forecasts import Forecast
-from hullabaloo.planning.theory.certified_width import certified_width
+from hullabaloo.planning.theory.certified_width import planned_width
 from hullabaloo.planning.theory.coordinate_bounds import convex_bound
 from hullabaloo.solvers import Plan, Problem
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule
@@ -90,7 +90,7 @@ def _output(problem: Problem, plan: Plan) -> UpperBound | None:
         noise = loss_rise(sigma, lipschitz=lipschitz, smoothness=bend, norm=problem.norm_l2) + added
         holds, source = f"noise {sigma:.2g} on each coefficient", f"{_KD}, Theorem 1"
     elif isinstance(body, Projectable) and isinstance(problem.penalty, NoPenalty):
-        width = certified_width(body, p).high
+        width = planned_width(body, p)
         noise = projected_rise(sigma, lipschitz=lipschitz, norm=problem.norm_l2, width=width, coordinates=p)
         holds, source = f"noise {sigma:.2g} on each coefficient, projected onto the set", f"as {_KD}, Theorem 1"
     else:
@@ -110,7 +110,7 @@ def _objective(problem: Problem, plan: Plan) -> UpperBound | None:
     body = problem.feasible
     if body is not None and not isinstance(problem.penalty, NoPenalty):  # projected, whatever that does to the penalty
         return None
-    width = None if body is None else certified_width(body, p).high
+    width = None if body is None else planned_width(body, p)
     noise = perturbed_rise(sigma, ridge, n, width=math.inf if width is None else width, coordinates=p)
     reach = faint_reach(problem, faint) + ZERO * faint * math.sqrt(p)
     noise += problem.max_weight * float(plan.settings["clip"]) * problem.norm_l2 * reach
