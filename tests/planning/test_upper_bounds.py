@@ -117,7 +117,7 @@ def test_price_prints_the_bounds_of_its_plan() -> None:
 
 
 def test_stream_plans_say_what_theorems_say() -> None:
-    about: dict[str, Any] = {"horizon": 20_000, "every": 10_000, "p": 3, "budget": hb.Budget(1.0, 1e-9)}
+    about: dict[str, Any] = {"horizon": 2_000_000, "every": 1_000_000, "p": 700, "budget": hb.Budget(1.0, 1e-9)}
     held = hb.streaming.plan(**about, set=hb.L2Ball(1.0), fit_intercept=False)
     found = {bound.source[-3:]: bound for way in held.ways for bound in way.bounds}
     assert {"4.2", "3.1"} <= found.keys()
