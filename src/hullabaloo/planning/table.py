@@ -37,6 +37,7 @@ class PlanRow:
         harm: expected excess risk where there is nothing to learn; None where nothing was rehearsed.
         formula: the solver's own prediction of the excess risk, with explicit constants; of mirror descent its bound.
         bound: what it loses at most in expectation, on any table, by its theorem (`PlanTable.upper_bounds`); ∞ where none is known.
+        clipped: whether that is of the loss with derivatives as the plan clips them.
         answers: how many answers of the curator it buys; each is a pass over the records, a minimiser some dozens.
         epsilon: what it costs at the budget's δ.
         reason: its settings in words, or why it cannot.
@@ -54,9 +55,10 @@ class PlanRow:
     answers: int = 0
     epsilon: float = math.inf
     reason: str = ""
+    clipped: bool = False
 
     @classmethod
-    def of(cls, one: Forecast, allowance: Allowance, delta: float, bound: float = math.inf) -> "PlanRow":
+    def of(cls, one: Forecast, allowance: Allowance, delta: float, bound: UpperBound | None = None) -> "PlanRow":
         """Read a line off a forecast."""
         if one.plan is None:
             return cls(one.solver.name, False, reason=str(one.refusal))
@@ -70,7 +72,8 @@ class PlanRow:
             high=max((run.high for run in runs), default=one.risk),
             harm=None if one.silent is None else one.silent.risk,
             formula=one.predicted,
-            bound=bound,
+            bound=math.inf if bound is None else bound.value,
+            clipped=bound is not None and bound.clipped,
             answers=sum(query.count for query in one.plan.queries),
             epsilon=epsilon_of(one.plan.event, delta) if allowance.is_private else math.inf,
             reason=one.plan.reason,
@@ -86,7 +89,8 @@ class PlanRow:
             kept,
             f"{0.0 if self.risk < NOTHING**2 else self.risk:.2g}",
             "" if self.harm is None else f"{self.harm:.2g}",
-            *(f"{one:.2g}" if math.isfinite(one) else "" for one in (self.formula, self.bound)),
+            f"{self.formula:.2g}" if math.isfinite(self.formula) else "",
+            f"{self.bound:.2g}{'*' if self.clipped else ''}" if math.isfinite(self.bound) else "",
             f"{self.answers:,}",
             f"{self.epsilon:.3g}",
         )

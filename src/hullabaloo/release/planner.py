@@ -1,7 +1,5 @@
 """`hb.plan`: which solver, how many steps, how much noise and what to expect, before any data is read."""
 
-import math
-
 import numpy as np
 
 from hullabaloo.data import Domain, Encoding, TargetScale
@@ -157,12 +155,12 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     able = [one for one in found if one.rehearsed]
     constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()
     most = upper_bounds(posed.problem, found) if posed.allowance.is_private else ()
-    values = {one.solver: one.value for one in most}
+    by_solver = {one.solver: one for one in most}
     return PlanTable(
         title=_title(posed, budget),
         chosen=taken.solver.name,
         why=(taken.plan.reason if taken.plan is not None else "") + passed_over(taken, found, weighed),
-        rows=tuple(PlanRow.of(one, posed.allowance, delta, values.get(one.solver.name, math.inf)) for one in found),
+        rows=tuple(PlanRow.of(one, posed.allowance, delta, by_solver.get(one.solver.name)) for one in found),
         lower_bounds=tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta)) if stated else (),
         constant=constant,
         upper_bounds=most,

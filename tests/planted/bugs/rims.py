@@ -388,6 +388,14 @@ _WORDS = (
         ),
     ),
     Bug(
+        "a bound of steps that see less",
+        "Frank–Wolfe's bound is printed beside intercepts whose interval its steps do not see all of.",
+        "planning.theory.upper_bounds",
+        old="    if problem.intercept and walk.window is not None and high - low > walk.window:\n        return None\n",
+        new="",
+        caught_by=("tests/planning/test_upper_bounds.py::test_no_bound_stands_where_its_theorem_does_not_hold",),
+    ),
+    Bug(
         "a bound of another delta",
         "Lower bounds that hold for small ε and δ are printed for large ones as well.",
         "planning.theory.lower_bounds",

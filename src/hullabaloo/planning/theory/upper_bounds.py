@@ -181,7 +181,7 @@ def _coordinates(problem: Problem, plan: Plan) -> UpperBound | None:
     ):
         return None
     curved = problem.loss.constants(math.inf, 1.0).smoothness
-    constants = np.full(p, curved * problem.norm_linf**2)
+    constants = np.full(p, about.smoothness * problem.records_per_unit * problem.norm_linf**2)  # as the steps have them
     clips = about.clips(constants, intercept=False)
     steep = _steepest(problem)
     if curved > about.smoothness or steep * problem.norm_linf > clips.min():
